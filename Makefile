@@ -96,7 +96,7 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.base collect/pyproject.toml
-	$(PIP) install --constraint constraints.txt --editable '.[figures,hf,hub,hunt,ray,release,train]' --editable './collect[crowd,mturk]' --group dev
+	$(PIP) install --constraint constraints.txt --editable '.[figures,hf,hub,hunt,ray,release,train]' --editable './collect[mturk]' --group dev
 	touch $@
 
 .venv/.all: .venv/.dev

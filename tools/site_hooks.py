@@ -70,9 +70,10 @@ def on_page_content(html: str, **_: Any) -> str:
     return SHORT_CODE.sub(r'<code class="whole">\1</code>', html)
 
 
-def on_post_page(output: str, **_: Any) -> str:
+def on_post_page(output: str, *, page: Page, **_: Any) -> str:
     """Start the offline search from the site itself: the theme would ask another server for the script."""
-    return output.replace("https://unpkg.com/iframe-worker/shim", "offline-worker.js")
+    worker = posixpath.relpath("offline-worker.js", posixpath.dirname(page.file.dest_uri) or ".")
+    return output.replace("https://unpkg.com/iframe-worker/shim", worker)
 
 
 class Docstrings(Extension):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.problem import ORIGINAL, Dataset, Problem, original_id
+from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
 from winokit.units import Units, require_units
 
 ABSTAINED = -1
@@ -126,7 +126,8 @@ class Answers:
     """Rows of the table of answers; every part of it is a table again.
 
     `Answers.of_choices` makes it from one scorer's choices. Metrics take a table of one scorer, one variant and one
-    trial; `by` takes a larger one apart.
+    trial; `by` takes a larger one apart. A scorer that was asked several times has a row for each sample: shares are
+    means over samples then, a group counts once in each sample, and units hold all samples of their problems.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -147,7 +148,7 @@ class Answers:
     trial_index: IntArray | None = None
     """Which of `trials`; None if there is only one."""
     samples: IntArray | None = None
-    """Which of several answers of one scorer to one problem; None if there is one each."""
+    """Which of several answers of one scorer to one problem, from 0; None if there is one each."""
     scores: tuple[tuple[float, ...] | None, ...] | None = None
     """What each candidate scored, if it is known."""
     option_chances: FloatArray | None = None
@@ -257,14 +258,27 @@ class Answers:
         if column == "trial":
             return _named(self.trials, self.trial_index, len(self))
         if column == "sample":
-            return [0] * len(self) if self.samples is None else self.samples.tolist()
+            return self.sample_numbers
         raise BadInput(f"expected variant, scorer, trial or sample, found {column!r}")
 
+    def sample_tables(self) -> list[Answers]:
+        """A table for each sample, of the problems that have all of them.
+
+        This table itself if there are no samples.
+        """
+        if self.samples is None:
+            return [self]
+        rows_by_problem = grouped((index, row) for row, index in enumerate(self.problem_index.tolist()))
+        complete = [rows for rows in rows_by_problem.values() if len(rows) == self.sample_count]
+        by_sample = [sorted(rows, key=self.sample_numbers.__getitem__) for rows in complete]
+        columns = zip(*by_sample, strict=True) if by_sample else [()] * self.sample_count
+        return [replace(self.take(list(rows)), samples=None) for rows in columns]
+
     def matched(self, other: Answers) -> tuple[Answers, Answers]:
-        """The rows of both tables whose problems have one original, side by side in the order of this table."""
-        row_of = {name: row for row, name in enumerate(other.ids)}
-        own_rows = [row for row, name in enumerate(self.ids) if name in row_of]
-        other_rows = [row_of[self.ids[row]] for row in own_rows]
+        """The rows of both tables that have one original and sample, side by side."""
+        row_of = {key: row for row, key in enumerate(other.keys)}
+        own_rows = [row for row, key in enumerate(self.keys) if key in row_of]
+        other_rows = [row_of[self.keys[row]] for row in own_rows]
         return self.subset(own_rows), other.subset(other_rows)
 
     @cached_property
@@ -272,6 +286,26 @@ class Answers:
         """The id of the original of each problem."""
         names = self.asked.ids
         return [names[index] for index in self.problem_index]
+
+    @cached_property
+    def sample_numbers(self) -> list[int]:
+        """The number of the sample of each row, from 0."""
+        return [0] * len(self) if self.samples is None else self.samples.tolist()
+
+    @cached_property
+    def keys(self) -> list[tuple[str, int]]:
+        """The id of the original of each problem, and the sample."""
+        return list(zip(self.ids, self.sample_numbers, strict=True))
+
+    @cached_property
+    def sample_count(self) -> int:
+        """The most samples that there are of a problem."""
+        return 1 if self.samples is None or not len(self) else int(self.samples.max()) + 1
+
+    @cached_property
+    def problem_count(self) -> int:
+        """Number of problems that the rows are about, however many samples."""
+        return len(self) if self.samples is None else len(np.unique(self.problem_index))
 
     @cached_property
     def problems(self) -> list[Problem]:
@@ -295,14 +329,22 @@ class Answers:
 
     @cached_property
     def groups(self) -> list[str | None]:
-        """The group of each; None for a problem alone."""
+        """The group of each; None for a problem alone. Each sample of a group is a group."""
         groups = self.asked.groups
-        return [groups[index] for index in self.problem_index]
+        own = [groups[index] for index in self.problem_index]
+        if self.samples is None:
+            return own
+        return [name and sampled_name(name, number) for name, number in zip(own, self.sample_numbers, strict=True)]
 
-    @property
+    @cached_property
     def group_sizes(self) -> Mapping[str, int]:
-        """How many members each group has in the whole dataset."""
-        return self.asked.group_sizes
+        """Number of members of each group in the whole dataset."""
+        if self.samples is None:
+            return self.asked.group_sizes
+        sizes: dict[str, int] = {}
+        for number in range(self.sample_count):
+            sizes |= {sampled_name(name, number): size for name, size in self.asked.group_sizes.items()}
+        return sizes
 
     @cached_property
     def correct(self) -> BoolArray:
@@ -330,6 +372,11 @@ class Answers:
     def chances(self) -> FloatArray:
         """What a coin with the same abstentions gets of each problem."""
         return np.where(self.silent, 0.0, self.guesses)
+
+
+def sampled_name(group: str, sample: int) -> str:
+    """The name of one sample of a group."""
+    return f"{group}\t{sample}"
 
 
 def choice_numbers(choices: Sequence[int | None] | NDArray[Any]) -> IntArray:

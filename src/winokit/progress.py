@@ -15,6 +15,11 @@ _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 BEGINS: ContextVar[Callable[[str], object]] = ContextVar("begins", default=lambda part: None)
 """Who is told that a part of a job begins: whoever draws the bar."""
 
+Watch = Callable[[Iterable[str], str], bool]
+"""Shown the first replies of a server as lines, and a question; says whether to go on."""
+WATCHES: ContextVar[Watch | None] = ContextVar("watches", default=None)
+"""Who watches the first replies of a server: nobody unless a person sits at a terminal."""
+
 
 def begin(part: str) -> None:
     """Say which part of a long job begins; how much is done is counted from 0."""

@@ -37,8 +37,12 @@ IN_ONE_PLACE = "in_one_place"
 
 True if they are all in one place; false if they are in several, and no two units are alike.
 """
+SAMPLES = "samples"
+"""The detail of a row: of how many samples of each problem it is."""
 ONE_CHOICE = "one_choice"
 """The detail of a row whose score is the same wherever right answers are: whether every choice is the same."""
+READINGS = "readings"
+"""The protocol of rows of one scorer that was asked in several ways; they belong to no other scorer."""
 OLD_FLOOR = "floor"
 """What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None

@@ -31,7 +31,15 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
 
 app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
 app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
-MONEY = (verbs.invite, verbs.publish, verbs.reconcile)
+
+
+def code_of_check(answer: verbs.StudyAnswer) -> int:
+    """1 if something has to be done before a study is served."""
+    return int(not answer.record["ready"])
+
+
+app.command()(command(verbs.check, attrgetter("lines"), attrgetter("record"), doing="check", code=code_of_check))
+MONEY = (verbs.rehearse, verbs.invite, verbs.publish, verbs.reconcile)
 KEEPING = (verbs.status, verbs.export, verbs.backup, verbs.restore, verbs.account, verbs.withdraw, verbs.reset_pilot)
 for call in (*MONEY, *KEEPING):
     app.command()(command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=sure))

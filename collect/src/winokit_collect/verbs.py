@@ -103,7 +103,7 @@ def init(
     if limit and not (evaluate or judge):
         raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
     # A study that runs keeps what it has: votes that counted yesterday are not taken out by an update.
-    wishes: dict[str, Any] = {"quality": {"discard_blocked": True}}
+    wishes: dict[str, Any] = {"quality": {"discard_blocked": True, "second_opinions": True}}
     if title:
         wishes["title"] = title
     if evaluate:
@@ -402,10 +402,90 @@ def status(
 
 
 @verb
+def check(folder: Folder, *, db: Database = None) -> StudyAnswer:
+    """Check a study before it is served: its texts, its consent page, and what an hour pays."""
+    with opened(folder, db, to_read=True) as study:
+        from winokit_collect.study.pay_floor import check_prices, pay_floor
+        from winokit_collect.study.progress import price_lines, usual_seconds
+
+        floor = pay_floor(study.config)
+        prices = check_prices(study.config, usual_seconds(study))
+        notes = [*filter(None, [study.why_closed]), *study.notes]
+        lines = list(price_lines(prices, floor, study.config))
+    low = [price.kind for price in prices if price.is_low]
+    lines += [f"note: {note}" for note in notes] or ["texts and consent page: nothing is missing"]
+    prices_record = [asdict(price) | {"is_low": price.is_low} for price in prices]
+    is_ready = not low and not notes
+    record = {"prices": prices_record, "notes": notes, "ready": is_ready}
+    record |= {"floor_cents": floor.cents, "floor_of": floor.reason}
+    return StudyAnswer(record, lines)
+
+
+@verb
+def rehearse(
+    folder: Folder,
+    *,
+    pairs: Annotated[int, Help("How many pairs, or groups of problems, are played.", least=1, most=2000)] = 30,
+    bots: Annotated[float, Help("Share of people who press anything.", least=0.0, most=0.9)] = 0.1,
+    seed: Annotated[int, Help("Seed for every random choice.")] = 0,
+    out: Annotated[Path | None, Help("The page; default: STUDY/rehearsal.html.", metavar="FILE")] = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """Play a study through with made-up people, on a platform that goes wrong.
+
+    The page says what was owed and paid, what an hour pays, which rejections hang on whom, and whether the finished
+    study can tell two models apart. Nothing in the study is changed.
+    """
+    from winokit.extend import write_whole
+    from winokit_collect.rehearsal import play
+    from winokit_collect.rehearsal.plan import RehearsalPlan
+    from winokit_collect.study.config import FILE, read_config
+    from winokit_collect.web.rendering import money, render_file
+
+    folder = Path(folder)
+    read_config(folder / FILE)
+    seconds = play.seconds_of(folder, db)
+    plan = RehearsalPlan(pairs=pairs, bot_share=bots, seed=seed, seconds=seconds)
+    played = play.rehearse(folder, plan)
+    contract = play.stand_in_contract()
+    page_bytes = render_file("rehearsal", played=played, contract=contract)
+    page = Path(out or folder / "rehearsal.html")
+    write_whole(page, page_bytes)
+    tell(list(played.notes))
+    sums = played.money
+    hour = played.hour
+    verdicts = played.verdicts
+    power = played.power
+    owed_amount = money(sums.owed_cents, sums.currency)
+    paid_amount = money(sums.paid_cents, sums.currency)
+    disagreement = money(sums.disagreement_cents, sums.currency)
+    hourly = money(hour.hourly_cents, sums.currency)
+    least = ""
+    if hour.floor.cents:
+        least = f" (should: {money(hour.floor.cents, sums.currency)})"
+    hanging = f"{verdicts.hang_on_blocked:,} of these hang on a blocked worker, {verdicts.hang_on_bots:,} on a bot"
+    share = f"{100 * power.power:.0f} % with {power.problems:,} problems"
+    lines = [
+        f"owed {owed_amount}, paid {paid_amount}; the two books disagree on {disagreement}",
+        f"an hour pays {hourly}{least}, a worker stays {hour.minutes_a_visit:.0f} min",
+        f"{verdicts.valid:,} valid, {verdicts.invalid:,} rejected; {hanging}",
+        f"power to see 5 points: {share}; 80 % needs {power.needed:,}",
+        str(page),
+    ]
+    record = play.to_record(played)
+    record["page"] = str(page)
+    return StudyAnswer(record, lines)
+
+
+@verb
 def export(
     folder: Folder,
     *,
     out: Annotated[Path | None, Help("Default: STUDY/export.", metavar="DIR")] = None,
+    rule: Annotated[
+        Literal["v1", "majority", "dawid-skene"] | None,
+        Help("Decide again what is valid, by one rule; default: by the rule that each problem was made under."),
+    ] = None,
     db: Database = None,
 ) -> StudyAnswer:
     """Write problems with votes, times and pseudonymous workers, and people's answers as predictions."""
@@ -413,7 +493,7 @@ def export(
     with opened(folder, db, to_read=True) as study:
         from winokit_collect.study import export
 
-        exported = export.export(study, target)
+        exported = export.export(study, target, rule)
     files, notes = exported.files, exported.notes
     tell(notes)
     lines = [f"{target / name}: {rows:,}" for name, rows in files.items()]

@@ -54,6 +54,8 @@ LEAST = {
     ("GET", "/requester/problems"): "viewer",
     ("GET", "/requester/problems/{number}"): "viewer",
     ("POST", "/requester/problems/{number}/decide"): "editor",
+    ("GET", "/requester/queue"): "viewer",
+    ("POST", "/requester/queue/{number}/decide"): "editor",
     ("GET", "/requester/submissions"): "viewer",
     ("POST", "/requester/submissions/{number}/discard"): "editor",
     ("GET", "/requester/workers"): "viewer",

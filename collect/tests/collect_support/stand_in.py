@@ -1,170 +1,24 @@
-"""A stand-in for Prolific that keeps books: the one place that says what we believe of its answers.
-
-No account was ever asked: all of it is known from https://docs.prolific.com alone. A study has a `reward` in cents and
-the currency it is shown in. A submission has a status; only one that is under way or awaits review can be approved or
-screened out, and any other answer is 400. To set up a bonus pays nothing. To pay a bonus that was set up pays it each
-time it is asked for, and shows it among the submission's `bonus_payments`, in cents, at once or later. A list of
-submissions names no bonuses. 429 comes with `Retry-After`.
-"""
+"""The stand-in for Prolific, as tests use it: however busy the machine is, it is waited for."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from support.waiting import HANGS
 
 from winokit_collect.platforms import prolific
-
-STUDY = f"70{0:022d}"
-BEFORE, AFTER = "before", "after"
-HANG_UP = 0
-
-
-class ProlificStandIn:
-    """Submissions, bonuses and what was paid. `trouble` says what goes wrong with a call, before or after it is done.
-
-    It is given the path and gets to say None, or when and with which status it is answered; HANG_UP: not at all.
-    """
-
-    def __init__(self, reward: int = 50) -> None:
-        self.reward, self.currency, self.url = reward, "USD", ""
-        self.wait_seconds = "7"
-        self.shows_at_once = True
-        self.submissions: dict[str, dict[str, Any]] = {}
-        self.set_up: dict[str, tuple[str, int]] = {}
-        self.to_show: list[tuple[str, int]] = []
-        self.calls: list[tuple[str, str, Any]] = []
-        self.token = ""
-        self.trouble: Callable[[str], tuple[str, int] | None] = lambda path: None
-        self.lock = threading.Lock()
-
-    def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
-        """The address by which participant so-and-so is sent, to their first visit or a later one."""
-        person, session = f"5f{number:022d}", self.session(number, visit)
-        status = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
-        self.submissions[session] = status | {"bonus_payments": None, "paid": 0}
-        return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}
-
-    def session(self, number: int, visit: int = 0) -> str:
-        """The submission of a participant's visit."""
-        return f"{60 + visit}{number:022d}"
-
-    def ends(self, session: str, status: str) -> None:
-        """The platform, or somebody on its pages, closes a submission; an approved one is paid."""
-        submission = self.submissions[session]
-        submission["status"] = status
-        submission["paid"] += self.reward if status == "APPROVED" else 0
-
-    def pays_by_hand(self, session: str, cents: int) -> None:
-        """Somebody pays a bonus on the platform's own pages."""
-        self.submissions[session]["paid"] += cents
-        self.to_show.append((session, cents))
-        self.show()
-
-    def platform(self, **more: Any) -> dict[str, Any]:
-        """The [platform] of a study to which it sends people."""
-        return {"name": "prolific", "study_id": STUDY, "completion_code": "C", "api": self.url, **more}
-
-    @property
-    def paid(self) -> int:
-        """All that has left, in cents."""
-        return sum(submission["paid"] for submission in self.submissions.values())
-
-    def show(self) -> None:
-        """Minutes later: bonuses are shown that were paid."""
-        for session, cents in self.to_show:
-            submission = self.submissions[session]
-            submission["bonus_payments"] = [*(submission["bonus_payments"] or ()), float(cents)]
-        self.to_show.clear()
-
-    def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Carry a call out; the status and the answer."""
-        with self.lock:
-            match method, *path.partition("?")[0].strip("/").split("/"):
-                case "GET", "studies", study:
-                    reward = {"reward": self.reward, "presentment_currency_code": self.currency}
-                    return 200, {"id": study, **reward}
-                case "GET", "submissions":
-                    basic = ("id", "participant", "status", "study_id")
-                    first = 100 * (int(path.partition("&page=")[2].partition("&")[0]) - 1)
-                    page = list(self.submissions.values())[first : first + 100]
-                    return 200, {"results": [{name: each[name] for name in basic} for each in page]}
-                case "GET", "submissions", session if session in self.submissions:
-                    return 200, {key: value for key, value in self.submissions[session].items() if key != "paid"}
-                case "POST", "submissions", "bonus-payments":
-                    session, amount = body["csv_bonuses"].split(",")
-                    if self.submissions.get(session, {}).get("study_id") != body["study_id"]:
-                        return 400, {"error": {"detail": f"{session} has not taken part"}}
-                    units, hundredths = amount.split(".")
-                    number = f"bulk{len(self.set_up):020d}"
-                    self.set_up[number] = session, 100 * int(units) + int(hundredths)
-                    return 200, {"id": number, "study": body["study_id"]}
-                case "POST", "submissions", session, "transition" if session in self.submissions:
-                    submission = self.submissions[session]
-                    if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
-                        return 400, {"error": {"detail": f"the submission is {submission['status']}"}}
-                    self.ends(session, "APPROVED" if body["action"] == "APPROVE" else "SCREENED OUT")
-                    return 200, {"id": session, "status": submission["status"]}
-                case "POST", "bulk-bonus-payments", number, "pay" if number in self.set_up:
-                    session, cents = self.set_up[number]
-                    self.submissions[session]["paid"] += cents
-                    self.to_show.append((session, cents))
-                    if self.shows_at_once:
-                        self.show()
-                    return 202, f"Bulk bonus payment with ID {number} is being processed asynchronously."
-        return 404, {"error": {"detail": "not found"}}
+from winokit_collect.platforms.stand_in import AFTER as AFTER
+from winokit_collect.platforms.stand_in import BEFORE as BEFORE
+from winokit_collect.platforms.stand_in import HANG_UP as HANG_UP
+from winokit_collect.platforms.stand_in import STUDY as STUDY
+from winokit_collect.platforms.stand_in import ProlificStandIn, serve_stand_in
 
 
 @contextmanager
 def prolific_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
     """One that is served over HTTP, as long as it is needed."""
-    books = ProlificStandIn(reward)
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length)) if length else None
-            path = self.path.removeprefix("/api/v1")
-            books.calls.append((self.command, path, body))
-            books.token = self.headers["Authorization"]
-            when, status = books.trouble(path) or ("", 0)
-            done = books.do(self.command, path, body) if when != BEFORE else None
-            if when and status == HANG_UP:
-                self.close_connection = True
-                return
-            code, content = (status, {"error": {"detail": "no funds"}}) if when or done is None else done
-            answer = json.dumps(content).encode()
-            self.send_response(code)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            if code == 429:
-                self.send_header("Retry-After", books.wait_seconds)
-            self.end_headers()
-            self.wfile.write(answer)
-
-        do_GET = do_POST = answer  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def handle(self) -> None:
-            with suppress(ConnectionError):  # whoever asked was killed
-                super().handle()
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, pytest.MonkeyPatch.context() as patch:
+    with serve_stand_in(reward) as books, pytest.MonkeyPatch.context() as patch:
         patch.setattr(prolific, "SECONDS", HANGS)  # a busy machine is not a platform that does not answer
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        books.url = f"http://127.0.0.1:{server.server_port}/api/v1"
-        try:
-            yield books
-        finally:
-            server.shutdown()
-            thread.join()
+        yield books

@@ -1,7 +1,6 @@
 """Screening, quiz, gold questions, signals and blocks."""
 
 import random
-import sys
 from collections import Counter
 from contextlib import suppress
 from statistics import median
@@ -11,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 from support.votes import rating_table
 
-from winokit.extend import BadInput, MissingExtra, fleiss_kappa
+from winokit.extend import BadInput, fleiss_kappa
 from winokit_collect.study import listings, moderation, progress, quality, submissions, tasks, workers
 from winokit_collect.study.content import bundled
 from winokit_collect.study.refusals import Incomplete, NotAllowed, NotNow
@@ -261,14 +260,7 @@ def test_what_the_database_counts_is_what_every_vote_says(make_study, crew, cloc
     assert any(worker.agreement is not None for worker in quality.workers(study))
 
 
-def test_without_crowd_kit_its_extra_is_named(study, monkeypatch):
-    monkeypatch.setitem(sys.modules, "crowdkit.aggregation.classification.dawid_skene", None)
-    with pytest.raises(MissingExtra, match=r"needs the 'crowd' extra: pip install '\./collect\[crowd\]'"):
-        quality.dawid_skene(study, "validate")
-
-
 def test_dawid_and_skene_trust_those_who_agree(make_study, crew):
-    pytest.importorskip("crowdkit", reason="needs crowd-kit")
     study = make_study(tasks={"kinds": ["evaluate"], "twins": 0, "votes": 4}, evaluate={"data": "open", "limit": 12})
     people = [crew.newcomer(study) for _ in range(4)]
     with study.store.read() as session:

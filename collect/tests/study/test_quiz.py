@@ -54,10 +54,26 @@ def test_who_fails_a_later_kind_keeps_the_first_and_is_not_offered_the_other(stu
         tasks.take(study, me.id, "validate")
 
 
-def test_to_ask_for_less_gains_no_more_tries(study, answer):
+def test_each_kind_has_its_own_tries_and_who_has_failed_all_of_them_is_out(study, answer):
     answer("write", right=False)
+    assert answer("validate", right=False).attempts_left == 1
+    assert answer("write", right=False).attempts_left == 0
+    assert workers.get(study, answer.me.code).state == "active"
+    with pytest.raises(NotNow):
+        answer("write")
     assert answer("validate", right=False).attempts_left == 0
     assert workers.get(study, answer.me.code).state == "screened-out"
+
+
+def test_a_wrong_pass_throws_away_nothing_that_was_passed(study, crew):
+    me = crew.newcomer(study)
+    right_only_for_writing = [(one.answer + (one.kind == "validate")) % len(one.options) for one in study.quiz]
+    assert not workers.take_quiz(study, me.id, right_only_for_writing).passed
+    me = workers.get(study, me.code)
+    assert workers.step_of(study, me) == "work"
+    assert workers.is_qualified(study, me, "write")
+    assert not workers.is_qualified(study, me, "validate")
+    assert workers.next_quiz(study, me, study.config.tasks.kinds) == "validate"
 
 
 def test_whoever_qualified_before_quizzes_had_kinds_may_do_everything(study, answer):

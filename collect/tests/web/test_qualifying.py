@@ -140,3 +140,33 @@ def test_the_studys_own_texts_cannot_bring_scripts(make_study, browser_of):
     page = somebody.send(path).text
     assert "<script>alert" not in page
     assert 'href="javascript' not in page
+
+
+def test_a_changed_consent_page_says_that_it_has_changed(study, worker):
+    study.consent, study.consent_sha256 = "# Other risks", "1" * 64
+    assert worker.get("/begin").url.path == "/consent"
+    assert "This page has changed since you agreed to it" in worker.seen
+    assert worker.send("/consent", agree="yes").url.path == "/begin"
+
+
+def test_each_page_of_the_quiz_is_about_one_kind_and_what_was_passed_stays(make_study, browser_of, crew):
+    study = make_study(quality={"quiz_pass_mark": 0.8, "quiz_attempts": 1}, tasks={"kinds": ["write", "validate"]})
+    crew_member = workers.join(study, "links")
+    workers.consent(study, crew_member.id)
+    workers.screen(study, crew_member.id, native_speaker=True, has_seen_wsc=False)
+    workers.take_quiz(study, crew_member.id, [question.answer for question in study.quiz])
+    crew.write(study, crew_member)
+    somebody = browser_of(study).join(study)
+    somebody.get("/quiz")
+    assert somebody.page.all("input", name="kinds")[0]["value"] == "write"
+    asked = [question for question in study.quiz if question.kind == "write"]
+    assert len({each["name"] for each in somebody.page.all("input", type="radio")}) == len(asked)
+    right = {f"q{number}": str(question.answer) for number, question in enumerate(asked, 1)}
+    somebody.send("/quiz", kinds="write", **right)
+    assert somebody.page.all("a", href="/quiz?kind=validate")
+    somebody.get("/quiz?kind=validate")
+    asked = [question for question in study.quiz if question.kind == "validate"]
+    wrong = {f"q{n}": str((one.answer + 1) % len(one.options)) for n, one in enumerate(asked, 1)}
+    somebody.send("/quiz", kinds="validate", **wrong)
+    assert somebody.get("/begin").url.path == "/begin"
+    assert somebody.send("/begin/write").url.path.endswith("/write")

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from glob import escape
@@ -21,7 +21,7 @@ from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spellin
 from winokit.cli.typed import is_switch, kinds_of, read_texts, takes_several
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
-from winokit.progress import telling
+from winokit.progress import WATCHES, telling
 from winokit.settings import Help, choices_of, former_names, help_of, signature_of
 
 HANDLED = ("progress", "say")
@@ -97,6 +97,7 @@ def command(
             ask = partial(typer.confirm, abort=True) if kind is bool else partial(typer.prompt, type=kind)
             given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
+        WATCHES.set(show_first_replies if sys.stderr.isatty() and not machine else None)
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
             handled = {"progress": progress, "say": typer.echo}
             given |= {name: handled[name] for name in HANDLED if name in signature.parameters}
@@ -110,6 +111,13 @@ def command(
     run.__doc__ = re.split(r"\n\n[A-Z][a-z]+\n---", inspect.cleandoc(inspect.unwrap(verb).__doc__ or ""))[0]
     run.__name__ = verb.__name__
     return run
+
+
+def show_first_replies(lines: Iterable[str], question: str) -> bool:
+    """Show the first replies of a server on standard error; whether the rest is wanted, if somebody can say."""
+    for line in lines:
+        typer.echo(line, err=True)
+    return not sys.stdin.isatty() or typer.confirm(question, default=True, err=True)
 
 
 def show(result: Any, machine: bool) -> None:

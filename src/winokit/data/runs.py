@@ -6,7 +6,7 @@ Rows are flat, so that one line of pandas or jq reads them.
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -21,7 +21,7 @@ from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.replay import replay_sentences
-from winokit.methods.scoring.scorer import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, sample_column, write_predictions
 from winokit.methods.transforms.variants import TRANSFORMS, make_variants
 from winokit.notebook import to_frame
 from winokit.problem import ORIGINAL, Dataset, Problem, collector_off, original_id
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
 TRANSCRIPTS = "transcripts.jsonl.gz"
+READING_PREDICTIONS = "readings.jsonl"
+"""The predictions of an audit under several readings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class Run(Brief):
     ) -> Answers:
         """The answers of one scorer to the problems of one variant, in the order of the dataset.
 
+        A scorer that was asked several times has a row for each sample of each problem.
+
         Problems without an answer or a prediction are left out. The right answer is the one beside the prediction,
         where that differs from the dataset's. Problems that the run does not keep are made again.
 
@@ -162,8 +166,13 @@ class Run(Brief):
         model = _only("model", [row.model for row in self.predictions], model)
         scoring = _only("scoring", [row.scoring for row in self.predictions if row.model == model], scoring)
         predictions = self._predictions_of(model, scoring, variant)
-        asked, rows = _rows_with_answers(self._asked_in(variant), variant, predictions)
-        answered = [predictions[original_id(asked.problems[row])] for row in rows]
+        asked, problem_rows = _rows_with_answers(self._asked_in(variant), variant, predictions)
+        ids = [original_id(asked.problems[row]) for row in problem_rows]
+        answered: list[Prediction] = []
+        for name in ids:
+            answered += predictions[name]
+        counts = [len(predictions[name]) for name in ids]
+        rows = np.repeat(np.array(problem_rows, np.int64), counts).tolist()
         if formalization is None:
             own = (row for row in self.metrics if (row.model, row.scoring) == (model, scoring))
             formalization = next((row.formalization for row in own), None)
@@ -178,11 +187,12 @@ class Run(Brief):
             np.array(rows, np.int64),
             choice_numbers([row.prediction for row in answered]),
             (Scorer(model, scoring, formalization),),
+            samples=sample_column(answered),
             scores=tuple(row.scores for row in answered),
             option_chances=option_chances,
         )
 
-    def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Prediction]:
+    def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Sequence[Prediction]]:
         """The predictions of one scorer for one variant, by the id of the problem."""
         count, by_scorer = self._predictions_by_scorer
         if count != len(self.predictions):
@@ -191,11 +201,12 @@ class Run(Brief):
         return by_scorer.get((model, scoring, variant), {})
 
     @cached_property
-    def _predictions_by_scorer(self) -> tuple[int, dict[tuple[str, str, str], dict[str, Prediction]]]:
+    def _predictions_by_scorer(self) -> tuple[int, dict[tuple[str, str, str], dict[str, list[Prediction]]]]:
         """How many predictions there were, and each by model, scoring and variant, and by the id of its problem."""
-        by_scorer: dict[tuple[str, str, str], dict[str, Prediction]] = {}
+        by_scorer: dict[tuple[str, str, str], dict[str, list[Prediction]]] = {}
         for row in self.predictions:
-            by_scorer.setdefault((row.model, row.scoring, row.variant), {})[row.id] = row
+            by_id = by_scorer.setdefault((row.model, row.scoring, row.variant), {})
+            by_id.setdefault(row.id, []).append(row)
         return len(self.predictions), by_scorer
 
     def _asked_in(self, variant: str) -> AskedProblems:
@@ -285,7 +296,7 @@ class Run(Brief):
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
             predictions = [*map(Prediction.from_json, json_lines((folder / PREDICTIONS).read_text("utf-8")))]
-            if twice := len(predictions) - len({(row.id, row.variant, row.model, row.scoring) for row in predictions}):
+            if twice := len(predictions) - len({_key_of(row) for row in predictions}):
                 raise ValueError(f"{twice:,} of {len(predictions):,} predictions repeat an earlier one")
             settings = dict(results["run"])
             transcripts = list(_transcripts(folder / TRANSCRIPTS))
@@ -299,6 +310,11 @@ class Run(Brief):
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)
+
+
+def _key_of(row: Prediction) -> tuple[str, str, str, str, int]:
+    """A key that only one prediction of a run has."""
+    return row.id, row.variant, row.model, row.scoring, row.sample or 0
 
 
 def _only(kind: str, present: Iterable[str], wanted: str | None) -> str:
@@ -315,14 +331,14 @@ def _only(kind: str, present: Iterable[str], wanted: str | None) -> str:
 
 
 def _rows_with_answers(
-    asked: AskedProblems, variant: str, predictions: Mapping[str, Prediction]
+    asked: AskedProblems, variant: str, predictions: Mapping[str, Sequence[Prediction]]
 ) -> tuple[AskedProblems, list[int]]:
     """The problems with the right answers beside the predictions, and the rows of those that have a prediction."""
     names = [original_id(problem) for problem in asked.problems]
     rows = [row for row, name in enumerate(names) if asked.variants[row] == variant and name in predictions]
     changed: dict[int, Problem] = {}
     for row in rows:
-        right = predictions[names[row]].answer
+        right = predictions[names[row]][0].answer
         problem = asked.problems[row]
         if right is not None and right != problem.answer:
             changed[row] = problem.replace(answer=right)
@@ -334,7 +350,7 @@ def _rows_with_answers(
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder with files that are not an audit's, and would be lost."""
-    names = (RESULTS, PREDICTIONS, TRANSCRIPTS, PROBLEMS, VARIANTS, "report")
+    names = (RESULTS, PREDICTIONS, TRANSCRIPTS, READING_PREDICTIONS, PROBLEMS, VARIANTS, "report")
     check_own_folder(folder, names, ours="protocols" in _settings(folder), of="an audit")
 
 

@@ -71,6 +71,8 @@ class Ask:
     prompt: str
     options: tuple[str, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
+    sample: int = 0
+    """Which of several answers to the same question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,11 @@ def notes_of(model: Model) -> tuple[str, ...]:
     notes: tuple[str, ...] = getattr(model, "notes", ())
     plan = getattr(model, "plan", "")
     return (*notes, f"{model.spec}: its plan: {plan}") if plan else notes
+
+
+def samples_of(model: Model) -> int:
+    """Number of answers to each question, as the SPEC says."""
+    return int(getattr(model, "repeats", 1))
 
 
 def parameters_of(model: Model) -> int | None:

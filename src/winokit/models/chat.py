@@ -18,12 +18,19 @@ import numpy as np
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
+from winokit.models.constraints import AUTO, CONSTRAINTS, JSON, KINDS, OFF, WISHES, Constraint, said_in_json
 from winokit.models.identity import ServerIdentity
 from winokit.models.registry import Spec
 from winokit.models.replies import AROUND, FilledText, choice_in
-from winokit.models.server import SERVER_OPTIONS, connect
+from winokit.models.server import SERVER_OPTIONS, Body, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
+CHAT_OPTIONS = ("temperature", "max_tokens", "logprobs", "system", "seed", "thoughts", "n", "constrain")
+"""What a SPEC may say beside how the server is asked."""
+MOST_SAMPLES = 128
+"""As many as OpenAI gives to one request."""
+SAMPLING_TEMPERATURE = 1.0
+"""With `?n=`, unless the SPEC has another: at 0 samples are copies of one."""
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
 READING = 4
@@ -37,10 +44,11 @@ BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", 
 
 def load(spec: Spec) -> "ChatModel":
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    spec.only(*SERVER_OPTIONS, "temperature", "max_tokens", "logprobs", "system", "seed", "thoughts")
+    spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
+    repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
     settings: dict[str, Any] = {
-        "temperature": spec.number("temperature", 0.0),
+        "temperature": spec.number("temperature", 0.0 if repeats == 1 else SAMPLING_TEMPERATURE),
         "max_tokens": spec.number("max_tokens", 512, least=1),
     }
     if "seed" in spec.options:
@@ -48,7 +56,12 @@ def load(spec: Spec) -> "ChatModel":
     if logprobs != "off":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     client = ChatClient(connect(spec, **settings), needs_logprobs=logprobs == "on")
-    return ChatModel(str(spec), client, spec.options.get("system", ""), _marks(spec))
+    model = ChatModel(str(spec), client, spec.options.get("system", ""), _marks(spec))
+    model.repeats = repeats
+    model.wish = spec.choice("constrain", WISHES) or AUTO
+    if model.wish in KINDS:
+        model.constrain(model.wish)
+    return model
 
 
 def _marks(spec: Spec) -> tuple[tuple[str, str], ...]:
@@ -73,13 +86,51 @@ class ChatModel:
     def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
         self.spec, self._client, self._system, self._marks = spec, client, system, marks
         self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
+        self.repeats = 1
+        """How many answers to a question it is asked for."""
+        self.wish = OFF
+        """Whether replies are to be constrained, and by what: one of `WISHES`."""
+        self.constraint: str | None = None
+        """What replies are constrained by: a kind, which is part of the fingerprint, or nothing."""
+        self._way: Constraint | None = None
+        """How this server is told so."""
+        self.constraint_notes: list[str] = []
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
-        determining |= {"thoughts": marks} if marks else {}
-        self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
-        readings = ({**determining, "reading": number} for number in range(1, READING))
+        self._determining = determining | ({"thoughts": marks} if marks else {})
+        self.fingerprint = self.free_fingerprint = f"chat:{json.dumps(self._determining, sort_keys=True)}"
+        """The latter is that of free replies."""
+        readings = ({**self._determining, "reading": number} for number in range(1, READING))
         self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
         """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read, then
         with names compared to the letter."""
+
+    def constrain(self, kind: str | None) -> None:
+        """Constrain replies from now on, which are kept apart from free ones."""
+        self.constraint = kind
+        if kind is not None:
+            self.fingerprint = f"chat:{json.dumps({**self._determining, 'constrain': kind}, sort_keys=True)}"
+            self.earlier = []
+
+    def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
+        """The first kind of constraint that the server obeys, or None.
+
+        What it does with each is told in `constraint_notes`.
+        """
+        outcomes = []
+        for way in CONSTRAINTS:
+            if way.kind not in kinds:
+                continue
+            obeys = self._client.obeys(way)
+            if obeys:
+                self._way = way
+                self.constraint_notes = [
+                    f"replies are held to the options by {way.field}, which is another task than a free reply; "
+                    "?constrain=off asks freely"
+                ]
+                return way.kind
+            outcomes.append(f"{way.field} is {'refused' if obeys is None else 'ignored'}")
+        self.constraint_notes = [f"replies are free: the server constrains none ({', '.join(outcomes)})"]
+        return None
 
     def identify(self) -> ServerIdentity:
         """Which model the server says it serves."""
@@ -100,10 +151,16 @@ class ChatModel:
     @property
     def plan(self) -> str:
         """How answers are read, and what had to be changed for this server; empty until it has answered."""
+        notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
-            return "; ".join(self._client.notes)
+            return "; ".join(notes)
         how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
-        return "; ".join([how, *self._client.notes])
+        often = []
+        if self.repeats > 1:
+            temperature = self._client.server.settings.get("temperature")
+            how_warm = "the server's own temperature" if temperature is None else f"temperature {temperature:g}"
+            often = [f"{self.repeats} samples at {how_warm}"]
+        return "; ".join([how, *often, *notes])
 
     def reread(self, request: Request, place: int, kept: Answer) -> Answer:
         """A reply kept under `earlier[place]` as it is read now, if it has no choice or a thought that was read too."""
@@ -119,16 +176,51 @@ class ChatModel:
         asks = [request for request in requests if isinstance(request, Ask)]
         if len(asks) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
-        for index, completion in self._client.complete([self._messages(ask) for ask in asks]):
+        if asks and self.constraint is not None and self._way is None:
+            self._find_way(self.constraint)
+        for index, completion in self._complete_asks(asks):
             too_long = Refusal(completion.text) if completion.too_long else None
-            yield index, too_long or reply(asks[index], completion, self._marks)
+            yield index, too_long or reply(asks[index], completion, self._marks, self.constraint)
+
+    def _find_way(self, kind: str) -> None:
+        """Find the server's way to a kind of constraint, or refuse it."""
+        if self.find_constraint([kind]) is None:
+            reason = self.constraint_notes.pop().partition(": ")[2]
+            raise BadInput(
+                f"{self.spec}: expected a server that constrains replies by {kind}, found otherwise: {reason}; "
+                "?constrain=off asks for free replies"
+            )
+
+    def _complete_asks(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
+        """The completions of questions, several of one question at once."""
+        bodies = [self._body_of(ask) for ask in asks]
+        samples: dict[str, list[int]] = {}
+        for index, body in enumerate(bodies):
+            samples.setdefault(json.dumps(body, sort_keys=True), []).append(index)
+        if len(samples) == len(asks):
+            yield from self._client.complete(bodies)
+            return
+        waiting = [iter(indices) for indices in samples.values()]
+        firsts = [bodies[indices[0]] for indices in samples.values()]
+        for number, completion in self._client.complete_many(firsts, list(map(len, samples.values()))):
+            yield next(waiting[number]), completion
+
+    def _body_of(self, ask: Ask) -> Body:
+        """The body of a question, with a seed for each sample."""
+        body: dict[str, Any] = {"messages": self._messages(ask)}
+        seed = self._client.server.settings.get("seed")
+        if seed is not None and ask.sample:
+            body["seed"] = seed + ask.sample
+        return body if self._way is None else {**body, **self._way.body(ask.options)}
 
     def _messages(self, ask: Ask) -> Messages:
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
 
-def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = ()) -> Reply:
+def reply(
+    ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (), constraint: str | None = None
+) -> Reply:
     """What a completion says, with log-probabilities where it tells them; a refusal chooses nothing.
 
     A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
@@ -138,7 +230,7 @@ def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (
     if completion.refused:
         return Reply(None, None, text, REFUSED)
     in_thought = completion.cut and answer == text
-    choice = None if answer is None else _choice_of(ask, answer, in_thought)
+    choice = None if answer is None else _choice_of(ask, _plain_answer(answer, constraint), in_thought)
     if choice is None:
         silent = ALL_THOUGHT if completion.ended else UNFINISHED
         return Reply(None, None, text, UNFINISHED if completion.cut else silent if answer is None else None)
@@ -146,6 +238,11 @@ def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (
     if answer is not None and answer != text:
         tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
+
+
+def _plain_answer(answer: str, constraint: str | None) -> str:
+    """An answer without the JSON that it was held to."""
+    return said_in_json(answer) if constraint == JSON else answer
 
 
 def _choice_of(ask: Ask, answer: str, in_thought: bool) -> int | None:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any, TypeAlias
 
+from winokit.models.constraints import FRUITS, QUESTION, Constraint
 from winokit.models.server import Body, Complaint, ModelServer
 from winokit.models.thoughts import answer_in, thinking_aloud
 
 PATH = "/chat/completions"
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 """Where a message has its thought, if it is kept apart: a text, or parts."""
+LOGPROBS = ("logprobs", "top_logprobs")
 TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
@@ -61,11 +63,85 @@ class ChatClient:
         self._needs_logprobs = needs_logprobs
         self.settled = False
         """Whether an answer has shown what the server gives."""
+        self._takes_n: bool | None = None
+        """Whether a request may be for several replies; None until that was tried."""
 
-    def complete(self, conversations: Sequence[Messages]) -> Iterator[tuple[int, Completion]]:
-        """Send every conversation, yielding (index, completion) as soon as each is known."""
-        bodies = [{"messages": messages} for messages in conversations]
+    def complete(self, bodies: Sequence[Body]) -> Iterator[tuple[int, Completion]]:
+        """Send every body, yielding (index, completion) as each is known."""
         return self.server.stream(PATH, bodies, self._read, self._refused, first_alone=not self.settled)
+
+    def complete_many(self, bodies: Sequence[Body], counts: Sequence[int]) -> Iterator[tuple[int, Completion]]:
+        """Send every body for several replies, at once if the server can.
+
+        What a server leaves out is asked for one by one.
+        """
+        indices = range(len(bodies))
+        left = dict(zip(indices, counts, strict=True))
+        if not self.settled or self._takes_n is None:  # what the server does with `n` is told by a reply that is needed
+            for _, completion in self.complete(bodies[:1]):
+                left[0] -= 1
+                yield 0, completion
+        several = [index for index in indices if left[index] > 1]
+        if self._takes_n is None and several:
+            yield from self._ask_several(bodies, several[:1], left)
+            several = several[1:]
+        if self._takes_n:
+            yield from self._ask_several(bodies, several, left)
+        singly: list[int] = []
+        for index in indices:
+            singly += [index] * left[index]
+        for number, completion in self.complete([bodies[index] for index in singly]):
+            yield singly[number], completion
+
+    def _ask_several(self, bodies: Sequence[Body], indices: Sequence[int], left: dict[int, int]) -> Iterator[Any]:
+        """Ask for the replies to some bodies in one request each."""
+        sent = [{**bodies[index], "n": left[index]} for index in indices]
+        for number, completions in self.server.stream(PATH, sent, self._read_several, self._refused_n):
+            index = indices[number]
+            if self._takes_n is None:
+                self._takes_n = len(completions) > 1
+                if not self._takes_n:
+                    self.notes.append("the server gives one reply a request, and is asked several times")
+            for completion in completions[: left[index]]:
+                left[index] -= 1
+                yield index, completion
+
+    def _read_several(self, payload: Any) -> list[Completion]:
+        choices = payload["choices"]
+        if not choices:
+            raise ValueError("no reply")
+        return [self._read({**payload, "choices": [choice]}) for choice in choices]
+
+    def _refused_n(self, complaint: Complaint) -> list[Completion] | None:
+        """No replies, if the server refuses to give several."""
+        if self._takes_n is None and complaint.status in (400, 422) and not complaint.too_long:
+            self._takes_n = False
+            self.notes.append("the server refuses several replies a request, and is asked several times")
+            return []
+        refused = self._refused(complaint)
+        return None if refused is None else [refused]
+
+    def obeys(self, constraint: Constraint) -> bool | None:
+        """Whether the server obeys a constraint, or None if it refuses it."""
+        logprobs = {name: self.server.settings[name] for name in LOGPROBS if name in self.server.settings}
+        self.server.settings = _drop(self.server.settings, *LOGPROBS)
+        body = {"messages": [{"role": "user", "content": QUESTION}], **constraint.body(FRUITS)}
+
+        def refused(complaint: Complaint) -> Completion | None:
+            changed = without_refused(self.server.settings, complaint.text, guess=False)
+            if changed is None:
+                return Completion("", refused=True)
+            self.server.settings, note = changed
+            self.notes.append(note)
+            return None
+
+        try:
+            ((_, reply),) = self.server.stream(PATH, [body], read_completion, refused, free=True, retries=0)
+        finally:
+            self.server.settings = {**self.server.settings, **logprobs}
+        if reply.refused:
+            return None
+        return constraint.said((answer_in(reply.text) or "").strip()) in FRUITS
 
     def _refused(self, complaint: Complaint) -> Completion | None:
         """Change what the server complains about, or fail; a conversation may be too long by itself."""

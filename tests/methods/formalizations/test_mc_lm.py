@@ -1,5 +1,7 @@
 """MC-LM trains models that write: against scoring before any training, and against plain lines of PyTorch."""
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -136,6 +138,18 @@ def test_a_saved_network_is_the_same_again_and_has_ordinary_weights(folders, tmp
         assert numbers == pytest.approx(other, abs=2e-4)
     kind_of_model = "causal" if kind.startswith("llama") else "seq2seq"
     assert load_model(f"hf:{tmp_path}?kind={kind_of_model}&device=cpu").kind == kind_of_model
+
+
+def test_what_was_read_from_a_gguf_file_is_saved_as_ordinary_weights(folders, tmp_path):
+    network = network_of(folders["llama"])
+    described = SimpleNamespace(quant_method="gguf")
+    network.encoder.hf_quantizer = SimpleNamespace(quantization_config=described)  # as transformers marks such a model
+    network.encoder.config.quantization_config = {"quant_method": "gguf"}
+    save_network(network, tmp_path, {})
+    assert "quantization_config" not in (tmp_path / "config.json").read_text("utf-8")
+    again = open_network(HfSettings.of(Spec("hf", str(tmp_path))))
+    for numbers, other in zip(numbers_of(again), numbers_of(network), strict=True):
+        assert numbers == pytest.approx(other, abs=2e-4)
 
 
 def test_with_lora_only_the_matrices_are_trained(folders):

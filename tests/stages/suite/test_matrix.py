@@ -3,7 +3,7 @@ from support.copies import repeated, thrice
 
 from winokit.data.loading import load
 from winokit.methods.metrics.corrections import holm
-from winokit.stages.suite.matrix import SuiteMatrix, _said
+from winokit.stages.suite.matrix import SuiteMatrix, _format_cell
 from winokit.stages.suite.run import suite
 from winokit.stages.suite.settings import SuiteModel
 
@@ -115,7 +115,7 @@ def test_a_value_that_its_own_choices_would_get_is_not_above_chance(tmp_path, op
     assert standing.row.value > 0.6
     assert standing.row.low > standing.row.chance, "a coin would be excluded"
     assert (standing.stands, abs(standing.above) < 0.05) == ("at", True)
-    assert [span.style for span in _said(standing.cell).spans] == ["dim"]
+    assert [span.style for span in _format_cell(standing.cell).spans] == ["dim"]
 
 
 def test_a_cell_of_which_nothing_can_be_told_says_so(tmp_path, open_data):

@@ -103,6 +103,12 @@ class Platform:
     """That address below the study's own, as it is given to the platform."""
     frames = "'none'"
     """Sites that may show this address in a frame of theirs, as a Content-Security-Policy lists them."""
+    hourly_minimums: Mapping[str, int] = {"USD": 725}
+    """The least that an hour should pay, in hundredths of each currency that is known."""
+    minimum_of = "the federal minimum wage of the United States"
+    """Whose minimum that is."""
+    enforces_minimum = False
+    """Whether the platform refuses studies that pay less, whatever study.toml says."""
     by_hand = False
     """Whether the requester pays, and the ledger only notes it."""
     offered_by = "`winokit collect invite` makes links"

@@ -64,6 +64,9 @@ class NotKnown(PlatformError):
 class Prolific(Platform):
     """The platform, spoken to over HTTP."""
 
+    hourly_minimums = {"USD": 800, "GBP": 600}  # noqa: RUF012
+    minimum_of = "Prolific's minimum"
+    enforces_minimum = True
     title = "Prolific"
     parameters = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     start = "/start?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in parameters)

@@ -132,7 +132,10 @@ class Adversary:
     def _score(self, variants: Mapping[str, Dataset]) -> list[Prediction]:
         model = self._loaded()
         with nullcontext() if hasattr(model, "usage") else self._lock:  # what counts its usage is a server
-            return score_variants(variants, model, ScoringPlan(self.scoring or None))
+            rows = score_variants(variants, model, ScoringPlan(self.scoring or None))
+        if any(row.sample is not None for row in rows):
+            raise ValueError("an adversary gives one answer to each problem: leave out ?n=")
+        return rows
 
     def _evaluate(self) -> AdversaryEvaluation:
         problems = load(EVALUATION_DATA)

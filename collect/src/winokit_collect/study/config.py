@@ -105,6 +105,12 @@ class QualityConfig(ConfigSection):
     discard_blocked: bool = _key(
         False, "The votes of a worker who was blocked automatically no longer count, and others are asked instead."
     )
+    second_opinions: bool = _key(
+        False, "Ask one more vote where a verdict hangs on one judge who is often wrong, instead of theirs."
+    )
+    least_reliable: Share = _key(
+        0.75, "Judges who are right less often than this, by Dawid and Skene's model, are often wrong."
+    )
     fast_vote_seconds: float = _key(3, "Judgements faster than this are flagged.", ge=0)
     fast_write_seconds: float = _key(60, "Twins written faster than this are flagged.", ge=0)
 
@@ -124,7 +130,7 @@ class PayConfig(ConfigSection):
     late: bool = _key(True, "Pay for work that arrived too late to count.")
     quiz: Money = _key(Decimal("0.00"), "The first quiz, passed or not; 0: workers are told that it is unpaid.")
     least_per_hour: Money = _key(
-        Decimal("0.00"), "Warn if pay per hour, at the median time per task, is below this; 0: never."
+        Decimal("0.00"), "Warn if pay per hour, at the median time per task, is below this; 0: the platform's minimum."
     )
 
     def cents(self, kind: str) -> int:

@@ -8,6 +8,8 @@
 | `labels.jsonl` | what people were asked to judge, with what they said as labels: `--labels` joins them to the data |
 | `votes.jsonl`, `workers.jsonl`, `ledger.csv` | every vote, worker (by code) and payment |
 | `remarks.jsonl` | what workers said is wrong with an item |
+| `consents.jsonl`, `consent/` | who agreed to which text and when, and these texts |
+| `settings.jsonl` | the settings of each time, to which problems refer by number |
 | `study.json` | the settings, the counts and the agreement |
 
 What somebody wrote or said who has withdrawn is in none of them; that they were paid is in the ledger. Workers appear
@@ -48,12 +50,16 @@ from winokit.extend import (
 from winokit_collect.study import ledger, progress, quality, schema
 from winokit_collect.study.listings import IN_DETAIL
 from winokit_collect.study.new_tasks import imported_dataset
-from winokit_collect.study.schema import ProblemRow, Remark, Vote, Worker, to_problem
+from winokit_collect.study.schema import Consent, ConsentText, ProblemRow, Remark, Vote, Worker, to_problem
+from winokit_collect.study.settings import rule_of, versions_of
 from winokit_collect.study.study import Study
-from winokit_collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
+from winokit_collect.study.validity import UNANIMOUS_YES, agreement_of, find_decisive, judge, judgements
+from winokit_collect.study.verdicts import Rule, Verdicts, complete_votes, decide_under, deciding_votes
 from winokit_collect.study.voting import SHOWN_AS
 
 VALID = "valid"
+LEFT_OUT = {"database", "platform", "contact", "server"}
+"""Settings that are not exported."""
 
 
 @dataclass
@@ -66,30 +72,36 @@ class Exported:
 
 
 @owner_only()
-def export(study: Study, folder: Path) -> Exported:
-    """Write everything that is known into a folder, file by file, each whole."""
+def export(study: Study, folder: Path, rule: Rule | None = None) -> Exported:
+    """Write everything that is known into a folder, file by file, each whole.
+
+    A `rule` decides again about every problem; without one, each is valid by the rule it was made under.
+    """
     done = Exported()
     gone = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == schema.WITHDRAWN))
     there = select(ProblemRow).where(or_(ProblemRow.author_id.is_(None), ~gone)).order_by(ProblemRow.id)
     with study.store.read(steady=True) as session:
         rows = session.scalars(there.options(*IN_DETAIL, selectinload(ProblemRow.tasks))).all()
+        kept_rules = {number: rule_of(session, study, number) for number in {None, *(row.settings_id for row in rows)}}
+    verdicts = decide_under(rule, rows, kept_rules)
     if schema.WRITE in study.config.tasks.kinds:
         name = re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study"
         card = Card(name, title=study.config.title, language=study.config.language)
         written = [row for row in rows if row.origin == schema.WRITTEN]
         good = (True,) if schema.VALIDATE in study.config.tasks.kinds else (True, None)
-        is_chosen = {row.id: row.valid in good and not row.withdrawn for row in written}
+        is_chosen = {row.id: verdicts.find_valid(row) in good and not row.withdrawn for row in written}
         exported: list[Problem] = []
         for name, wanted in (("problems.jsonl", True), ("others.jsonl", False)):
-            problems = with_group_names(study, [row for row in written if is_chosen[row.id] is wanted])
+            problems = with_group_names(study, [row for row in written if is_chosen[row.id] is wanted], verdicts)
             exported += problems
             write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
             done.files[name] = len(problems)
         _count_blocked(written, exported, done)
+        _count_rules(written, verdicts, done)
     if schema.EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, rows, folder, done)
     if study.config.judge.data:
-        _write_labels(study, [row for row in rows if row.origin == schema.IMPORTED], folder, done)
+        _write_labels(study, [row for row in rows if row.origin == schema.IMPORTED], verdicts, folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
     remarks = (
@@ -99,13 +111,46 @@ def export(study: Study, folder: Path) -> Exported:
     people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
+    _write_consents(study, folder, done)
+    _write_settings(study, folder / "settings.jsonl", done)
     # Without what is nobody's business: the database, codes and addresses of a platform.
-    left_out = {"database", "platform", "contact", "server"}
-    settings = study.config.model_dump(mode="json", by_alias=True, exclude=left_out)
-    about = {"winokit": winokit.__version__, "settings": settings, **progress.snapshot(study).to_json()}
+    settings = study.config.model_dump(mode="json", by_alias=True, exclude=LEFT_OUT)
+    about = {"winokit": winokit.__version__, "rule": rule, "settings": settings, **progress.snapshot(study).to_json()}
     write_whole(folder / "study.json", result_bytes(about, default=str))
     done.files["study.json"] = 1
     return done
+
+
+def _write_consents(study: Study, folder: Path, done: Exported) -> None:
+    """Write who agreed to which text and when, and each of these texts by its hash."""
+    agreed = select(Consent).join(Worker, Worker.id == Consent.worker_id).where(Worker.state != schema.WITHDRAWN)
+    unknown = select(Worker).where(Worker.consented_at.is_not(None), Worker.consent_sha256.is_(None))
+    with study.store.read(steady=True) as session:
+        consents = session.scalars(agreed.options(selectinload(Consent.worker)).order_by(Consent.id)).all()
+        before = session.scalars(unknown.where(Worker.state != schema.WITHDRAWN).order_by(Worker.id)).all()
+        texts = session.scalars(select(ConsentText).order_by(ConsentText.at, ConsentText.sha256)).all()
+    rows: list[dict[str, Any]] = []
+    for worker in before:  # who agreed before texts were kept
+        at = worker.consented_at and moment(worker.consented_at)
+        rows.append({"worker": worker.code, "sha256": None, "text": None, "at": at})
+    for consent in consents:
+        text_name = f"consent/{consent.sha256}.md"
+        rows.append({"worker": consent.worker.code, "sha256": consent.sha256, "text": text_name})
+        rows[-1]["at"] = moment(consent.at)
+    _write_rows(folder / "consents.jsonl", rows, done)
+    for text in texts:
+        write_whole(folder / f"consent/{text.sha256}.md", text.text.encode())
+
+
+def _write_settings(study: Study, path: Path, done: Exported) -> None:
+    """Write the settings of each time, to which problems refer by number."""
+    rows = []
+    for version in versions_of(study):
+        is_kept = [name for name in version.settings if name.split(".")[0] not in LEFT_OUT]
+        settings = {name: version.settings[name] for name in is_kept}
+        changes = {name: change for name, change in version.changes.items() if name in settings}
+        rows.append({"settings": version.id, "at": moment(version.at), "changes": changes, "values": settings})
+    _write_rows(path, rows, done)
 
 
 def archive(study: Study) -> bytes:
@@ -115,9 +160,9 @@ def archive(study: Study) -> bytes:
         return Path(make_archive(f"{place}/export", "zip", f"{place}/export")).read_bytes()
 
 
-def with_group_names(study: Study, rows: Sequence[ProblemRow]) -> list[Problem]:
+def with_group_names(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts) -> list[Problem]:
     """The problems of some rows, twins named as a group where both are among them."""
-    problems = {row.id: exported_problem(study, row) for row in rows}
+    problems = {row.id: exported_problem(study, row, verdicts) for row in rows}
     for group_id, members in grouped((row.group_id, row.id) for row in rows).items():
         if group_id is not None and len(members) > 1:
             name = group_name(problems[member] for member in members)
@@ -148,11 +193,11 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
     done.files |= {"evaluated.jsonl": len(problems), "predictions.jsonl": len(predictions)}
 
 
-def _write_labels(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:
+def _write_labels(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported) -> None:
     """The dataset that people have judged, with their labels; what it said of its own is kept as reference."""
     dataset = imported_dataset(study.folder, study.config)
     groups = {problem.id: problem.group for problem in dataset}
-    problems = [exported_problem(study, row).replace(group=groups.get(row.public_id)) for row in rows]
+    problems = [exported_problem(study, row, verdicts).replace(group=groups.get(row.public_id)) for row in rows]
     write(dataset.with_problems(problems), folder / "labels.jsonl", "jsonl", WriteOptions(source_ids=True))
     done.files["labels.jsonl"] = len(problems)
     for kind in study.config.tasks.kinds:
@@ -187,14 +232,7 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
     done.files[path.name] = len(entries)
 
 
-def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
-    """The votes of a kind that count, if there are as many as were asked for; none otherwise."""
-    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
-    asked = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
-    return votes if len(votes) >= asked else []
-
-
-def exported_problem(study: Study, row: ProblemRow) -> Problem:
+def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Problem:
     """A problem with what people said of it as labels, and everything behind that as provenance."""
     problem = to_problem(row, study.config.language)
     provenance: dict[str, Any] = {"study": study.config.title}
@@ -218,10 +256,13 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
     if row.origin == schema.IMPORTED:  # what the data said itself is no label of ours
         asked = {VALID if kind == schema.VALIDATE else kind for kind in study.config.tasks.kinds}
         provenance["reference"] = {name: value for name, value in problem.labels.items() if name in asked}
-        judged |= {VALID: row.valid} if row.valid is not None else {}
+        valid = verdicts.find_valid(row)
+        judged |= {VALID: valid} if valid is not None else {}
         problem = problem.replace(labels={name: problem.labels[name] for name in problem.labels.keys() - asked})
     labels = {**problem.labels, **judged}
-    provenance |= _verdict(study, row)
+    provenance |= _verdict(row, verdicts)
+    if row.settings_id is not None:
+        provenance["settings"] = row.settings_id
     provenance["votes"] = [vote_row(vote) for vote in row.votes]
     if row.remarks:
         provenance["remarks"] = [remark_row(remark) for remark in row.remarks]
@@ -246,16 +287,18 @@ def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: 
     return labels
 
 
-def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
+def _verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
     """What was decided about validity, by whom and why."""
     decided: dict[str, Any] = {"withdrawn": True} if row.withdrawn else {}
-    if row.valid is not None:
-        decided["valid"] = row.valid
-    votes = complete_votes(row, schema.VALIDATE)
+    valid = verdicts.find_valid(row)
+    if valid is not None:
+        decided["valid"] = valid
+    votes = deciding_votes(complete_votes(row, schema.VALIDATE))
     if votes and row.answer is not None:
-        verdict = judge(judgements(votes, row.answer), study.config.validity.rule)
-        decided |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}
-        decisive = _find_decisive(votes, row.answer, study.config.validity.rule)
+        setting, judged = verdicts.name_setting(row), judgements(votes, row.answer)
+        verdict = judge(judged, setting)
+        decided |= {"agreement": verdict.agreement, "rule": verdicts.name_rule(row)}
+        decisive = [votes[place].worker.code for place in find_decisive(judged, setting)]
         if decisive:
             decided["hangs_on"] = decisive
         if verdict.failed:
@@ -265,15 +308,14 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     return decided
 
 
-def _find_decisive(votes: Sequence[Vote], answer: int, rule: str) -> list[str]:
-    """Codes of workers without whose vote the verdict would be another."""
-    verdict = judge(judgements(votes, answer), rule).valid
-    codes = []
-    for vote in votes:
-        others = [other for other in votes if other is not vote]
-        if not others or judge(judgements(others, answer), rule).valid != verdict:
-            codes.append(vote.worker.code)
-    return codes
+def _count_rules(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported) -> None:
+    """Note which rules decided, if there were several; and how many verdicts another rule changes."""
+    rules = sorted({verdicts.kept_rules[row.settings_id] for row in rows})
+    if verdicts.rule is None and len(rules) > 1:
+        done.notes.append(f"problems are valid by the rules they were made under: {', '.join(rules)}")
+    if verdicts.rule is not None:
+        changed = sum(verdicts.find_valid(row) != row.valid for row in rows)
+        done.notes.append(f"{changed:,} of {len(rows):,} verdicts are other by the rule {verdicts.rule}")
 
 
 def _count_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
@@ -296,6 +338,8 @@ def vote_row(vote: Vote) -> dict[str, Any]:
         exported["pilot"] = True
     if vote.worker.state == schema.BLOCKED:
         exported["blocked"] = True
+    if vote.doubted:
+        exported["doubted"] = True
     if vote.gold:
         exported |= {"gold": True, "right": vote.is_right}
     if vote.submission.history:

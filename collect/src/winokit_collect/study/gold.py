@@ -19,6 +19,7 @@ from winokit_collect.study import ledger, schema
 from winokit_collect.study.content import place_of, read_gold
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.schema import LEASES, TASKS, VOTE_ROWS, Lease, ProblemRow, Task, Vote
+from winokit_collect.study.settings import rule_of
 from winokit_collect.study.study import Study
 from winokit_collect.study.tasks import end_leases
 from winokit_collect.study.validity import UNANIMOUS_YES, settle_problem
@@ -74,7 +75,7 @@ def add_given(study: Study, session: Session) -> None:
     session.flush()
     for problem in gold:
         group_id = groups[problem.group].id if problem.group is not None else None
-        row = schema.to_row(problem, schema.GOLD, study.now(), group_id=group_id)
+        row = schema.to_row(problem, schema.GOLD, study.now(), group_id=group_id, settings_id=study.settings_id)
         session.add(row)
         session.flush()
         answers = {kind: gold_answer(problem, kind) for kind in study.config.tasks.kinds}
@@ -105,7 +106,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
     What follows is written down too: whether it is gold now, and what is owed for fooling the model.
     """
     if not kinds or schema.VALIDATE in kinds:
-        settle_problem(session, study.config, row)
+        settle_problem(session, rule_of(session, study, row.settings_id), row)
         ledger.settle_fooling(session, study, row)
     for kind in kinds or study.config.tasks.kinds:
         if kind in schema.VOTES and study.config.quality.gold_share:

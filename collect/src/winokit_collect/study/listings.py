@@ -10,7 +10,7 @@ from sqlalchemy.orm import selectinload
 from sqlalchemy.orm.interfaces import ORMOption
 
 from winokit_collect.study.refusals import found
-from winokit_collect.study.schema import WRITTEN, LogEntry, ProblemRow, Remark, Submission, Vote, Worker
+from winokit_collect.study.schema import WRITTEN, Adjudication, LogEntry, ProblemRow, Remark, Submission, Vote, Worker
 from winokit_collect.study.study import Study
 from winokit_collect.study.validity import SPLIT, UNANIMOUS_NO, UNANIMOUS_YES
 
@@ -55,6 +55,34 @@ def problems(
 
     What is empty does not count; a status is one of STATUSES, an author the code of a worker.
     """
+    which = _problem_rules(study, status=status, domain=domain, origin=origin, author=author, text=text)
+    return page_of(study, ProblemRow, which, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
+
+
+def next_to_decide(study: Study, *, before: int | None = None, **wanted: str) -> tuple[ProblemRow | None, int]:
+    """The newest problem of a filter that no requester has decided about, and how many there are.
+
+    `before` is the number of the one that was looked at last: problems that were passed over come after the others.
+    """
+    last = select(Adjudication.valid).where(Adjudication.problem_id == ProblemRow.id).order_by(Adjudication.id.desc())
+    is_undecided = last.limit(1).scalar_subquery().is_(None)
+    which = [*_problem_rules(study, **wanted), is_undecided, ~ProblemRow.withdrawn]
+    with study.store.read() as session:
+        count = session.scalar(select(func.count()).select_from(ProblemRow).where(*which)) or 0
+        numbers = select(ProblemRow.id).where(*which).order_by(ProblemRow.id.desc()).limit(1)
+        number = None
+        if before is not None:
+            number = session.scalar(numbers.where(ProblemRow.id < before))
+        if number is None:
+            number = session.scalar(numbers)
+        row = None if number is None else session.get(ProblemRow, number, options=IN_DETAIL)
+        return row, count
+
+
+def _problem_rules(
+    study: Study, *, status: str = "", domain: str = "", origin: str = WRITTEN, author: str = "", text: str = ""
+) -> list[ColumnElement[bool]]:
+    """The conditions of a filter of problems."""
     by_author = select(Worker.id).where(Worker.code == author).scalar_subquery()
     whole: ColumnElement[str] = ProblemRow.before.concat("_").concat(ProblemRow.after)
     if text.isascii() and not study.store.is_sqlite:
@@ -70,8 +98,7 @@ def problems(
         (status == "flagged", ProblemRow.remarks.any()),
         (status in (UNANIMOUS_YES, UNANIMOUS_NO, SPLIT), ProblemRow.agreement == status),
     ]
-    which = [rule for is_asked, rule in rules if is_asked]
-    return page_of(study, ProblemRow, which, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
+    return [rule for is_asked, rule in rules if is_asked]
 
 
 def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:

@@ -134,6 +134,9 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
     vote = session.scalar(select(schema.Vote).where(schema.Vote.submission_id == submission.id))
     if vote is not None:
         vote.counted = False
+        if vote.doubted:  # somebody else was asked in its place already
+            _ask_one_fewer(session, submission.task_id)
+            vote.doubted = False
         session.flush()
         if not vote.gold:
             settle(session, study, session.get_one(schema.ProblemRow, vote.problem_id))
@@ -146,6 +149,11 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
         row.withdrawn = True
         settle(session, study, row)
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
+
+
+def _ask_one_fewer(session: Session, task_id: int) -> None:
+    lowered = update(schema.Task).where(schema.Task.id == task_id).values(asked=schema.Task.asked - 1)
+    session.execute(lowered)
 
 
 def _take_out_all(

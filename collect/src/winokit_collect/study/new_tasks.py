@@ -100,7 +100,8 @@ def _add_data(study: Study) -> None:
         rows = []
         for variant, problem in problems:
             group_id = None if problem.group is None else groups[problem.group].id
-            rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, group_id=group_id))
+            known = {"group_id": group_id, "settings_id": study.settings_id}
+            rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, **known))
         session.add_all(rows)
         session.flush()
         for row, (_, problem) in zip(rows, problems, strict=True):

@@ -83,6 +83,7 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
             (ProblemRow, ProblemRow.id.in_(problems)),
             (schema.Group, (schema.Group.origin == schema.WRITTEN) & is_empty),
             (schema.QuizAttempt, schema.QuizAttempt.worker_id.in_(people)),
+            (schema.Consent, schema.Consent.worker_id.in_(people)),
             (schema.Identity, schema.Identity.worker_id.in_(people)),
             (schema.PlatformVisit, schema.PlatformVisit.worker_id.in_(people) & is_unpaid),
             (schema.Invite, schema.Invite.worker_id.in_(people)),

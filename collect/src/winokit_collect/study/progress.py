@@ -13,6 +13,8 @@ from sqlalchemy import ColumnElement, Text, cast, column, exists, func, select, 
 from sqlalchemy.orm import Session
 
 from winokit.extend import Lines, table, wilson_interval
+from winokit_collect.study.config import StudyConfig
+from winokit_collect.study.pay_floor import PayFloor, PriceCheck, pay_floor
 from winokit_collect.study.quality import FEW, QuestionAgreement, WorkerQuality, agreement_now
 from winokit_collect.study.schema import (
     JUDGEMENTS,
@@ -76,7 +78,8 @@ class StudySnapshot:
 
     def __init__(self, study: Study, session: Session) -> None:
         self.title, self.paused = study.config.title, is_paused(session)
-        self.currency, self.floor_cents = study.config.pay.currency, int(study.config.pay.least_per_hour * 100)
+        floor = pay_floor(study.config)
+        self.currency, self.floor_cents, self.floor_reason = study.config.pay.currency, floor.cents, floor.reason
         self.days = _days(session)
         settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
         by_kind = [func.sum(Payment.cents).filter(Payment.reason == kind) for kind in KINDS]
@@ -198,7 +201,7 @@ def _kinds(study: Study, session: Session, spent: Mapping[str, int], days: Seque
         people = session.scalar(select(func.count()).select_from(Worker).where(at_it))
         numbers: list[Any] = [*sums[3 * place : 3 * place + 3], sum(day.submissions.get(kind, 0) for day in days)]
         numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind], hourly]
-        numbers += [hourly is not None and hourly < study.config.pay.least_per_hour * 100]
+        numbers += [hourly is not None and hourly < pay_floor(study.config).cents]
         rows.append(KindProgress(kind, *numbers))
     return rows
 
@@ -299,7 +302,7 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     for row in now.kinds:
         if row.underpaid:
             pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the median time"
-            yield f"warning: {pays}, below pay.least_per_hour ({floor})"
+            yield f"warning: {pays}, below {now.floor_reason} ({floor})"
     if now.problems["written"]:
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
@@ -321,6 +324,31 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     if people:
         known = ("worker", "state", "flags", "submitted", "agrees", "gold", "median time", "earned")
         yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
+
+
+def price_lines(prices: Sequence[PriceCheck], floor: PayFloor, config: StudyConfig) -> Lines:
+    """For `winokit collect check`: what each price comes to per hour, and what it would have to be."""
+    currency = config.pay.currency
+    heads = ("task", "price", "takes", "per hour", "needed")
+    yield table(heads, [_price_cells(price, floor) for price in prices])
+    assumed = [price.kind for price in prices if not price.is_measured]
+    if assumed:
+        yield f"assumed, since fewer than {FEW} were timed: how long {', '.join(assumed)} takes"
+    if not floor.cents:
+        yield f"warning: no minimum per hour is known in {currency}; set pay.least_per_hour"
+    for price in prices:
+        if price.is_low:
+            hourly, least = f"{price.hourly_cents / 100:,.2f} {currency}", f"{floor.cents / 100:,.2f} {currency}"
+            needed = f"{price.needed_cents / 100:,.2f}"
+            yield f"warning: {price.kind} pays {hourly} per hour, below {floor.reason} ({least}); pay {needed}"
+    if config.quality.quiz_pass_mark and not config.pay.quiz:
+        yield "note: the quiz is unpaid; [pay] quiz says what it pays"
+
+
+def _price_cells(price: PriceCheck, floor: PayFloor) -> tuple[str, ...]:
+    needed = f"{price.needed_cents / 100:,.2f}" if floor.cents else ""
+    seconds = f"{price.seconds:.0f} s" + ("" if price.is_measured else " (assumed)")
+    return price.kind, f"{price.cents / 100:,.2f}", seconds, f"{price.hourly_cents / 100:,.2f}", needed
 
 
 def _rate(shares: Sequence[float]) -> str:

@@ -4,9 +4,8 @@ Agreement is Fleiss' kappa and Gwet's AC1 for every question, with their interva
 model of workers. Problems whose votes are still out do not count.
 """
 
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,9 +14,10 @@ import numpy as np
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlalchemy.orm import Session, aliased
 
-from winokit.extend import BadInput, MissingExtra, fleiss_kappa, gwet_ac1
+from winokit.extend import BadInput, fleiss_kappa, gwet_ac1
 from winokit_collect.study import listings, schema
 from winokit_collect.study.config import QualityConfig
+from winokit_collect.study.dawid_skene import fit_dawid_skene
 from winokit_collect.study.gold import MISSED
 from winokit_collect.study.listings import ListingPage
 from winokit_collect.study.schema import Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
@@ -200,7 +200,8 @@ def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
     answers = [(name, value) for name in values for value in values[name]]
     counted = [func.count().filter(getattr(Vote, name) == value) for name, value in answers]
     labelled = [count.label(f"answer_{place}") for place, count in enumerate(counted)]
-    by_task = select(Vote.kind, *labelled).where(Vote.counted, ~Vote.gold).group_by(Vote.task_id, Vote.kind)
+    deciding = (Vote.counted, ~Vote.gold, ~Vote.doubted)
+    by_task = select(Vote.kind, *labelled).where(*deciding).group_by(Vote.task_id, Vote.kind)
     complete = by_task.having(func.count() == study.config.tasks.votes).subquery()
     ways = session.execute(select(*complete.c, func.count()).group_by(*complete.c)).all()
     rows = []
@@ -228,12 +229,7 @@ def _agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:
-    """Dawid and Skene (1979) through crowd-kit: answers and workers' reliability, estimated together."""
-    try:
-        import pandas
-        from crowdkit.aggregation.classification.dawid_skene import DawidSkene as Model
-    except ModuleNotFoundError:
-        raise MissingExtra("Dawid and Skene's model", "crowd", of="./collect") from None
+    """Answers and workers' reliability by Dawid and Skene's model."""
     query = (
         select(ProblemRow.public_id, Worker.code, Vote.choice)
         .join(ProblemRow, ProblemRow.id == Vote.problem_id)
@@ -245,16 +241,21 @@ def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene
         rows = [(name, worker, int(choice or 0)) for name, worker, choice in session.execute(query)]
     if not rows:
         raise BadInput(f"no {kind!r} votes yet")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # crowd-kit calls pandas in ways that newer versions of it warn about
-        model: Any = Model(n_iter=iterations).fit(pandas.DataFrame(rows, columns=["task", "worker", "label"]))
-    labels = {str(name): int(label) for name, label in model.labels_.items()}
+    names, codes = _number_values(row[0] for row in rows), _number_values(row[1] for row in rows)
+    items, judges = [names[row[0]] for row in rows], [codes[row[1]] for row in rows]
+    fit = fit_dawid_skene(items, judges, [row[2] for row in rows], iterations=iterations)
+    labels = {name: int(label) for name, label in zip(names, fit.labels, strict=True)}
     votes: dict[str, Counter[int]] = defaultdict(Counter)
     for name, _, choice in rows:
         votes[name][choice] += 1
     differs = tuple(name for name, label in labels.items() if votes[name][label] < max(votes[name].values()))
-    # How often each worker says what is so: P(says l | is l), over the labels as frequent as the model thinks.
-    reliability: dict[str, float] = defaultdict(float)
-    for (worker, label), says in model.errors_.iterrows():
-        reliability[str(worker)] += float(model.priors_[label]) * float(says[label])
-    return DawidSkene(labels, differs, dict(reliability))
+    reliability = {code: float(share) for code, share in zip(codes, fit.reliability, strict=True)}
+    return DawidSkene(labels, differs, reliability)
+
+
+def _number_values(values: Iterable[str]) -> dict[str, int]:
+    """Each value with its number, in the order in which they come."""
+    numbers: dict[str, int] = {}
+    for value in values:
+        numbers.setdefault(value, len(numbers))
+    return numbers

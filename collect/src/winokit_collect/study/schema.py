@@ -106,6 +106,8 @@ class Worker(Numbered):
     state_why: Mapped[str | None]
     joined_at: Mapped[datetime]
     consented_at: Mapped[datetime | None]
+    consent_sha256: Mapped[str | None] = mapped_column(sa.String(64))
+    """Hash of the text they agreed to last; null for whoever agreed before texts were kept."""
     screened_at: Mapped[datetime | None]
     native_speaker: Mapped[bool | None]
     has_seen_wsc: Mapped[bool | None]
@@ -169,13 +171,45 @@ class PlatformVisit(Numbered):
     invite: Mapped[Invite | None] = relationship(**SHOWN)
 
 
+class ConsentText(Base):
+    """A text that workers were asked to agree to, kept as they read it."""
+
+    __tablename__ = "consent_texts"
+    sha256: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
+    text: Mapped[str]
+    at: Mapped[datetime]
+    """When somebody first agreed to it."""
+
+
+class Consent(Numbered):
+    """One worker's agreement to one text."""
+
+    __tablename__ = "consents"
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    sha256: Mapped[str] = mapped_column(sa.ForeignKey("consent_texts.sha256"))
+    at: Mapped[datetime]
+    worker: Mapped[Worker] = relationship(**SHOWN)
+
+
+class SettingsVersion(Numbered):
+    """The settings of the study from one moment on, until the next row. Rows are added, never changed."""
+
+    __tablename__ = "settings_versions"
+    at: Mapped[datetime]
+    actor: Mapped[str] = mapped_column(sa.String(80))
+    """Whose login opened the study with these settings first."""
+    settings: Mapped[dict[str, Any]]
+    changes: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """By key what was there before and what is there now: `{"pay.write": ["0.40", "0.50"]}`."""
+
+
 class QuizAttempt(Numbered):
     """One try at the qualification quiz."""
 
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     kind: Mapped[str | None] = mapped_column(sa.String(16))
-    """The one kind of task that it was about; null for the quiz that comes first."""
+    """The kind of task that it was about; null if it was about several, as the first quiz once was."""
     answers: Mapped[list[int]]
     share: Mapped[float]
     passed: Mapped[bool]
@@ -257,6 +291,8 @@ class ProblemRow(Numbered):
     """`unanimous-yes`, `unanimous-no` or `split`, as the votes fell on validity."""
     withdrawn: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     """Its submission was discarded: nobody is asked about it any more."""
+    settings_id: Mapped[int | None] = mapped_column(sa.ForeignKey("settings_versions.id"))
+    """The settings it was made under, whose rule decides about it. Null: from before settings were kept."""
     author: Mapped[Worker | None] = relationship(**SHOWN)
     submission: Mapped[Submission | None] = relationship(
         primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", **SHOWN
@@ -407,6 +443,8 @@ class Vote(Numbered):
     local_decides: Mapped[bool | None]
     counted: Mapped[bool]
     gold: Mapped[bool] = mapped_column(default=False)
+    doubted: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    """A verdict hung on it, of a judge who is often wrong: one more was asked, and this one does not decide."""
     is_right: Mapped[bool | None]
     """For a gold question: whether the vote is the known one."""
     at: Mapped[datetime]

@@ -115,6 +115,9 @@ class Study:
         self.kept_workers: dict[tuple[str, ...], tuple[datetime, list[Any]]] = {}
         model = config.adversary
         self.adversary = Adversary(model.model, model.scoring, model.seconds)
+        self.settings_id: int | None = None
+        self.setting_notes: list[str] = []
+        self.rules_kept: dict[int | None, str] = {}
         self._guidelines: dict[str, str] = {}
 
     @classmethod
@@ -141,12 +144,18 @@ class Study:
         the consent page may have gaps, and whoever comes is marked. `to_read`, it may be one that cannot be written.
         """
         from winokit_collect.study.new_tasks import prepare
+        from winokit_collect.study.settings import keep_settings, note_settings
 
         folder = Path(folder)
         config = read_config(folder / FILE)
         url = database_url(folder, db)
         study = cls(folder, config, Store(url, to_read=to_read), clock=clock, pilot=pilot)
-        prepare(study)
+        try:
+            (note_settings if to_read else keep_settings)(study)
+            prepare(study)
+        except BaseException:
+            study.close()
+            raise
         return study
 
     def close(self) -> None:
@@ -179,6 +188,11 @@ class Study:
         return read_text(self.folder / self.config.consent)
 
     @cached_property
+    def consent_sha256(self) -> str:
+        """What tells one text of consent from another."""
+        return hashlib.sha256(self.consent.encode()).hexdigest()
+
+    @cached_property
     def quiz(self) -> list[content.Question]:
         """The questions of the qualification quiz that prepare for something in this study."""
         if not self.config.quality.quiz_pass_mark:
@@ -190,7 +204,7 @@ class Study:
     def notes(self) -> list[str]:
         """What a requester should know about the study's texts: what is missing there, or not in its language."""
         language = self.config.language
-        notes, needed = list(self._text_notes), dict.fromkeys(twin_rules.NEEDED.values())
+        notes, needed = [*self.setting_notes, *self._text_notes], dict.fromkeys(twin_rules.NEEDED.values())
         if WRITE in self.config.tasks.kinds:
             notes += missing_abilities([language], needed)
         for own, name in content_files(self.config).items():

@@ -18,7 +18,7 @@ from winokit_collect.study import adversary, ledger, moderation, schema
 from winokit_collect.study.gold import is_right, looks_last, settle
 from winokit_collect.study.new_tasks import add_judgements
 from winokit_collect.study.prepared import Prepared
-from winokit_collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
+from winokit_collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotFound, NotNow
 from winokit_collect.study.store import retried
 from winokit_collect.study.study import Study
 from winokit_collect.study.tasks import END_LEASE, count_places, leased_to, take_within
@@ -32,7 +32,7 @@ _OF_SUBMISSION = (
     "task_id worker_id kind counted lease_id fields why_not late seconds pasted adversary submitted_at history"
 )
 _SUBMISSION = Prepared(insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id), *_OF_SUBMISSION.split())
-_OF_VOTE = "task_id worker_id kind counted submission_id problem_id gold at is_right"
+_OF_VOTE = "task_id worker_id kind counted submission_id problem_id gold at is_right doubted"
 _VOTE = Prepared(insert(schema.VOTE_ROWS), *_OF_VOTE.split(), *schema.ANSWERS)
 _TAKE_FREE = Prepared(
     update(schema.TASKS)
@@ -95,10 +95,21 @@ def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
 def submit(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
-    """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
+    """Hand in a task of whatever kind: `submit_vote` or `submit_twins`, which say more."""
+    with study.store.read() as session:
+        is_vote = leased_to(session, worker_id, token).problem_id is not None
+    if is_vote:
+        return submit_vote(study, worker_id, token, fields, go_on=go_on)
+    return submit_twins(study, worker_id, token, fields)
 
-    Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
-    as dear as two. Where giving it fails, the vote is taken by itself.
+
+def submit_vote(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+) -> SubmissionReceipt:
+    """Hand in a vote, or correct one. A form that cannot be taken is refused, and nothing is stored.
+
+    Who wants to `go_on` is given the next task with it, if there is one at hand: one transaction is half as dear as
+    two. Where giving it fails, the vote is taken by itself.
 
     Raises
     ------
@@ -108,42 +119,100 @@ def submit(
         Something else was handed in before, and it cannot be corrected any more.
     """
     try:
-        return _submit(study, worker_id, token, fields, go_on=go_on)
+        return _take_vote(study, worker_id, token, fields, go_on=go_on)
     except _NoNext as error:
         LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__).__name__)
-        return _submit(study, worker_id, token, fields)
+        return _take_vote(study, worker_id, token, fields, go_on=False)
 
 
 @retried
-def _submit(
-    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+def _take_vote(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool
 ) -> SubmissionReceipt:
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.problem_id is None:
+            raise NotFound(say("refusals.no_task"))
+        ballot = read_ballot(study.config, leased, fields)
+        if leased.state == schema.SUBMITTED:
+            receipt = _correct_vote(study, session, leased, ballot)
+        else:
+            receipt = _add_vote(study, session, leased, ballot)
+        return replace(receipt, next_token=_next_token(study, session, leased)) if go_on else receipt
+
+
+def submit_twins(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> SubmissionReceipt:
+    """Hand in twins, or correct them; refused as in `submit_vote`.
+
+    The model is asked between two transactions, so that nobody waits for it. If the same twins came in meanwhile, from
+    a form that was sent twice, what came in is looked at anew.
+    """
+    while True:
+        before = _look_before(study, worker_id, token, fields)
+        if isinstance(before, SubmissionReceipt):
+            return before
+        refused: Incomplete | None = None
+        twins = verdict = None
+        try:
+            twins = refuse_broken(study, fields, before.domain, before.own_texts, before.topic)
+            verdict = adversary.ask(study, fields)
+        except Incomplete as error:
+            refused = error
+        receipt = _take_twins(study, worker_id, token, before.version, twins, verdict, refused)
+        if receipt is not None:
+            return receipt
+
+
+@dataclass(frozen=True)
+class _TwinsBefore:
+    """What is known of twins before their form is looked at."""
+
+    domain: str | None
+    topic: Mapping[str, Any] | None
+    own_texts: tuple[str, ...]
+    version: int
+    """How many versions were handed in by then."""
+
+
+@retried
+def _look_before(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any]
+) -> SubmissionReceipt | _TwinsBefore:
+    """What stands there already; its receipt, if the same is sent again."""
+    with study.store.write() as session:
+        leased = leased_to(session, worker_id, token, for_update=True)
         if leased.problem_id is not None:
-            receipt = _take(study, session, leased, read_ballot(study.config, leased, fields))
-            return replace(receipt, next_token=_next_token(study, session, leased)) if go_on else receipt
+            raise NotFound(say("refusals.no_task"))
         before = _submission(session, leased) if leased.state == schema.SUBMITTED else None
         if before is not None:
             unchanged = _unless_new(study, session, leased, before, read_twins(fields).to_json())
             if unchanged is not None:
                 return unchanged
-        own, version = _own_texts(before), _version(before)
-    refused = verdict = None
-    try:
-        twins = refuse_broken(study, fields, leased.task_domain, own, leased.topic)
-        # The model is asked between two transactions, so that nobody waits for it.
-        verdict = adversary.ask(study, fields)
-    except Incomplete as error:
-        refused = error
+        return _TwinsBefore(leased.task_domain, leased.topic, _own_texts(before), _version(before))
+
+
+@retried
+def _take_twins(
+    study: Study,
+    worker_id: int,
+    token: str,
+    version: int,
+    twins: Twins | None,
+    verdict: adversary.AdversaryVerdict | None,
+    refused: Incomplete | None,
+) -> SubmissionReceipt | None:
+    """Store twins, or raise why they are refused; None if another version came in since `version`."""
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
-        now = _submission(session, leased) if leased.state == schema.SUBMITTED else None
-        if _version(now) == version:
-            if refused is not None:
-                raise refused
-            return _take(study, session, leased, twins, verdict)
-    return _submit(study, worker_id, token, fields)  # a form sent twice at once finds what was handed in before
+        stands = _submission(session, leased, for_update=True) if leased.state == schema.SUBMITTED else None
+        if _version(stands) != version:
+            return None
+        if twins is None or refused is not None:
+            assert refused is not None
+            raise refused
+        if stands is None:
+            return _add_pair(study, session, leased, twins, verdict)
+        return _correct_pair(study, session, leased, stands, twins, verdict)
 
 
 def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
@@ -157,34 +226,55 @@ def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
         raise _NoNext from error
 
 
-def _take(
+def _correct_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
+    """Put a vote in the place of the one that stands, if it is another."""
+    submission = _submission(session, leased, for_update=True)
+    unchanged = _unless_new(study, session, leased, submission, ballot)
+    if unchanged is not None:
+        return unchanged
+    _keep_version(study, submission, dict(ballot), None)
+    right = is_right(study, leased, ballot["choice"]) if leased.gold else None
+    own_vote = schema.Vote.submission_id == submission.id
+    session.execute(update(schema.Vote).where(own_vote).values(**ballot, is_right=right))
+    _after_vote(study, session, leased, is_last=True)
+    return _receipt_of_correction(session, submission)
+
+
+def _correct_pair(
     study: Study,
     session: Session,
     leased: Row[Any],
-    content: Mapping[str, Any] | Twins,
-    verdict: adversary.AdversaryVerdict | None = None,
+    submission: schema.Submission,
+    twins: Twins,
+    verdict: adversary.AdversaryVerdict | None,
 ) -> SubmissionReceipt:
-    """Store what is handed in for the first time; otherwise correct what stands, or say that it is the same."""
-    if leased.state != schema.SUBMITTED:
-        return _handed_in(study, session, leased, content, verdict)
-    submission, now = _submission(session, leased, for_update=True), study.now()
-    sent = content.to_json() if isinstance(content, Twins) else dict(content)
+    """Put twins in the place of those that stand, if they are others."""
+    sent = twins.to_json()
     unchanged = _unless_new(study, session, leased, submission, sent)
     if unchanged is not None:
         return unchanged
-    stood = {"fields": submission.fields, "adversary": submission.adversary, "until": now.isoformat()}
+    _keep_version(study, submission, sent, verdict)
+    submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
+    if submission.counted:
+        _replace_twins(study, session, leased, twins, submission.id)
+    return _receipt_of_correction(session, submission)
+
+
+def _keep_version(
+    study: Study,
+    submission: schema.Submission,
+    sent: dict[str, Any],
+    verdict: adversary.AdversaryVerdict | None,
+) -> None:
+    """Let a submission say something else, and keep what stood there."""
+    stood = {"fields": submission.fields, "adversary": submission.adversary, "until": study.now().isoformat()}
     submission.history = [*submission.history, stood]
     submission.fields, submission.adversary = sent, verdict.to_json() if verdict else None
-    if isinstance(content, Twins):
-        submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
-        if submission.counted:
-            _replace_twins(study, session, leased, content, submission.id)
-    else:
-        right = is_right(study, leased, sent["choice"]) if leased.gold else None
-        own_vote = schema.Vote.submission_id == submission.id
-        session.execute(update(schema.Vote).where(own_vote).values(**sent, is_right=right))
-        _after_vote(study, session, leased, is_last=True)
-    return replace(_receipt_of(session, submission), message=say("receipts.corrected"), replayed=False, corrected=True)
+
+
+def _receipt_of_correction(session: Session, submission: schema.Submission) -> SubmissionReceipt:
+    receipt = _receipt_of(session, submission)
+    return replace(receipt, message=say("receipts.corrected"), replayed=False, corrected=True)
 
 
 def _unless_new(
@@ -242,40 +332,72 @@ def _submission(session: Session, leased: Row[Any], *, for_update: bool = False)
     return session.scalars(query.with_for_update() if for_update else query).one()
 
 
-def _handed_in(
+def _add_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
+    """Store a vote that is handed in for the first time, and draw its consequences."""
+    why_not, is_last = _occupy_slot(session, leased)
+    submission = _describe_submission(study, leased, dict(ballot), why_not)
+    number = _store_submission(session, submission)
+    shared = {name: submission[name] for name in ("task_id", "worker_id", "kind", "counted")}
+    about = {"submission_id": number, "problem_id": leased.problem_id, "gold": leased.gold, "at": study.now()}
+    right = is_right(study, leased, ballot["choice"]) if leased.gold else None
+    vote = dict.fromkeys(schema.ANSWERS) | shared | about | dict(ballot)
+    _VOTE.all(session, **vote, is_right=right, doubted=False)
+    # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
+    is_last = looks_last(study, leased) if leased.gold else is_last
+    _after_vote(study, session, leased, is_last=is_last)
+    return _pay_submission(study, session, submission, number)
+
+
+def _add_pair(
     study: Study,
     session: Session,
     leased: Row[Any],
-    content: Mapping[str, Any] | Twins,
-    verdict: adversary.AdversaryVerdict | None = None,
+    twins: Twins,
+    verdict: adversary.AdversaryVerdict | None,
 ) -> SubmissionReceipt:
+    """Store twins that are handed in for the first time, and ask others about them."""
+    why_not, _ = _occupy_slot(session, leased)
+    submission = _describe_submission(study, leased, twins.to_json(), why_not)
+    submission["pasted"] = _PASTED.scalar(session, lease=leased.lease_id) or 0
+    submission["adversary"] = verdict.to_json() if verdict else None
+    number = _store_submission(session, submission)
+    session.execute(delete(schema.Draft).where(schema.Draft.lease_id == leased.lease_id))
+    if why_not is None:
+        _add_twins(study, session, leased, twins, number)
+    return _pay_submission(study, session, submission, number)
+
+
+def _describe_submission(study: Study, leased: Row[Any], fields: dict[str, Any], why_not: str | None) -> dict[str, Any]:
+    """The columns of a new submission; nothing was pasted, and no model asked."""
     now = study.now()
-    why_not, is_last = _take_place(session, leased)
-    END_LEASE.all(session, ended=leased.lease_id, new_state=schema.SUBMITTED)
-    shared = {"task_id": leased.task_id, "worker_id": leased.worker_id, "kind": leased.kind, "counted": why_not is None}
-    submission = {
-        **shared,
+    return {
+        "task_id": leased.task_id,
+        "worker_id": leased.worker_id,
+        "kind": leased.kind,
+        "counted": why_not is None,
         "lease_id": leased.lease_id,
-        "fields": content.to_json() if isinstance(content, Twins) else content,
+        "fields": fields,
         "why_not": why_not,
         "late": leased.state != schema.LIVE or leased.expires_at <= now,
         "seconds": (now - leased.leased_at).total_seconds(),
-        "pasted": _PASTED.scalar(session, lease=leased.lease_id) or 0 if isinstance(content, Twins) else 0,
-        "adversary": verdict.to_json() if verdict else None,
+        "pasted": 0,
+        "adversary": None,
         "submitted_at": now,
     }
-    number = _SUBMISSION.scalar(session, **submission, history=[])
-    if isinstance(content, Twins):
-        session.execute(delete(schema.Draft).where(schema.Draft.lease_id == leased.lease_id))
-        if why_not is None:
-            _add_twins(study, session, leased, content, number)
-    else:
-        about = {"submission_id": number, "problem_id": leased.problem_id, "gold": leased.gold, "at": now}
-        _add_vote(study, session, leased, {**shared, **about, **content}, is_last=is_last)
+
+
+def _store_submission(session: Session, submission: Mapping[str, Any]) -> int:
+    """Store a submission and end its lease; its number."""
+    END_LEASE.all(session, ended=submission["lease_id"], new_state=schema.SUBMITTED)
+    return int(_SUBMISSION.scalar(session, **submission, history=[]))
+
+
+def _pay_submission(study: Study, session: Session, submission: Mapping[str, Any], number: int) -> SubmissionReceipt:
+    """Write down what a submission earns; its receipt."""
     cents = ledger.pay(session, study, submission, number)
-    return SubmissionReceipt(
-        number, leased.kind, why_not is None, bool(submission["late"]), cents, MESSAGES.get(why_not, NOT_COUNTED)
-    )
+    message = MESSAGES.get(submission["why_not"], NOT_COUNTED)
+    counted, late = bool(submission["counted"]), bool(submission["late"])
+    return SubmissionReceipt(number, str(submission["kind"]), counted, late, cents, message)
 
 
 def _receipt_of(session: Session, submission: schema.Submission) -> SubmissionReceipt:
@@ -287,7 +409,7 @@ def _receipt_of(session: Session, submission: schema.Submission) -> SubmissionRe
     return SubmissionReceipt(*known, cents, message, replayed=True)
 
 
-def _take_place(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
+def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
     """Take the place that a submission counts in: why it has none, if so; and whether it was the last that was open."""
     # Also after its time, as long as nobody has ended it: then nobody else has the place.
     is_reserved = leased.state == schema.LIVE
@@ -301,14 +423,6 @@ def _take_place(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
         if counted is None:
             return schema.LATE, False
     return None, counted is not None and counted.accepted >= counted.asked
-
-
-def _add_vote(study: Study, session: Session, leased: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
-    vote["is_right"] = is_right(study, leased, vote["choice"]) if leased.gold else None
-    _VOTE.all(session, **dict.fromkeys(schema.ANSWERS) | vote)
-    # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
-    is_last = looks_last(study, leased) if leased.gold else is_last
-    _after_vote(study, session, leased, is_last=is_last)
 
 
 def _after_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
@@ -349,6 +463,7 @@ def _add_twins(
         labels = {"topic": (leased.topic or {}).get("topic"), "special_word": special_word}
         pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
     known = {"group_id": group.id, "author_id": leased.worker_id, "submission_id": submission_id}
+    known["settings_id"] = study.settings_id
     rows = [schema.to_row(problem, schema.WRITTEN, study.now(), **known) for problem in pair]
     session.add_all(rows)
     session.flush()

@@ -15,7 +15,6 @@ from sqlalchemy import BindParameter, bindparam, select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
-from winokit_collect.study.config import StudyConfig
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.schema import TASKS, VALIDATE, VOTE_ROWS, Adjudication, ProblemRow
 
@@ -23,7 +22,7 @@ UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _VOTES = Prepared(
-    select(VOTE_ROWS.c.choice, VOTE_ROWS.c.equally_plausible, VOTE_ROWS.c.local_decides)
+    select(*VOTE_ROWS.c["choice", "equally_plausible", "local_decides", "doubted"])
     .where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == VALIDATE, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
     .order_by(VOTE_ROWS.c.id)
 )
@@ -79,12 +78,31 @@ def agreement_of(votes: Sequence[bool]) -> str:
     return UNANIMOUS_YES if all(votes) else SPLIT if any(votes) else UNANIMOUS_NO
 
 
-def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
-    """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in."""
+def find_decisive(votes: Sequence[Judgement], rule: str) -> list[int]:
+    """Places of the votes without which the verdict would be another.
+
+    >>> find_decisive([Judgement(True, True, True)] * 2 + [Judgement(False, True, True)], "unanimous")
+    [2]
+    """
+    verdict = judge(votes, rule).valid
+    decisive = []
+    for place in range(len(votes)):
+        others = [*votes[:place], *votes[place + 1 :]]
+        if not others or judge(others, rule).valid != verdict:
+            decisive.append(place)
+    return decisive
+
+
+def settle_problem(session: Session, rule: str, row: ProblemRow) -> None:
+    """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in.
+
+    A vote that is doubted was asked once more, and does not decide.
+    """
     votes = _VOTES.all(session, problem=row.id)
     asked, decision = _KNOWN.all(session, problem=row.id)[0]
     complete = asked is not None and len(votes) >= asked
-    verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
+    deciding = [vote for vote in votes if not vote.doubted]
+    verdict = judge(judgements(deciding, row.answer or 0), rule) if complete and deciding else None
     row.agreement = verdict.agreement if verdict else None
     row.valid = decision if decision is not None else verdict.valid if verdict else None
     # Written in any case: a vote on gold, which decides nothing, takes as long.

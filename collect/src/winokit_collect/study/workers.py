@@ -1,11 +1,11 @@
 """Workers: how they come in, consent, are screened and qualify, and what they may do next."""
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, func, select, update
+from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, func, select, text, update
 from sqlalchemy.orm import Session, aliased, selectinload
 
 from winokit_collect.study import schema
@@ -35,6 +35,9 @@ _LOCKED_ROW = Prepared(select(WORKERS).where(WORKERS.c.id == _ME).with_for_updat
 _EARNED = Prepared(
     select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME, PAYMENTS.c.reason != schema.VISIT)
 )
+# Both databases know it, and two workers may agree at the same moment.
+_KEEP_TEXT = text("INSERT INTO consent_texts (sha256, text, at) VALUES (:sha256, :text, :at) ON CONFLICT DO NOTHING")
+_KEEP_TEXT = _KEEP_TEXT.bindparams(bindparam("at", type_=schema.Moment))
 _DONE = Prepared(
     select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
 )
@@ -187,13 +190,20 @@ def end_sessions(study: Study, code: str) -> None:
 
 
 def consent(study: Study, worker_id: int) -> Worker:
-    """The worker has read what is asked of them and agrees."""
+    """The worker has read what is asked of them and agrees; the text is kept with its hash."""
     with study.store.write() as session:
         worker = locked(session, worker_id)
-        if worker.consented_at is None:
-            worker.consented_at = study.now()
-            study.log(session, f"worker:{worker.code}", "consent")
+        if not has_consented(study, worker):
+            worker.consented_at, worker.consent_sha256 = study.now(), study.consent_sha256
+            session.execute(_KEEP_TEXT, {"sha256": study.consent_sha256, "text": study.consent, "at": study.now()})
+            session.add(schema.Consent(worker_id=worker.id, sha256=study.consent_sha256, at=study.now()))
+            study.log(session, f"worker:{worker.code}", "consent", study.consent_sha256[:12])
         return worker
+
+
+def has_consented(study: Study, worker: Worker | Row[Any]) -> bool:
+    """Whether a worker has agreed to the text as it is now."""
+    return worker.consented_at is not None and worker.consent_sha256 == study.consent_sha256
 
 
 def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: bool) -> Worker:
@@ -227,40 +237,85 @@ def is_qualified(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
     return bool((worker.qualified_for or {}).get(kind, not must_qualify(study, worker, kind)))
 
 
-def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Collection[str] | None = None) -> QuizResult:
-    """Mark a try at the quiz, which comes first, for some kinds of task or all; or at that of one more kind.
+def next_quiz(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> str | None:
+    """The first of some kinds of task that a worker must take a quiz for; None if there is none."""
+    for kind in kinds:
+        if _is_undecided(worker, kind) and quiz_for(study, worker, [kind]):
+            return kind
+    return None
 
-    Whoever has failed the last time is screened out, or kept from the one kind.
+
+def _is_undecided(worker: Worker | Row[Any], kind: str) -> bool:
+    """Whether a worker has neither passed the quiz of a kind nor failed it for good."""
+    if worker.qualified_for is None:
+        return worker.qualified_at is None
+    return kind not in worker.qualified_for
+
+
+def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Collection[str] | None = None) -> QuizResult:
+    """Mark a try at the quiz for some kinds of task, or for all; each is passed or failed by itself.
+
+    Whoever has failed the last time is kept from that kind; whoever has failed all of them is screened out. Questions
+    that are for all kinds are asked until the first is passed, and belong to the first of these kinds.
     """
-    kinds, now = study.config.tasks.kinds if kinds is None else kinds, study.now()
     with study.store.write() as session:
         worker = locked(session, worker_id)
-        step, is_first = step_of(study, worker), worker.qualified_at is None
-        more = None if is_first else next((kind for kind in kinds if must_qualify(study, worker, kind)), None)
-        if step != (QUIZ if is_first else WORK) or not (is_first or more):
+        is_first = worker.qualified_at is None
+        asked_kinds = [kind for kind in kinds or study.config.tasks.kinds if _is_undecided(worker, kind)]
+        quiz = quiz_for(study, worker, asked_kinds)
+        if step_of(study, worker) != (QUIZ if is_first else WORK) or not asked_kinds or not (quiz or is_first):
             raise NotNow(say("refusals.no_quiz"))
-        kinds = [more] if more else kinds
-        quiz = quiz_for(study, worker, kinds)
         if len(answers) != len(quiz):
             raise Incomplete({"answers": f"{len(quiz)} answers expected, found {len(answers)}"})
         right = tuple(answer == question.answer for answer, question in zip(answers, quiz, strict=True))
-        share = sum(right) / len(right) if right else 1.0
-        passed = share >= study.config.quality.quiz_pass_mark
-        before = (QuizAttempt.worker_id == worker_id, QuizAttempt.kind.is_not_distinct_from(more))
-        tries = 1 + (session.scalar(select(func.count()).where(*before)) or 0)
-        about = {"worker_id": worker_id, "kind": more, "answers": list(answers), "share": share, "passed": passed}
-        session.add(QuizAttempt(**about, at=now))
-        left = max(0, study.config.quality.quiz_attempts - tries)
-        if is_first and tries == 1 and study.config.pay.quiz:
-            cents = int(study.config.pay.quiz * 100)
-            session.add(schema.Payment(worker_id=worker_id, reason=QUIZ, cents=cents, at=now))
-        if passed or (more and not left):
-            worker.qualified_at = worker.qualified_at or now
-            worker.qualified_for = {**(worker.qualified_for or {}), **dict.fromkeys(kinds, passed)}
-        elif not left:
+        if is_first:
+            _pay_quiz(study, session, worker)
+        passed_kinds, tries_left = [], []
+        for kind in asked_kinds:
+            places = [place for place, question in enumerate(quiz) if (question.kind or asked_kinds[0]) == kind]
+            marks = {place: right[place] for place in places}
+            passed, left = _mark_kind(study, session, worker, kind, [answers[place] for place in places], marks)
+            if passed:
+                passed_kinds.append(kind)
+            else:
+                tries_left.append(left)
+        if passed_kinds:
+            worker.qualified_at = worker.qualified_at or study.now()
+        elif is_first and not _has_kind_left(study, worker):
             worker.state, worker.state_why = schema.SCREENED_OUT, "quiz"
+        share = sum(right) / len(right) if right else 1.0
+        passed = len(passed_kinds) == len(asked_kinds)
         study.log(session, f"worker:{worker.code}", "quiz", "passed" if passed else "failed", share=share)
-        return QuizResult(share, passed, right, left)
+        return QuizResult(share, passed, right, min(tries_left, default=0))
+
+
+def _mark_kind(
+    study: Study, session: Session, worker: Worker, kind: str, answers: list[int], marks: Mapping[int, bool]
+) -> tuple[bool, int]:
+    """Keep a try at the quiz of one kind: whether it is passed, and how many tries are left."""
+    share = sum(marks.values()) / len(marks) if marks else 1.0
+    passed = share >= study.config.quality.quiz_pass_mark
+    before = select(func.count()).where(QuizAttempt.worker_id == worker.id, QuizAttempt.kind == kind)
+    left = max(0, study.config.quality.quiz_attempts - 1 - (session.scalar(before) or 0))
+    about = {"worker_id": worker.id, "kind": kind, "answers": answers, "share": share, "passed": passed}
+    session.add(QuizAttempt(**about, at=study.now()))
+    if passed or not left:
+        worker.qualified_for = {**(worker.qualified_for or {}), kind: passed}
+    return passed, left
+
+
+def _has_kind_left(study: Study, worker: Worker) -> bool:
+    """Whether there is a kind of task with questions that a worker has not failed for good."""
+    asked = {question.kind for question in study.quiz if question.kind} or set(study.config.tasks.kinds[:1])
+    return any((worker.qualified_for or {}).get(kind, True) for kind in asked)
+
+
+def _pay_quiz(study: Study, session: Session, worker: Worker) -> None:
+    """Owe a worker what the study pays for the first quiz, once."""
+    cents = int(study.config.pay.quiz * 100)
+    tried = select(QuizAttempt.id).where(QuizAttempt.worker_id == worker.id).limit(1)
+    if cents and session.scalar(tried) is None:
+        session.add(schema.Payment(worker_id=worker.id, reason=QUIZ, cents=cents, at=study.now()))
 
 
 def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
@@ -303,7 +358,7 @@ def step_of(study: Study, worker: Worker | Row[Any]) -> str:
     """Where a worker must go now; the state of somebody who has no more to do here."""
     if worker.state != schema.ACTIVE:
         return worker.state
-    if worker.consented_at is None:
+    if not has_consented(study, worker):
         return CONSENT
     quality = study.config.quality
     if worker.screened_at is None and (quality.native_speaker or quality.never_seen_wsc):

@@ -32,6 +32,7 @@ from winokit_collect.platforms.payout import PayoutRunner
 from winokit_collect.study.progress import KeptSnapshot
 from winokit_collect.study.refusals import Incomplete, Refused, TooMany
 from winokit_collect.study.schema import State
+from winokit_collect.study.second_opinions import SecondOpinions
 from winokit_collect.study.study import Study
 from winokit_collect.study.texts import BUILT_IN, say
 from winokit_collect.web import account, dashboard, entry, home, pay, preview, problems, workers, writing
@@ -246,7 +247,7 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
     """Keep the number of threads down, and payouts going, as long as the app runs."""
     current_default_thread_limiter().total_tokens = THREADS
     await run_in_threadpool(_prepare, app)
-    with app.state.payouts:
+    with app.state.payouts, app.state.second_opinions:
         yield
 
 
@@ -271,6 +272,7 @@ def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
     app.state.study, app.state.url = study, url
     app.state.cookies = Cookies(study.signer, secure=secure)
     app.state.payouts, app.state.snapshots = PayoutRunner(study), KeptSnapshot(study)
+    app.state.second_opinions = SecondOpinions(study)
     app.state.refusals, app.state.arrivals = RateLimit(REFUSALS_A_MINUTE), RateLimit(ARRIVALS_A_MINUTE)
     app.state.adversary_limit = RateLimit(ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)

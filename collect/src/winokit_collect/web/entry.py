@@ -127,10 +127,13 @@ def step(visit: AWorker) -> Response:
 
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
-    """What is asked before the tasks that there are for a worker; later, before a kind that is new to them."""
-    kinds = [kind] if kind else list(tasks.available(visit.study, visit.worker.id))
-    has_questions = workers.quiz_for(visit.study, visit.worker, kinds)
-    return _quiz_page(visit, kinds if has_questions else visit.study.config.tasks.kinds, {})
+    """Questions before one kind of task, of those there are for a worker."""
+    available = [kind] if kind else list(tasks.available(visit.study, visit.worker.id))
+    for kinds in (available, visit.study.config.tasks.kinds):
+        next_kind = workers.next_quiz(visit.study, visit.worker, kinds)
+        if next_kind is not None:
+            return _quiz_page(visit, [next_kind], {})
+    return _quiz_page(visit, visit.study.config.tasks.kinds, {})
 
 
 @router.form("/consent", "agree")
@@ -179,7 +182,11 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
     result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
-        return visit.page("quiz_result", result=result, answers=answers, questions=questions)
+        other_kinds = list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
+        next_kind = workers.next_quiz(visit.study, visit.worker, other_kinds)
+        return visit.page(
+            "quiz_result", result=result, answers=answers, questions=questions, next_kind=next_kind, kinds=kinds
+        )
     return _quiz_page(visit, kinds, fields, result=result)
 
 

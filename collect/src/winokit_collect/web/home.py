@@ -68,7 +68,7 @@ def ballot(visit: AtWork, token: Token) -> Response:
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the vote and go on to the next, or say what is missing."""
     try:
-        receipt = submissions.submit(visit.study, visit.worker.id, token, fields, go_on=True)
+        receipt = submissions.submit_vote(visit.study, visit.worker.id, token, fields, go_on=True)
     except AlreadyHandedIn as error:
         return handed_in_page(visit, own_task(visit, token), error.stands, error.at, error.sent)
     except Incomplete as error:

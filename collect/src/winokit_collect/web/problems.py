@@ -1,14 +1,15 @@
 """Looking through problems, their votes and all that was handed in, and deciding over it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Path, Query, Response
 
 from winokit_collect.study import listings, moderation
 from winokit_collect.study.content import DOMAINS
 from winokit_collect.study.listings import STATUSES
-from winokit_collect.study.schema import IMPORTED, WRITE, WRITTEN
+from winokit_collect.study.schema import IMPORTED, WRITE, WRITTEN, ProblemRow
 from winokit_collect.study.voting import YES_NO
 from winokit_collect.web.forms import REQUESTER, PageNumber, Pages, Text, Why, expected, plain
 from winokit_collect.web.visit import ARequester
@@ -19,6 +20,9 @@ Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
 Decision = Annotated[Literal["valid", "invalid", "votes"], expected("valid, invalid or votes expected")]
 Back = Annotated[int | None, expected("the number of a problem expected", ge=1, le=2**31 - 1)]
+
+
+FILTER = ("status", "domain", "origin", "author", "text")
 
 
 @router.get("/requester/problems")
@@ -32,28 +36,110 @@ def problems(
     page: PageNumber = 1,
 ) -> Response:
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
-    origin = origin or (WRITTEN if WRITE in visit.study.config.tasks.kinds else IMPORTED)
-    asked = {"status": status, "domain": domain, "origin": origin, "author": author, "text": text}
-    wanted: dict[str, Any] = {name: plain(value) for name, value in asked.items()}
-    listing = listings.problems(visit.study, **wanted, page=page)
-    address = f"/requester/problems?{urlencode({name: value for name, value in wanted.items() if value})}"
+    rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
+    listing = listings.problems(visit.study, **rules, page=page)
+    query = _join_filter(rules)
+    address = f"/requester/problems?{query}"
     return visit.page(
-        "requester_problems", listing=listing, wanted=wanted, address=address, statuses=STATUSES, domains=DOMAINS
+        "requester_problems",
+        listing=listing,
+        wanted=rules,
+        address=address,
+        kept=query,
+        statuses=STATUSES,
+        domains=DOMAINS,
     )
+
+
+@router.get("/requester/queue")
+def queue(
+    visit: ARequester,
+    status: Wanted = "",
+    domain: Wanted = "",
+    author: Wanted = "",
+    text: Wanted = "",
+    origin: Wanted = "",
+    after: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> Response:
+    """One undecided problem after the other, beside its twin."""
+    rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
+    problem, count = listings.next_to_decide(visit.study, before=after, **rules)
+    twins = () if problem is None else listings.problem(visit.study, problem.id)[1]
+    pair = [] if problem is None else [problem, *twins]
+    marked_pair = [(row, mark_special(row, pair)) for row in pair]
+    query = _join_filter(rules)
+    return visit.page("requester_queue", problem=problem, pair=marked_pair, left=count, kept=query, wanted=rules)
+
+
+@router.form("/requester/queue/{number}/decide")
+def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
+    """Decide about a problem, and go on to the next."""
+    moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
+    query = urlencode({**_parse_filter(kept), "after": number})
+    return visit.go(f"/requester/queue?{query}", f"Problem {number}: {valid}.")
 
 
 @router.get("/requester/problems/{number}")
 def problem(visit: ARequester, number: Number) -> Response:
     """One problem: its votes, its twin, where it comes from, and what was decided."""
     shown, twins = listings.problem(visit.study, number)
-    return visit.page("requester_problem", problem=shown, twins=twins)
+    query = _join_filter(_parse_filter(visit.request.url.query))
+    return visit.page("requester_problem", problem=shown, twins=twins, kept=query)
 
 
 @router.form("/requester/problems/{number}/decide")
-def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "") -> Response:
+def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
     """Decide over the votes, or leave it to them again."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
-    return visit.go(f"/requester/problems/{number}", "Your decision has been saved.")
+    query = _join_filter(_parse_filter(kept))
+    return visit.go(f"/requester/problems/{number}{query and '?'}{query}", "Your decision has been saved.")
+
+
+def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str, str]:
+    """Three parts of a problem's text, of which the second is in no twin.
+
+    The blank is an underscore. Without a twin nothing differs.
+    """
+    words = _split_text(row)
+    twins = [_split_text(twin) for twin in pair if twin is not row]
+    if not twins:
+        return " ".join(words), "", ""
+    start = _count_same(words, twins[0])
+    end = _count_same(words[start:][::-1], twins[0][start:][::-1])
+    special_end = len(words) - end
+    return " ".join(words[:start]), " ".join(words[start:special_end]), " ".join(words[special_end:])
+
+
+def _count_same(words: Sequence[str], twin_words: Sequence[str]) -> int:
+    """Number of words that two texts begin with alike."""
+    count = 0
+    for word, twin_word in zip(words, twin_words, strict=False):
+        if word != twin_word:
+            break
+        count += 1
+    return count
+
+
+def _split_text(row: ProblemRow) -> list[str]:
+    return f"{row.before}_{row.after}".split(" ")
+
+
+def _read_filter(visit: ARequester, **wanted: str) -> dict[str, Any]:
+    """The filter of an address, or that of the study's own problems."""
+    kinds = visit.study.config.tasks.kinds
+    wanted["origin"] = wanted["origin"] or (WRITTEN if WRITE in kinds else IMPORTED)
+    return {name: plain(value) for name, value in wanted.items()}
+
+
+def _join_filter(wanted: Mapping[str, str]) -> str:
+    """A filter as part of an address."""
+    return urlencode({name: value for name, value in wanted.items() if value})
+
+
+def _parse_filter(kept: str) -> dict[str, str]:
+    """Read a filter from an address, and nothing else."""
+    pairs = parse_qsl(kept[:2000], max_num_fields=20) if kept.count("&") < 20 else []
+    return {name: plain(value)[:200] for name, value in pairs if name in FILTER}
 
 
 @router.get("/requester/submissions")

@@ -52,6 +52,12 @@ def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
     return _environment(texts).get_template(name).render(context)
 
 
+def render_file(name: str, **context: Any) -> bytes:
+    """Render a page to be kept as a file, with its styles in it."""
+    styles = Markup((STATIC / "collect.css").read_text("utf-8"))  # ours, and not to be escaped
+    return render(f"{name}.html.j2", BUILT_IN, {"styles": styles, **context}).encode()
+
+
 @lru_cache(8)
 def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
     environment = _Filled(

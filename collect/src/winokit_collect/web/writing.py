@@ -39,7 +39,7 @@ async def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 def _hand_in(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     try:
-        receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
+        receipt = submissions.submit_twins(visit.study, visit.worker.id, token, fields)
     except AlreadyHandedIn as error:
         return handed_in_page(visit, own_task(visit, token, to_write=True), error.stands, error.at, error.sent)
     except Incomplete as error:

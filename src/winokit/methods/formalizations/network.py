@@ -162,8 +162,10 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ABOUT).unlink(missing_ok=True)
+    model = _merge_lora(network.encoder)
+    _drop_file_format(model)
     with quiet():
-        _merge_lora(network.encoder).save_pretrained(folder)
+        model.save_pretrained(folder)
     network.reader.tokenizer.save_pretrained(folder)
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
@@ -289,6 +291,16 @@ def _merge_lora(model: Any) -> Any:
     if not hasattr(model, "merge_and_unload"):
         return model
     return copy.deepcopy(model).merge_and_unload()
+
+
+def _drop_file_format(model: Any) -> None:
+    """Forget that weights were read from a GGUF file: they are ordinary numbers now, and are saved as such."""
+    quantizer = getattr(model, "hf_quantizer", None)
+    method = getattr(getattr(quantizer, "quantization_config", None), "quant_method", None)
+    if getattr(method, "value", method) != "gguf":
+        return
+    model.hf_quantizer = None
+    vars(model.config).pop("quantization_config", None)
 
 
 def _load_with_head(settings: HfSettings, formalization: Formalization) -> Any:

@@ -16,7 +16,7 @@ from winokit.methods.arrays import BoolArray, IntArray, Values
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.groups import GroupLayout
-from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired_gap, share
+from winokit.methods.metrics.intervals import NORMAL, Share, gap, mean_interval, paired_gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
@@ -66,28 +66,47 @@ class Judge:
         return Metric(self.dataset, *self.scorer, *name, value, n, low, high, chance, note, own_details)
 
     def share(
-        self, name: Name, values: Any, units: Units, chance: Any = None, note: str | None = None
+        self,
+        name: Name,
+        values: Any,
+        units: Units,
+        chance: Any = None,
+        note: str | None = None,
+        *,
+        n: int | None = None,
     ) -> Iterator[Metric]:
         """A share with its interval, tested against what a coin gets; nothing if there is nothing to average.
 
-        `chance` is one number, or one for each value.
+        `chance` is one number, or one for each value. `n` is of how many things the values are, if not one of each:
+        samples of a problem are one.
         """
         if not len(values):
             return
-        proportion = share(values, units)
+        proportion = _share_of(share(values, units), n)
         interval = proportion.interval()
         level = None if chance is None else float(np.mean(chance))
         details: dict[str, Detail] = {} if level is None else {P: proportion.p(level)}
         yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
 
     def tested_share(
-        self, name: Name, values: Any, units: Units, chance: Any, test: NullTest, note: str | None = None
+        self,
+        name: Name,
+        values: Any,
+        units: Units,
+        chance: Any,
+        test: NullTest,
+        note: str | None = None,
+        *,
+        n: int | None = None,
     ) -> Metric:
-        """A share with its interval, tested against what the scorer's own choices would get."""
-        proportion = share(values, units)
+        """A share with its interval, tested against what the scorer's own choices would get.
+
+        `n` is as in `share`.
+        """
+        proportion = _share_of(share(values, units), n)
         interval = proportion.interval()
         level = float(np.mean(chance))
-        details = _null_details(test)
+        details = _null_details(test, proportion.n / len(values))
         return self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
 
     def cross_validated(self, name: Name, answers: Answers) -> Iterator[Metric]:
@@ -120,9 +139,9 @@ class Judge:
         lowest = groups.group_scores(answers.correct if scores is None else scores, layout)
         units = answers.units.take(layout.rows[layout.starts])
         if lowest.min() >= 0 and lowest.max() <= 1:
-            yield from self.share(name, lowest, units)
+            yield from self.share(name, lowest, units, n=count_groups(answers))
         else:
-            yield from self.mean(name, lowest.tolist(), units)
+            yield from self.mean(name, lowest.tolist(), units, n=count_groups(answers))
 
     def estimate(self, name: Name, value: float, n: int, error: float | None, chance: float | None = None) -> Metric:
         """A number that is never below 0, with a normal interval from its standard error over units; None for none."""
@@ -130,11 +149,11 @@ class Judge:
         high = None if error is None else value + NORMAL * error
         return self.row(name, value, n, low, high, chance)
 
-    def mean(self, name: Name, values: Sequence[float], units: Units) -> Iterator[Metric]:
-        """Any other mean."""
+    def mean(self, name: Name, values: Sequence[float], units: Units, *, n: int | None = None) -> Iterator[Metric]:
+        """Any other mean, with `n` as in `share`."""
         if values:
             interval = mean_interval(values, units)
-            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
+            yield self.row(name, float(np.mean(values)), n or len(values), interval.low, interval.high)
 
     def accuracy(
         self, name: Name, answers: Answers, note: str | None = None, *, by_answer: bool = False
@@ -147,12 +166,14 @@ class Judge:
         if not len(answers):
             return
         if by_answer:
-            proportion = share(answers.correct, answers.units)
+            proportion = _share_of(share(answers.correct, answers.units), answers.problem_count)
             interval = proportion.interval()
             chance = float(answers.chances.mean())
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
-        row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        test = right_test(answers)
+        n = answers.problem_count
+        row = self.tested_share(name, answers.correct, answers.units, answers.chances, test, note, n=n)
         if row.is_untestable:
             row = replace(row, details={**row.details, ONE_CHOICE: len(set(answers.choices.tolist())) == 1})
         if row.is_untestable and cannot_change_places(answers):
@@ -168,7 +189,8 @@ class Judge:
         settled = credit(answers.predictions, answers.answers, answers.candidates)
         chance = np.where(answers.silent, 1 / answers.candidates, answers.guesses)
         name = ("accuracy", subset, "expected_accuracy")
-        row = self.tested_share(name, settled, answers.units, chance, right_test(answers))
+        n = answers.problem_count
+        row = self.tested_share(name, settled, answers.units, chance, right_test(answers), n=n)
         guessed = float((answers.silent / answers.candidates).mean())
         null = row.details.get(NULL)
         details = {**row.details, NULL: None if null is None else float(null) + guessed}
@@ -205,7 +227,8 @@ class Judge:
             "first": difference.first.value,
             "second": difference.second.value,
         }
-        yield self.row(name, difference.value, len(values), interval.low, interval.high, chance, note, details)
+        n = answers.subset(answered).problem_count
+        yield self.row(name, difference.value, n, interval.low, interval.high, chance, note, details)
 
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
         """The accuracy on problems minus that on a variant of the same problems, row by row.
@@ -228,7 +251,7 @@ class Judge:
             "first": difference.first.value,
             "second": difference.second.value,
         }
-        yield self.row(name, difference.value, len(before), interval.low, interval.high, chance, note, details)
+        yield self.row(name, difference.value, before.problem_count, interval.low, interval.high, chance, note, details)
 
     def luck(self, answers: Answers, texts: Sequence[Hashable]) -> Iterator[Metric]:
         """What luck would do: a coin once and the best of ten times, the scorer's preferences likewise.
@@ -236,19 +259,20 @@ class Judge:
         `texts` are what the scorer reads of each problem: those that read the same are guessed once. `p_chance` is of
         a coin (Trichelair et al., 2018); `p_null` of the scorer's own choices if right answers change places.
         """
-        n = len(answers)
+        n = answers.problem_count
         if not n:
             return
         guesses = Counter(zip(texts, answers.chances.tolist(), strict=True))
         coin_chances = [chance for _, chance in guesses]
-        once = p_chance(int(answers.correct.sum()), n, coin_chances, list(guesses.values()))
+        # A coin guesses once for all samples of a problem.
+        once = p_chance(int(answers.correct.sum()), len(answers), coin_chances, list(guesses.values()))
         yield self.row(("luck", "all", "p_chance"), once, n)
         yield self.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
         test = right_test(answers)
         if test.p_as_high is not None:
             yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
             yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
-        score = share(answers.correct, answers.units)
+        score = _share_of(share(answers.correct, answers.units), n)
         level = float(answers.chances.mean()) if test.null is None else test.null
         needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
         if needed is not None:
@@ -264,13 +288,14 @@ class Judge:
         chance = chances(answers.chances, layout)
         units = answers.units.take(layout.rows[layout.starts])
         if name[2] == "group_accuracy" and not by_answer:
-            row = self.tested_share(name, values, units, chance, whole_groups_test(answers))
+            test = whole_groups_test(answers)
+            row = self.tested_share(name, values, units, chance, test, n=count_groups(answers))
             if answers.silent.any():
                 never_silent = float(np.mean(chances(answers.guesses, layout)))
                 row = replace(row, details={**row.details, COIN: never_silent})
             yield row
         else:
-            yield from self.share(name, values, units, chance)
+            yield from self.share(name, values, units, chance, n=count_groups(answers))
 
     def twins(self, subset: str, answers: Answers) -> Iterator[Metric]:
         """How often the twins of a pair are told apart, and how often these are the right way round.
@@ -288,11 +313,12 @@ class Judge:
         chance = np.where(answered, 1 - 1 / answers.candidates[pairs[:, 0]], 0.0)
         test = told_apart_test(first[answered], second[answered], units.take(answered)) if answered.any() else None
         told_name = ("groups", subset, "told_apart")
+        pair_count = _pair_count(answers, pairs)
         if test is None:
-            yield from self.share(told_name, apart, units)
+            yield from self.share(told_name, apart, units, n=pair_count)
             return
         of_all = NullTest(test.observed, len(pairs), test.distribution)
-        yield self.tested_share(told_name, apart, units, chance, of_all)
+        yield self.tested_share(told_name, apart, units, chance, of_all, n=pair_count)
         if apart.any():
             told = answers.subset(pairs[apart].ravel())
             both_right = answers.correct[pairs[apart]].all(axis=1)
@@ -300,7 +326,9 @@ class Judge:
             candidates = answers.candidates[pairs[apart][:, 0]]
             # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
             coin = 1 / (candidates * (candidates - 1))
-            yield self.tested_share(name, both_right, units.take(apart), coin, whole_groups_test(told))
+            test = whole_groups_test(told)
+            pair_count = _pair_count(answers, pairs[apart])
+            yield self.tested_share(name, both_right, units.take(apart), coin, test, n=pair_count)
 
 
 def judge(
@@ -332,7 +360,7 @@ def _standard_rows(answers: Answers, subset: str, details: Mapping[str, Detail])
     rows = list(own.accuracy(("accuracy", subset, "accuracy"), answers))
     if answers.silent.any():
         rows += own.expected_accuracy(subset, answers)
-        rows.append(own.row(("accuracy", subset, "abstained"), float(answers.silent.mean()), len(answers)))
+        rows.append(own.row(("accuracy", subset, "abstained"), float(answers.silent.mean()), answers.problem_count))
     rows += own.by_group(("groups", subset, "group_accuracy"), answers)
     return [*rows, *own.twins(subset, answers)]
 
@@ -344,6 +372,22 @@ def layout_of(answers: Answers) -> GroupLayout:
         known = GroupLayout(answers.groups, answers.group_sizes)
         object.__setattr__(answers, "_layout", known)
     return known
+
+
+def count_groups(answers: Answers) -> int:
+    """Number of complete groups, however many samples."""
+    firsts = layout_of(answers).rows[layout_of(answers).starts]
+    return len({answers.asked.groups[answers.problem_index[row]] for row in firsts})
+
+
+def _pair_count(answers: Answers, pairs: IntArray) -> int:
+    """Number of pairs, however many samples."""
+    return len(np.unique(answers.problem_index[pairs[:, 0]]))
+
+
+def _share_of(found: Share, n: int | None) -> Share:
+    """A share of so many things."""
+    return found if n is None else replace(found, n=n)
 
 
 def complete_pairs(answers: Answers) -> IntArray:
@@ -382,7 +426,7 @@ def _expected_gap(first: Answers, second: Answers) -> float:
     return (right_test(first).null or 0.0) - (right_test(second).null or 0.0)
 
 
-def _null_details(test: NullTest) -> dict[str, Detail]:
+def _null_details(test: NullTest, problems_by_row: float = 1.0) -> dict[str, Detail]:
     """The columns of a row that say what the null is, and how the row is tested."""
     details: dict[str, Detail] = {NULL: test.null}
     if test.p is not None:
@@ -390,7 +434,7 @@ def _null_details(test: NullTest) -> dict[str, Detail]:
         details[NULL_ERROR] = test.error
         details[P_MOST] = test.p_most
     if test.untestable:
-        details[UNTESTABLE] = test.untestable
+        details[UNTESTABLE] = round(test.untestable * problems_by_row)
     return details
 
 

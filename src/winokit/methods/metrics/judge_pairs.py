@@ -17,7 +17,7 @@ import numpy as np
 
 from winokit.answers import Answers
 from winokit.errors import BadInput
-from winokit.methods.arrays import FloatArray
+from winokit.methods.arrays import BoolArray, FloatArray
 from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.compare import POWER as POWER
 from winokit.methods.metrics.compare import Comparison as Comparison
@@ -59,19 +59,32 @@ class SharedAnswers:
     table is judged by its own right answers: another run may list the candidates in another order.
     """
 
-    first: Answers
-    second: Answers
+    samples: tuple[Sequence[Answers], Sequence[Answers]]
+    """The tables of either scorer's samples, whose means are compared: one each, unless it was asked several times."""
 
     @classmethod
     def of(cls, first: Answers, second: Answers) -> "SharedAnswers":
         """What both tables, of one scorer each, have answers to, in the order of the first."""
-        keys, other_keys = keys_of(first), keys_of(second)
+        tables = first.sample_tables()
+        others = second.sample_tables()
+        keys = keys_of(tables[0])
+        other_keys = keys_of(others[0])
         if keys == other_keys:
-            return cls(first, second)
+            return cls((tables, others))
         row_of = {key: row for row, key in enumerate(other_keys)}
         rows = [row for row, key in enumerate(keys) if key in row_of]
         other_rows = [row_of[keys[row]] for row in rows]
-        return cls(first.take(rows), second.take(other_rows))
+        return cls(([own.take(rows) for own in tables], [own.take(other_rows) for own in others]))
+
+    @property
+    def first(self) -> Answers:
+        """The first sample of the first scorer."""
+        return self.samples[0][0]
+
+    @property
+    def second(self) -> Answers:
+        """The first sample of the second scorer."""
+        return self.samples[1][0]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -108,12 +121,17 @@ Values = tuple[FloatArray, FloatArray, Units]
 
 
 def keys_of(answers: Answers) -> list[Key]:
-    """The variant and the original's id of each row, found once. Raises BadInput if two rows are of one problem."""
+    """The variant and the original's id of each row, found once.
+
+    Samples of a problem have one key. Raises BadInput if two other rows are of one problem.
+    """
     known: list[Key] | None = vars(answers).get(KEPT_AS)
     if known is None:
         variants = answers.asked.variants
         own_variants = [variants[index] for index in answers.problem_index]
         known = list(zip(own_variants, answers.ids, strict=True))
+        if answers.samples is not None:
+            known = list(dict.fromkeys(known))
         if len(set(known)) < len(known):
             raise BadInput(
                 f"expected one answer per problem, found {len(known):,} to {len(set(known)):,}: "
@@ -153,7 +171,7 @@ def compare_answers(
     shared = SharedAnswers.of(first, second)
     if not len(shared):
         return {}
-    refuses = [bool(table.silent.all()) for table in (shared.first, shared.second)]
+    refuses = list(map(_are_silent, shared.samples))
     found: dict[PairMeasure, Comparison] = {}
     for measure in measures or usual_measures(shared):
         values = _values_of(measure, shared, switched)
@@ -171,11 +189,27 @@ def _values_of(measure: PairMeasure, shared: SharedAnswers, switched: tuple[Answ
         layout = shared.layout
         if not layout.members:
             return None
-        whole = [all_right(table.correct, layout) for table in (shared.first, shared.second)]
-        units = shared.units.take(layout.rows[layout.starts])
-        return whole[0].astype(np.float64), whole[1].astype(np.float64), units
+        first, second = (_whole_groups(tables, layout) for tables in shared.samples)
+        return first, second, shared.units.take(layout.rows[layout.starts])
     values_of = _right if measure == "accuracy" else _credits
-    return values_of(shared.first), values_of(shared.second), shared.units
+    first, second = (_mean_of(list(map(values_of, tables))) for tables in shared.samples)
+    return first, second, shared.units
+
+
+def _whole_groups(tables: Sequence[Answers], layout: GroupLayout) -> FloatArray:
+    """The share of samples in which each group is right as a whole."""
+    return _mean_of([all_right(table.correct, layout) for table in tables])
+
+
+def _are_silent(tables: Sequence[Answers]) -> bool:
+    """Whether all samples abstain on all problems."""
+    return all(table.silent.all() for table in tables)
+
+
+def _mean_of(values: Sequence[BoolArray | FloatArray]) -> FloatArray:
+    """The mean over samples of each thing."""
+    means: FloatArray = np.mean(np.stack(values).astype(np.float64), axis=0)
+    return means
 
 
 def _right(answers: Answers) -> FloatArray:
@@ -198,10 +232,12 @@ def _roles_kept(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> Val
         return None
     after_rows = np.array([row_of[names[row]] for row in rows], np.int64)
 
-    def kept(before: Answers, later: Answers) -> FloatArray:
-        return role_kept(before.take(rows).predictions, later.take(after_rows).predictions)
+    def kept(before: Sequence[Answers], later: Sequence[Answers]) -> FloatArray:
+        both = zip(before, later, strict=False)
+        return _mean_of([role_kept(one.take(rows).predictions, two.take(after_rows).predictions) for one, two in both])
 
-    return kept(shared.first, after.first), kept(shared.second, after.second), shared.units.take(rows)
+    first, second = (kept(before, later) for before, later in zip(shared.samples, after.samples, strict=True))
+    return first, second, shared.units.take(rows)
 
 
 @dataclass(frozen=True, slots=True)

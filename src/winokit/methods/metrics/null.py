@@ -8,6 +8,7 @@ place, an answer, silence) is then in the null, and cannot pass for knowledge.
 - Problems outside complete groups: whole units swap their right answers with units of the same shape (size and numbers
   of candidates, members in file order). Yes/no questions on one text exchange within the text too. A unit whose shape
   is unique stays as it is and is counted as untestable.
+- Samples of a problem stay with it: right answers change places once, for all samples of a unit alike.
 
 Exact for groups, and for problems with two candidates that are units of their own: hypergeometric counts and fair
 coins, put together by convolution. Otherwise 20,000 seeded draws. Tests are two-sided, by the mid-p-value.
@@ -471,15 +472,19 @@ class Null:
         return pools
 
     def _texts(self, rows: IntArray) -> tuple[int, ...]:
-        """For each yes/no question the number of its text among those of the unit; -1 for other problems."""
-        numbers: dict[tuple[str, str], int] = {}
+        """For each yes/no question the number of its text among those of the unit; -1 for other problems.
+
+        Each sample of a text is a text: questions exchange their answers alike in all of them.
+        """
+        numbers: dict[tuple[str, str, int], int] = {}
         texts = []
         for row in rows:
             problem = self.answers.problems[row]
+            sample = self.answers.sample_numbers[row]
             if problem.query is None:
                 texts.append(-1)
             else:
-                texts.append(numbers.setdefault((problem.before, problem.after), len(numbers)))
+                texts.append(numbers.setdefault((problem.before, problem.after, sample), len(numbers)))
         return tuple(texts)
 
     def _right_in_pool(self, pool: _Pool, counted: BoolArray, number: int) -> CountDistribution:

@@ -4,13 +4,14 @@ Chat models get lettered options in both orders, and a candidate's score is its 
 "A" cancels out. Where a server gives no log-probabilities the parsed answer counts 1; two answers that contradict
 each other are a tie, and a refusal, an unreadable answer or an unfinished thought in both is an abstention. Other
 models (seq2seq, causal) score the candidates themselves as answers, by summed log-probability, in one order: nothing is
-lettered there.
+lettered there. `ask?order=given` and `ask?order=reversed` list the candidates in one order only.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from winokit.errors import check_known
 from winokit.methods.scoring.base import Abstain, Scoring, Setting
 from winokit.methods.scoring.prompts import LETTERED, OPEN, WHOLE_LETTERED, WHOLE_OPEN, PromptTemplate
 from winokit.methods.transforms.substitute import substitute
@@ -19,20 +20,26 @@ from winokit.models.thoughts import UNFINISHED, answer_in
 from winokit.problem import Problem
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+BOTH = "both"
+GIVEN = "given"
+REVERSED = "reversed"
+ORDERS = (BOTH, GIVEN, REVERSED)
+"""Orders in which candidates are listed, for `?order=`."""
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """Lettered questions in both orders, or one open question."""
+    """Lettered questions in the orders that are asked for, or one open question."""
+    is_reversed = _order_of(setting) == REVERSED
     if problem.query is not None:
-        return (Ask(open_question(problem, setting.prompt), ("no", "yes")),)
-    if setting.kind not in ("chat", "any"):
-        prompt = _examples(setting, lettered=False) + open_question(problem, setting.prompt)
-        return (Ask(prompt, problem.candidates),)
+        return (Ask(open_question(problem, setting.prompt, is_reversed=is_reversed), ("no", "yes")),)
+    if not _is_lettered(problem, setting):
+        question = open_question(problem, setting.prompt, is_reversed=is_reversed)
+        return (Ask(_examples(setting, lettered=False) + question, problem.candidates),)
     examples, count = _examples(setting, lettered=True), len(problem.candidates)
-    questions = [
-        (shown, lettered_question(problem, shown, setting.prompt))
-        for shown in ([problem.candidates[index] for index in order] for order in _orders(count))
-    ]
+    questions = []
+    for order in _orders(problem, setting):
+        shown = [problem.candidates[index] for index in order]
+        questions.append((shown, lettered_question(problem, shown, setting.prompt)))
     return tuple(
         Ask(examples + question, tuple(LETTERS[:count]), tuple((option,) for option in shown))
         for shown, question in questions
@@ -42,7 +49,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Mean over the orders of each candidate's log-probability, or of the answers that name it."""
     count = len(problem.candidates)
-    replies = [(order, _reply(answer)) for order, answer in zip(_orders(count), answers, strict=False)]
+    replies = [(order, _reply(answer)) for order, answer in zip(_orders(problem, setting), answers, strict=True)]
     readable = [(order, reply) for order, reply in replies if reply.logprobs is not None or reply.choice is not None]
     if not readable:
         why = next((reply.why for _, reply in replies if reply.why), "no readable answer")
@@ -66,9 +73,26 @@ def _reply(answer: Answer) -> Reply:
     return answer
 
 
-def _orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The candidates as they are, and backwards."""
-    return tuple(range(count)), tuple(reversed(range(count)))
+def _order_of(setting: Setting) -> str:
+    """The order that is asked for, one of ORDERS."""
+    order = setting.options.get("order", BOTH)
+    check_known("order for ?order=", order, ORDERS)
+    return order
+
+
+def _is_lettered(problem: Problem, setting: Setting) -> bool:
+    """Whether the candidates are listed by letters, and a reply names one."""
+    return problem.query is None and setting.kind in ("chat", "any")
+
+
+def _orders(problem: Problem, setting: Setting) -> list[tuple[int, ...]]:
+    """The order of the candidates in each question that is asked."""
+    as_given = tuple(range(len(problem.candidates)))
+    if not _is_lettered(problem, setting):
+        return [as_given]
+    orders = {GIVEN: as_given, REVERSED: as_given[::-1]}
+    order = _order_of(setting)
+    return list(orders.values()) if order == BOTH else [orders[order]]
 
 
 def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemplate | None = None) -> str:
@@ -79,9 +103,11 @@ def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemp
     return prompt.fill(**_question(problem), options=options, letters=_or(LETTERS[: len(shown)]))
 
 
-def open_question(problem: Problem, prompt: PromptTemplate | None = None) -> str:
+def open_question(problem: Problem, prompt: PromptTemplate | None = None, *, is_reversed: bool = False) -> str:
     """The question without letters."""
     options = problem.candidates if problem.query is None else ("yes", "no")
+    if is_reversed:
+        options = options[::-1]
     prompt = _checked(problem, prompt) or (WHOLE_OPEN if problem.is_whole else OPEN)
     return prompt.fill(**_question(problem), options="\n".join(options), letters=_or(options))
 
@@ -126,7 +152,7 @@ def _examples(setting: Setting, *, lettered: bool) -> str:
 
 ASK = Scoring(
     "ask",
-    "a question in both candidate orders (chat) or with the candidates as answers",
+    "a question in both candidate orders (chat), or with the candidates as answers; ?order=given, ?order=reversed",
     (Ask,),
     ask,
     judge,
@@ -134,4 +160,5 @@ ASK = Scoring(
     takes_prompt=True,
     substitutes=False,
     both_orders=True,
+    options=("order",),
 )

@@ -128,7 +128,8 @@ class Ledger:
         unknown, compared = set(missing), set(again)
         for request in requests:
             for text, written in sent(model, request):
-                key = (model.fingerprint, text)
+                sample = getattr(request, "sample", 0)
+                key = (model.fingerprint, f"{text}\n(sample {sample})" if sample else text)
                 if request in compared:
                     entry.again.add(key)
                 if request in unknown or request in compared:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winokit.errors import BadInput, UnusedSetting
 from winokit.files import json_rows, write_whole
@@ -15,7 +16,7 @@ from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, c
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.transforms.substitute import Style
-from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request
+from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request, samples_of
 from winokit.problem import NO_BLANK, ORIGINAL, Dataset, Problem, original_id
 from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
@@ -24,6 +25,8 @@ from winokit.settings import Help, Settings
 if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
+LEFT_OUT = ("why", "sample")
+"""Columns of a prediction that a row has only where they say something."""
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
 
@@ -40,6 +43,8 @@ class Prediction:
     prediction: int | None
     answer: int | None
     why: str | None = None
+    sample: int | None = None
+    """Which of several answers of one scorer to this problem, from 0; None where there is only one."""
 
     @property
     def is_right(self) -> bool:
@@ -55,9 +60,9 @@ class Prediction:
         return best - second
 
     def to_json(self) -> dict[str, Any]:
-        """The row; `why` is left out where there is nothing to explain."""
-        names = self.__slots__ if self.why is not None else self.__slots__[:-1]
-        return {name: getattr(self, name) for name in names}
+        """The row, without `why` and `sample` where they say nothing."""
+        row = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in row.items() if value is not None or name not in LEFT_OUT}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Prediction":
@@ -138,18 +143,38 @@ def score_variants(
     if plan.prompt is not None and not scoring.takes_prompt:
         raise BadInput(f"scoring {scoring.name!r} asks no questions: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))
-    name = scoring_name(scoring, plan, options)
+    # One sample after the other: what is asked first by itself, in small parts, is of one sample.
     questions = [
-        _Question(scoring, problem, setting, (variant, model.spec, name))
+        _Question(scoring, problem, setting, (variant, model.spec), sample)
+        for sample in _sample_numbers(model)
         for variant, dataset in variants.items()
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
-    answers = answer_all(model, (request for question in questions for request in question.requests), cache, progress)
+    requests = [request for question in questions for request in question.requests]
+    constraint = _decide_constraint(model, requests, cache)
+    name = scoring_name(scoring, plan, options, constraint)
+    answers = answer_all(model, requests, cache, progress)
     if transcripts is not None and Ask in scoring.needs:
         from winokit.methods.scoring.transcripts import transcripts_of
 
-        transcripts += (row for each in questions for row in transcripts_of(each.named, each.requests, answers))
-    return [question.predicted(answers) for question in questions]
+        for each in questions:
+            transcripts += transcripts_of((*each.named, name), each.requests, answers, each.sample)
+    return [question.predicted(answers, name) for question in questions]
+
+
+def _decide_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
+    """The constraint of a model's replies, decided now if it is open."""
+    if getattr(model, "wish", None) != "auto":
+        return getattr(model, "constraint", None)
+    from winokit.methods.scoring.constraining import settle_constraint
+
+    return settle_constraint(model, requests, cache)
+
+
+def _sample_numbers(model: Model) -> Sequence[int | None]:
+    """The numbers of the samples to ask for, or a single None."""
+    count = samples_of(model)
+    return [None] if count == 1 else range(count)
 
 
 def notes_on_replies(transcripts: "Sequence[Transcript]") -> list[str]:
@@ -199,16 +224,18 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
 def _voted(ensemble: ModelOfModels, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
     """One prediction per problem from those of several models: shares of the votes cast as scores."""
     made = []
+    if len(set(map(len, ballots))) > 1:
+        raise BadInput(f"{ensemble.spec}: members cast votes sample by sample: give each the same ?n=")
     for votes in zip(*ballots, strict=True):
         first = votes[0]
         cast = [vote.prediction for vote in votes if vote.prediction is not None]
         named = (first.id, first.variant, ensemble.spec, first.scoring)
         sizes = [len(vote.scores) for vote in votes if vote.scores is not None]
         if not cast or not sizes:
-            made.append(Prediction(*named, None, None, first.answer, "no model answered"))
+            made.append(Prediction(*named, None, None, first.answer, "no model answered", first.sample))
             continue
         shares = tuple(cast.count(index) / len(cast) for index in range(sizes[0]))
-        made.append(_decided(named, shares, first.answer))
+        made.append(replace(_decided(named, shares, first.answer), sample=first.sample))
     return made
 
 
@@ -218,20 +245,31 @@ def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer
     return Prediction(*named, None if why == NOT_A_NUMBER else scores, prediction, answer, why)
 
 
-def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]) -> str:
-    """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
+def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str], constraint: str | None = None) -> str:
+    """The scoring as a row names it: with whatever of its options and of the plan changes the scores.
+
+    `constraint` is what the server holds replies to the options by.
+    """
     more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
     more |= {"shots_from": plan.shots_from.card.name} if isinstance(plan.shots_from, Dataset) else {}
     more |= {"prompt": plan.prompt.name} if isinstance(plan.prompt, PromptTemplate) else {}
     more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}
+    more |= {"constrained": constraint} if constraint else {}
     return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
 
 
 class _Question:
     """A problem on its way from requests to prediction."""
 
-    def __init__(self, scoring: Scoring, problem: Problem, setting: Setting, named: tuple[str, str, str]) -> None:
-        self.scoring, self.problem, self.setting = scoring, problem, setting
+    def __init__(
+        self,
+        scoring: Scoring,
+        problem: Problem,
+        setting: Setting,
+        named: tuple[str, str],
+        sample: int | None = None,
+    ) -> None:
+        self.scoring, self.problem, self.setting, self.sample = scoring, problem, setting, sample
         self.named = (original_id(problem), *named)
         self.requests: tuple[Request, ...] = ()
         self.why: str | None = None
@@ -239,21 +277,35 @@ class _Question:
             self.why = NO_BLANK
             return
         try:
-            self.requests = scoring.ask(problem, setting)
+            self.requests = tuple(_number_request(request, sample) for request in scoring.ask(problem, setting))
         except Abstain as refusal:
             self.why = str(refusal)
 
-    def predicted(self, answers: Mapping[Request, Answer]) -> Prediction:
-        """The prediction, once everything is answered."""
+    def predicted(self, answers: Mapping[Request, Answer], scoring: str) -> Prediction:
+        """The prediction under the name of a scoring, once everything is answered."""
+        names = (*self.named, scoring)
         given = [answers[request] for request in self.requests]
         why = self.why or next((answer.why for answer in given if isinstance(answer, Refusal)), None)
         if why is None:
             try:
                 scores = self.scoring.judge(self.problem, self.setting, given)
-                return _decided(self.named, scores, self.problem.answer)
+                return replace(_decided(names, scores, self.problem.answer), sample=self.sample)
             except Abstain as refusal:
                 why = str(refusal)
-        return Prediction(*self.named, None, None, self.problem.answer, why)
+        return Prediction(*names, None, None, self.problem.answer, why, self.sample)
+
+
+def _number_request(request: Request, sample: int | None) -> Request:
+    """A request for one of several answers to it."""
+    return replace(request, sample=sample) if sample and isinstance(request, Ask) else request
+
+
+def sample_column(predictions: Sequence[Prediction]) -> NDArray[np.int64] | None:
+    """The samples of predictions, from 0, or None if none has several."""
+    numbers = [prediction.sample for prediction in predictions]
+    if all(number is None for number in numbers):
+        return None
+    return np.array([number or 0 for number in numbers], np.int64)
 
 
 def close_calls(predictions: Iterable[Prediction]) -> int:

@@ -26,10 +26,13 @@ class Transcript:
     """Of each option, where the model gives them."""
     why: str | None = None
     """Why it chose nothing, where that is known."""
+    sample: int | None = None
+    """Which of several answers to this question, from 0; None where there is only one."""
 
     def to_json(self) -> dict[str, Any]:
         """As a row of transcripts.jsonl.gz."""
-        return asdict(self)
+        row = asdict(self)
+        return row if self.sample is not None else {name: row[name] for name in row if name != "sample"}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Transcript":
@@ -39,7 +42,10 @@ class Transcript:
 
 
 def transcripts_of(
-    named: tuple[str, str, str, str], requests: Iterable[Request], answers: Mapping[Request, Answer]
+    named: tuple[str, str, str, str],
+    requests: Iterable[Request],
+    answers: Mapping[Request, Answer],
+    sample: int | None = None,
 ) -> Iterator[Transcript]:
     """What was said about one problem, by its id, variant, model and scoring; what is no question has no transcript."""
     for request in requests:
@@ -48,7 +54,7 @@ def transcripts_of(
             choice, logprobs = answer.choice, answer.logprobs
             if choice is None and logprobs:
                 choice = max(range(len(logprobs)), key=logprobs.__getitem__)
-            yield Transcript(*named, request.prompt, request.options, answer.text, choice, logprobs, answer.why)
+            yield Transcript(*named, request.prompt, request.options, answer.text, choice, logprobs, answer.why, sample)
 
 
 def reply_notes(transcripts: Iterable[Transcript]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
@@ -24,13 +25,16 @@ from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
-from winokit.results import Metric, stands
+from winokit.results import READINGS, Metric, stands
 from winokit.stages.audit import plots
 from winokit.stages.audit.problems import failed_pair, problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
 from winokit.stages.audit.scored_rows import MetricRows
 from winokit.stages.audit.undecided import undecided
 from winokit.stages.audit.verdict import verdict
+
+if TYPE_CHECKING:
+    from winokit.stages.audit.readings_page import ReadingsSection
 
 ACCURACY = "Accuracy"
 MANY, SHOWN = 12, len(COLOURS)
@@ -47,6 +51,9 @@ class AuditPage:
         everyone = scorers(run)
         self.scorers = known = tuple(each.scorer for each in self.judged[:SHOWN]) if self.ranked else everyone
         metrics = [row for row in run.metrics if owner(row, everyone) in known] if self.ranked else run.metrics
+        self.readings = readings_of(run)
+        of_readings = [row for row in metrics if row.protocol == READINGS]
+        metrics = [row for row in metrics if row.protocol != READINGS]
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card, self.n, self.groups = run.dataset.card, len(run.dataset), len(run.dataset.groups)
         self.whole = all_whole(run.dataset)
@@ -62,10 +69,11 @@ class AuditPage:
         self.confusions = plots.confusions(run, known)
         self.published = tuple(_published(run, known, metrics))
         self.unlike = [table for table in self.published if table.others]
-        self.numbers = sorted(metrics, key=place)
+        self.numbers = [*sorted(metrics, key=place), *of_readings]
         self.rows = len(run.metrics)
         self.left_out = [row for row in run.left_out if row.n]
         self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
+        self.is_sampled = any(row.sample is not None for row in run.predictions)
         self.notes = run.notes or run.dataset.notes
         self.replayed = run.replay_notes
         self.undecided = undecided(run)
@@ -83,6 +91,15 @@ class AuditPage:
             return row.model
         scoring = borrowed(row, scorer)
         return f"{scorer.name} · {scoring}" if scoring else scorer.name
+
+
+def readings_of(run: Run) -> "ReadingsSection | None":
+    """The section on readings; None for a run without them."""
+    if all(row.protocol != READINGS for row in run.metrics):
+        return None
+    from winokit.stages.audit.readings_page import ReadingsSection
+
+    return ReadingsSection(run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class FailedTwin:
 
 def failed_pair(run: Run, known: Sequence[ShownScorer]) -> list[FailedTwin]:
     """The first of the twins that most scorers fail; nothing where nobody fails any."""
-    known_rows = {(row.model, row.scoring, row.id): row for row in run.predictions if row.variant == ORIGINAL}
+    known_rows = {(*key, name): row for key, rows in _by_variant(run)[ORIGINAL].items() for name, row in rows.items()}
     most, hardest = 0, []
     for twins in run.dataset.groups.values():
         if len(twins) != 2 or any(p.is_whole or p.answer is None or p.query is not None for p in twins):
@@ -124,9 +124,22 @@ def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple
 
 
 def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
+    """By variant and scorer, the prediction for each problem.
+
+    Of several samples it is what most of them say.
+    """
     predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
+    votes = grouped(
+        ((row.variant, row.model, row.scoring, row.id), row) for row in run.predictions if row.sample is not None
+    )
     for row in run.predictions:
-        predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})[row.id] = row
+        by_id = predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})
+        if row.sample is None:
+            by_id[row.id] = row
+        elif row.id not in by_id:
+            from winokit.methods.scoring.majority import elected
+
+            by_id[row.id] = elected(row.model, votes[row.variant, row.model, row.scoring, row.id])
     return predictions
 
 

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, DataLike, load_shots
-from winokit.data.runs import LeftOut, Run, check_folder
+from winokit.data.runs import READING_PREDICTIONS, LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
-from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants, write_predictions
 from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
-from winokit.models.base import Model, notes_of
+from winokit.models.base import Model, notes_of, samples_of
 from winokit.models.registry import MODEL_HELP, ModelLike
 from winokit.problem import ORIGINAL, Dataset, collector_off
-from winokit.progress import Progress, tell
-from winokit.results import Metric
+from winokit.progress import WATCHES, Progress, tell
+from winokit.results import READINGS, Metric
 from winokit.settings import Help, verb
 from winokit.stages.audit.inputs import AuditInputs, check_apart, merge_notes, read_inputs
 from winokit.stages.audit.protocols import PROTOCOLS
@@ -35,6 +35,8 @@ from winokit.text.language import ABILITIES, left_out
 
 if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
+    from winokit.stages.audit.preview import Preview
+    from winokit.stages.audit.readings import ReadingAnswers, ReadingsFile
 
 URL = re.compile(r"https?://[^\s\"']+")
 """A server's address. It is part of the cache's key, and is left out of what others may read."""
@@ -77,11 +79,20 @@ def audit(
     Run
         The rows of every protocol in `metrics`, and what could not be used in `left_out`.
     """
+    readings = _choose_readings(model, settings, asking)
     inputs = read_inputs(data, model, settings, asking.plan)
     folder = _folder_of_run(out, inputs.whole)
     plan = replace(load_shots(asking.plan, inputs.dataset), prompt=read_prompt(asking.plan.prompt))
-    answers = ask_models(inputs, settings, replace(asking, plan=plan), progress)
+    asking = replace(asking, plan=plan)
+    if settings.preview:
+        return preview_run(inputs, settings, asking, readings)
+    try:
+        answers = ask_models(inputs, settings, asking, progress, readings)
+    except PreviewDeclined as declined:
+        return Run(declined.settings, [], [], inputs.dataset)
     description = describe_run(inputs, settings, plan, answers)
+    if readings is not None:
+        description["readings"] = readings.to_json()
     if asking.spending.dry_run:
         planned = answers.ledger.planned(variants_by_protocol(inputs, settings))
         return Run({**description, "plan": planned}, [], [], inputs.dataset)
@@ -91,8 +102,46 @@ def audit(
         from winokit.stages.audit.page import write_report
 
         run.save(folder)
+        _save_readings(answers, folder)
         run.report = write_report(run, folder / "report")
     return run
+
+
+class PreviewDeclined(Exception):
+    """Somebody saw the first replies of a model and wants no more."""
+
+    def __init__(self, preview: "Preview") -> None:
+        super().__init__("stopped after the preview")
+        self.settings: dict[str, Any] = {"preview": [preview.to_json()], "declined": True}
+
+
+def _choose_readings(model: object, settings: AuditSettings, asking: Asking) -> "ReadingsFile | None":
+    """The readings that are asked for, checked before anything is read.
+
+    None without --readings.
+    """
+    is_about_files = model is None and settings.has_predictions
+    if settings.preview and (is_about_files or asking.spending.dry_run):
+        why = "a dry run asks nothing" if asking.spending.dry_run else "predictions are not asked for"
+        raise BadInput(f"--preview shows what a model replies, and {why}: leave one of them out")
+    if settings.readings is None:
+        return None
+    if is_about_files:
+        raise BadInput("--readings asks a model again, and predictions cannot be asked: name one with --model")
+    if asking.plan.prompt is not None:
+        raise BadInput("--readings has prompts of its own: leave out --prompt, or list its text in the file")
+    from winokit.stages.audit.readings import read_readings
+
+    return read_readings(settings.readings)
+
+
+def _save_readings(answers: "ModelAnswers", folder: Path) -> None:
+    """Write the predictions under all readings beside the run, or remove those of an earlier run."""
+    path = folder / READING_PREDICTIONS
+    if answers.readings is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_predictions(answers.readings.predictions, path)
 
 
 def _folder_of_run(out: str | Path | None, dataset: Dataset) -> Path | None:
@@ -114,23 +163,37 @@ class ModelAnswers:
     """By model and protocol, what was asked beside predictions: a number per problem id."""
     formalizations: dict[str, str | None] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+    """By model, what its replies were held to the options by."""
+    samples: dict[str, int] = field(default_factory=dict)
+    """By model, how many answers to each question it was asked for, if it is not one."""
     notes: list[str] = field(default_factory=list)
     transcripts: "list[Transcript]" = field(default_factory=list)
+    readings: "ReadingAnswers | None" = None
+    """What was answered under several readings, if anything was asked so."""
 
 
-def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, progress: Progress | None) -> ModelAnswers:
-    """Ask one model after the other, and add the predictions of files."""
+def ask_models(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    progress: Progress | None,
+    readings: "ReadingsFile | None" = None,
+) -> ModelAnswers:
+    """Ask one model after the other, and add the predictions of files.
+
+    Raises PreviewDeclined if somebody saw the first replies of a server and does not want the rest.
+    """
     with asking.opened() as cache:
         answers = ModelAnswers(cache.ledger)
         for named in inputs.models:
             with asking.loaded(named) as model:
-                for scoring in settings.scorings:
-                    plan = replace(asking.plan, scoring=scoring)
-                    _ask_for_scores(answers, inputs.texts, model, plan, cache, progress)
-                _ask_for_protocols(answers, inputs.dataset, model, settings, cache)
+                _offer_preview(inputs, settings, asking, readings, model, cache)
+                _ask_model(answers, inputs, settings, asking.plan, readings, model, cache, progress)
                 answers.formalizations[model.spec] = getattr(model, "formalization", None)
                 answers.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
                 answers.notes += notes_of(model)
+                _describe_asking(answers, model)
     for part in inputs.parts:
         if part.surprisals:
             answers.asked[part.model]["naturalness"] = part.surprisals
@@ -138,7 +201,50 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
         check_apart({"--model": answers.rows, **inputs.predictions_by_file})
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
+    if settings.majority and not asking.spending.dry_run:
+        _add_majorities(answers)
     return answers
+
+
+def _ask_model(
+    answers: ModelAnswers,
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    plan: ScoringPlan,
+    readings: "ReadingsFile | None",
+    model: Model,
+    cache: Cache,
+    progress: Progress | None,
+) -> None:
+    """Ask one model for everything: scores, what protocols want to know besides, and its readings."""
+    for scoring in settings.scorings:
+        _ask_for_scores(answers, inputs.texts, model, replace(plan, scoring=scoring), cache, progress)
+    _ask_for_protocols(answers, inputs.dataset, model, settings, cache)
+    if readings is not None:
+        named_scorings = [scoring for scoring in settings.scorings if scoring is not None]
+        from winokit.stages.audit.readings import ReadingAnswers, ask_readings
+
+        answers.readings = answers.readings or ReadingAnswers()
+        own_readings = readings.readings_for(model, inputs.dataset, plan, named_scorings)
+        ask_readings(answers.readings, inputs.dataset, model, own_readings, cache, progress)
+
+
+def _describe_asking(answers: ModelAnswers, model: Model) -> None:
+    """Note by what the replies of a model were constrained, and how many there were to each question."""
+    constraint = getattr(model, "constraint", None)
+    if constraint is not None:
+        answers.constraints[model.spec] = constraint
+    if samples_of(model) > 1:
+        answers.samples[model.spec] = samples_of(model)
+
+
+def _add_majorities(answers: ModelAnswers) -> None:
+    """Add what most samples of each scorer say."""
+    from winokit.methods.scoring.majority import majority_predictions
+
+    if all(row.sample is None for row in answers.rows):
+        raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
+    answers.rows += majority_predictions(answers.rows)
 
 
 def _ask_for_scores(
@@ -174,6 +280,75 @@ def _ask_for_protocols(
                 answers.asked[model.spec][name] = protocol.asks(dataset, model, cache, bool(settings.protocol))
 
 
+def preview_run(inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: "ReadingsFile | None") -> Run:
+    """A run that holds the first prompts and replies of every model, and what the rest would cost."""
+    previews = []
+    with asking.opened() as cache:
+        for named in inputs.models:
+            with asking.loaded(named) as model:
+                previews.append(_preview(inputs, settings, asking, readings, model, cache))
+    return Run({"preview": [preview.to_json() for preview in previews]}, [], [], inputs.dataset)
+
+
+def _preview(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    readings: "ReadingsFile | None",
+    model: Model,
+    cache: Cache,
+) -> "Preview":
+    """Ask the first questions of a model, and plan the rest."""
+    from winokit.stages.audit.preview import preview_model
+
+    plan = replace(asking.plan, scoring=settings.scorings[0])
+    preview = preview_model(inputs.dataset, model, plan, cache)
+    return replace(preview, rest=_plan_rest(inputs, settings, asking, readings, model, cache))
+
+
+def _plan_rest(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    readings: "ReadingsFile | None",
+    model: Model,
+    cache: Cache,
+) -> dict[str, Any]:
+    """Requests, tokens and cost that are still to be spent on a model."""
+    from winokit.stages.audit.preview import plan_quietly
+
+    with plan_quietly(cache, asking.spending) as ledger:
+        _ask_model(ModelAnswers(ledger), inputs, settings, asking.plan, readings, model, cache, None)
+        return ledger.planned({})
+
+
+def _offer_preview(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    readings: "ReadingsFile | None",
+    model: Model,
+    cache: Cache,
+) -> None:
+    """Show the first replies of a server to whoever watches, if many more are to be asked for.
+
+    Raises PreviewDeclined if the rest is not wanted.
+    """
+    watch = WATCHES.get()
+    if watch is None or asking.spending.dry_run:
+        return
+    from winokit.methods.scoring.shelf import is_served
+    from winokit.stages.audit.preview import MOST_UNSEEN
+
+    if not is_served(model):
+        return
+    if _plan_rest(inputs, settings, asking, readings, model, cache)["new"] <= MOST_UNSEEN:
+        return
+    preview = _preview(inputs, settings, asking, readings, model, cache)
+    if not watch(preview.lines(), preview.question):
+        raise PreviewDeclined(preview)
+
+
 UNUSED = "predictions"
 """Under this name a run lists rows of files that belong to no problem."""
 
@@ -199,6 +374,8 @@ def judge_answers(
             metrics += [replace(row, subset=f"{row.subset}@{subset}") for row in rows] if subset else rows
         for sheet in sheets.values():
             left_out += [row for row in sheet.left_out if row not in left_out]
+    if answers.readings is not None:
+        metrics += answers.readings.metrics(inputs.dataset, answers.formalizations)
     kept_variants = {name: variant.problems for name, variant in inputs.variants.items() if variant.kept}
     about = {
         **description,
@@ -220,8 +397,8 @@ def _unused_rows(inputs: AuditInputs) -> list[LeftOut]:
     return unused
 
 
-PredictionsByVariant = dict[str, dict[str, Prediction]]
-"""By variant, the prediction for each problem's id."""
+PredictionsByVariant = dict[str, dict[str, list[Prediction]]]
+"""By variant, the predictions for each problem's id: one for each sample."""
 
 
 def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], PredictionsByVariant]:
@@ -229,7 +406,7 @@ def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], Predict
     by_scorer: dict[tuple[str, str], PredictionsByVariant] = {}
     for row in rows:
         by_variant = by_scorer.setdefault((row.model, row.scoring), {})
-        by_variant.setdefault(row.variant, {})[row.id] = row
+        by_variant.setdefault(row.variant, {}).setdefault(row.id, []).append(row)
     return by_scorer
 
 
@@ -282,6 +459,7 @@ def collect_notes(
         *unread_languages(inputs.models, dataset),
         *inputs.notes_on_files,
         *answers.notes,
+        *([] if answers.readings is None else answers.readings.notes),
         *notes_on_replies(answers.transcripts),
         *answers.ledger.notes,
         *answers.ledger.replays.notes,
@@ -345,6 +523,8 @@ def variants_by_protocol(inputs: AuditInputs, settings: AuditSettings) -> dict[s
         looked_at[name] = [ORIGINAL, *filter(protocol.wants, inputs.texts)]
         if protocol.asks is not None:
             looked_at[name].append(name)
+    if settings.readings is not None:
+        looked_at[READINGS] = [READINGS]
     return looked_at
 
 
@@ -374,4 +554,8 @@ def describe_run(
         description["prompt"] = plan.prompt.text
     if settings.style != "default":
         description["style"] = settings.style
+    if answers.constraints:
+        description["constrained"] = answers.constraints
+    if answers.samples:
+        description["samples"] = answers.samples
     return description

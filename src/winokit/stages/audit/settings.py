@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated
 
 from winokit.data.loading import Loading, Perturbed
@@ -38,6 +39,9 @@ class AuditSettings(Settings):
         str | Sequence[str],
         Help("Only problems with this yes/no label, or without it (non_associative); repeatable.", metavar="LABEL"),
     ] = ()
+    majority: Annotated[
+        bool, Help("Of several samples, judge a majority vote too, as a scorer of its own; ties abstain.")
+    ] = False
     margin: Annotated[
         float | None,
         Help(
@@ -54,6 +58,17 @@ class AuditSettings(Settings):
             noun="style",
         ),
     ] = "default"
+    readings: Annotated[
+        str | Path | None,
+        Help(
+            "Ask under several prompts, candidate orders and scorings as well, and say what survives: default, or a "
+            "file of prompts (docs/readings.md).",
+            metavar="default|FILE",
+        ),
+    ] = None
+    preview: Annotated[
+        bool, Help("Show ten prompts and replies and what the rest would cost, and stop (docs/readings.md).")
+    ] = False
     perturbed: Perturbed = ()
     loading: Annotated[Loading, Without("columns")] = Loading()
     columns: Annotated[

@@ -9,7 +9,7 @@ from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
-from winokit.results import AT, Metric, rows_to_json, stands
+from winokit.results import AT, READINGS, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.scored_rows import MetricRows
 from winokit.stages.audit.undecided import UndecidedRun, undecided
@@ -27,9 +27,15 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])
         return
+    if "preview" in run.settings:
+        from winokit.stages.audit.preview import preview_lines
+
+        yield from preview_lines(run.settings)
+        return
     nothing = undecided(run)
     if nothing is not None and not every:
         yield from _undecided_lines(run, nothing)
+        yield from readings_lines(run)
         return
     judged = judge(run)
     for each in judged if len(judged) <= MANY else ():
@@ -46,6 +52,7 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     else:
         yield summary_table(run) if every else _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
     yield ""
+    yield from readings_lines(run)
     yield from run.replay_notes
     if not every and len(judged) <= MANY:
         yield "Every row: --all"
@@ -65,6 +72,23 @@ def summary(run: Run) -> Iterator[str]:
         yield f"Full report: {run.report}"
     else:
         yield "Every row: run.to_frame()"
+
+
+def readings_lines(run: Run) -> Iterator[str | Table]:
+    """What survives several readings; nothing for a run without them."""
+    if all(row.protocol != READINGS for row in run.metrics):
+        return
+    from winokit.stages.audit.readings_verdict import ReadingResults
+
+    results = ReadingResults.of(run.metrics)
+    yield "Readings:"
+    subject = ""
+    for sentence in results.sentences():
+        if sentence.subject != subject:
+            yield f"  {sentence.subject}"
+        subject = sentence.subject
+        yield f"    {sentence.text}"
+    yield ""
 
 
 def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
@@ -129,7 +153,8 @@ def summary_table(run: Run) -> Table:
     """Every protocol's main results: a line per result, a column per scorer; dim where chance would do as well."""
     known = scorers(run)
     rows: list[list[str | Text]] = []
-    for block in forest(run.metrics, known).blocks:
+    main_rows = [row for row in run.metrics if row.protocol != READINGS]
+    for block in forest(main_rows, known).blocks:
         for place, line in enumerate(block.lines):
             by_scorer = {mark.scorer: mark.row for mark in line.marks}
             cells = [_said(by_scorer.get(index)) for index in range(len(known))]

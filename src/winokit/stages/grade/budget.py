@@ -1,4 +1,4 @@
-"""What a hidden test has been asked, here and elsewhere, and whether it may be asked once more.
+"""The budget of a hidden test: its gradings here and elsewhere, and what is left.
 
 Whoever may ask often enough can change one prediction at a time and read labels off the scores. So a test has a budget
 of different submissions, and a name a part of it. The same predictions graded again tell nothing new and count once.
@@ -58,57 +58,67 @@ class SpentBudget:
     elsewhere: tuple[EarlierTest, ...] = ()
 
     def check(self, submission: str, name: str | None, rules: LadderRules) -> None:
-        """Raise BadInput if a submission is one too many; one that was graded before never is."""
-        self._check(submission, None, rules.budget, "this test")
-        self._check(submission, name_digest(name), rules.per_name, "this name")
+        """Raise BadInput if a submission exceeds the budget.
 
-    def _check(self, submission: str, name: str | None, most: int, whose: str) -> None:
+        One that was graded before never does.
+        """
+        self._check_limit(submission, None, rules.budget, "this test")
+        self._check_limit(submission, name_digest(name), rules.per_name, "this name")
+
+    def _check_limit(self, submission: str, name: str | None, most: int, whose: str) -> None:
         """The same for all gradings, or for those under a name."""
-        asked, carried = self._asked(name), self.carried(name)
-        if submission in asked or len(asked) + carried < most:
+        submissions = self._find_submissions(name)
+        carried = self.carried(name)
+        if submission in submissions or len(submissions) + carried < most:
             return
-        before = f", {carried:,} of them on {self._releases(name)}" if carried else ""
+        before = f", {carried:,} of them on {self._name_releases(name)}" if carried else ""
         raise BadInput(
             f"the budget of {whose} is spent: {most:,} different submissions{before}. The owner of the labels can "
             "raise it with --budget N, but each grading reveals a little about them"
         )
 
     def gradings(self, name: str | None = None) -> Gradings:
-        """How often the test has been asked about, in all and under a name."""
+        """Number of gradings of the test, in all and under a name."""
         carried = self.carried()
         by_name = 0
         if name is not None:
             digest = name_digest(name)
-            by_name = len(self._asked(digest)) + self.carried(digest)
-        return Gradings(len(self._asked()) + carried, self.logged, by_name, carried)
+            by_name = len(self._find_submissions(digest)) + self.carried(digest)
+        return Gradings(len(self._find_submissions()) + carried, self.logged, by_name, carried)
 
     def carried(self, name: str | None = None) -> int:
-        """How many gradings those of other tests count for, rounded up; `name` is a digest."""
-        spent = sum(test.share * len(_submissions(test.gradings, name)) for test in self.elsewhere)
+        """Number of gradings that those of other tests count for, rounded up.
+
+        `name` is a digest.
+        """
+        spent = sum(test.share * len(_select_submissions(test.gradings, name)) for test in self.elsewhere)
         return math.ceil(round(spent, 9))
 
-    def _asked(self, name: str | None = None) -> set[str]:
-        """The different submissions to this test; `name` is a digest."""
-        return _submissions(self.own, name)
+    def _find_submissions(self, name: str | None = None) -> set[str]:
+        """Distinct submissions to this test. `name` is a digest."""
+        return _select_submissions(self.own, name)
 
-    def _releases(self, name: str | None) -> str:
+    def _name_releases(self, name: str | None) -> str:
         """The other releases on which something was asked."""
-        named = (test.release for test in self.elsewhere if _submissions(test.gradings, name))
-        return " and ".join(dict.fromkeys(named))
+        releases = (test.release for test in self.elsewhere if _select_submissions(test.gradings, name))
+        return " and ".join(dict.fromkeys(releases))
 
     def with_grading(self, submission: str, name: str | None) -> "SpentBudget":
         """The budget after one more grading."""
-        own = dict.fromkeys((*self.own, GradedSubmission(submission, name_digest(name))))
-        return replace(self, own=tuple(own), logged=self.logged + 1)
+        own_gradings = dict.fromkeys((*self.own, GradedSubmission(submission, name_digest(name))))
+        return replace(self, own=tuple(own_gradings), logged=self.logged + 1)
 
 
-def _submissions(gradings: Iterable[GradedSubmission], name: str | None) -> set[str]:
+def _select_submissions(gradings: Iterable[GradedSubmission], name: str | None) -> set[str]:
     """Different submissions: all, or those under the name with this digest."""
     return {each.submission for each in gradings if name is None or each.name == name}
 
 
 def name_digest(name: str | None) -> str:
-    """A digest of a name, however that is spaced, capitalised and encoded; those without a name share one."""
+    """Digest of a name, normalised in spaces, case and encoding.
+
+    All submissions without a name share one.
+    """
     return hashlib.sha256(plain_name(name).encode()).hexdigest()[:16]
 
 
@@ -117,51 +127,51 @@ def known_test(registry: HiddenRegistry, release: Path, labels: HiddenPart) -> H
 
     A release that was made by an earlier version, or on another machine, is new to the registry.
     """
-    about = identifying_facts(release, labels)
+    facts = identifying_facts(release, labels)
     place = str(labels.folder.resolve())
-    test = registry.find(identity_of(about)) or hidden_test_of(release, about, labels.folder)
+    test = registry.find(identity_of(facts)) or hidden_test_of(release, facts, labels.folder)
     folders = tuple(dict.fromkeys((place, *test.folders)))
-    return replace(test, folders=folders).with_gradings(_logged_gradings(labels.folder))
+    return replace(test, folders=folders).with_gradings(_read_logged(labels.folder))
 
 
 def identifying_facts(release: Path, labels: HiddenPart) -> dict[str, Any]:
-    """What identifies a release's hidden test, from the manifest and from what stands beside its labels."""
+    """Facts that identify a release's hidden test."""
     return {**read_manifest(release), **labels.release}
 
 
-def _logged_gradings(folder: Path) -> tuple[GradedSubmission, ...]:
+def _read_logged(folder: Path) -> tuple[GradedSubmission, ...]:
     """The gradings in the log beside hidden labels, each submission and name once."""
     rows = log_rows(folder)
     return tuple(dict.fromkeys(GradedSubmission(str(row["submission"]), name_digest(row.get("name"))) for row in rows))
 
 
 def spent_budget(registry: HiddenRegistry, test: HiddenTest, labels: HiddenPart) -> SpentBudget:
-    """What a test has been asked so far, here and elsewhere."""
+    """Gradings of a test so far, here and elsewhere."""
     by_identity: dict[str, EarlierTest] = {}
-    own = _logged_gradings(labels.folder)
-    for other in (*_carried_tests(labels), *_overlapping_tests(registry, test)):
+    own = _read_logged(labels.folder)
+    for other in (*_read_carried_tests(labels), *_find_overlapping(registry, test)):
         if other.identity == test.identity:  # a version that kept the whole test
             own = tuple(dict.fromkeys((*own, *other.gradings)))
             continue
-        known = by_identity.get(other.identity, other)
-        gradings = tuple(dict.fromkeys((*known.gradings, *other.gradings)))
-        by_identity[other.identity] = replace(known, share=max(known.share, other.share), gradings=gradings)
-    uncounted = len(_submissions(test.gradings, None) - _submissions(own, None))
+        known_other = by_identity.get(other.identity, other)
+        gradings = tuple(dict.fromkeys((*known_other.gradings, *other.gradings)))
+        by_identity[other.identity] = replace(known_other, share=max(known_other.share, other.share), gradings=gradings)
+    uncounted = len(_select_submissions(test.gradings, None) - _select_submissions(own, None))
     return SpentBudget(own, len(log_rows(labels.folder)), uncounted, tuple(by_identity.values()))
 
 
-def _overlapping_tests(registry: HiddenRegistry, test: HiddenTest) -> list[EarlierTest]:
+def _find_overlapping(registry: HiddenRegistry, test: HiddenTest) -> list[EarlierTest]:
     """The tests of the registry that have texts of this one, and were graded."""
     texts = [digests[0] for digests in test.problems]
-    found = []
+    overlapping = []
     for other in registry.tests():
         if other.identity == test.identity or not other.gradings:
             continue
         other_texts = other.texts
         shared = sum(text in other_texts for text in texts)
         if shared:
-            found.append(EarlierTest(other.identity, other.release, shared / len(texts), other.gradings))
-    return found
+            overlapping.append(EarlierTest(other.identity, other.release, shared / len(texts), other.gradings))
+    return overlapping
 
 
 @dataclass(frozen=True)
@@ -183,8 +193,8 @@ def carry_over(registry: HiddenRegistry, previous: Path, before: HiddenPart, now
     """Write what the version before was asked, and what it carried itself, beside the hidden labels of the next."""
     test = known_test(registry, previous, before)
     registry.save(test)
-    own = CarriedTest(test.identity, test.release, before.ids, spent_budget(registry, test, before).own)
-    tests = [each.limited_to(now.ids) for each in (own, *read_carried(before.folder))]
+    own_test = CarriedTest(test.identity, test.release, before.ids, spent_budget(registry, test, before).own)
+    tests = [each.limited_to(now.ids) for each in (own_test, *read_carried(before.folder))]
     write_private(now.folder / CARRIED, result_bytes({"tests": [asdict(each) for each in tests]}))
 
 
@@ -197,22 +207,19 @@ def read_carried(folder: Path) -> list[CarriedTest]:
     with refusing(f"{path}: not what winokit release writes", KeyError, TypeError, ValueError):
         if content["schema"] != SCHEMA:
             raise ValueError(f"schema {content['schema']!r} is not {SCHEMA}")
-        return [
-            CarriedTest(
-                str(row["identity"]),
-                str(row["release"]),
-                tuple(map(str, row["ids"])),
-                tuple(GradedSubmission(**grading) for grading in row["gradings"]),
-            )
-            for row in content["tests"]
-        ]
+        tests = []
+        for row in content["tests"]:
+            gradings = tuple(GradedSubmission(**grading) for grading in row["gradings"])
+            ids = tuple(map(str, row["ids"]))
+            tests.append(CarriedTest(str(row["identity"]), str(row["release"]), ids, gradings))
+        return tests
 
 
-def _carried_tests(labels: HiddenPart) -> list[EarlierTest]:
+def _read_carried_tests(labels: HiddenPart) -> list[EarlierTest]:
     """The earlier versions of a test that had problems of it, and were graded."""
-    found = []
+    tests = []
     for carried in read_carried(labels.folder):
         shared = len(set(carried.ids) & set(labels.ids)) if carried.gradings else 0
         if shared:
-            found.append(EarlierTest(carried.identity, carried.release, shared / len(labels), carried.gradings))
-    return found
+            tests.append(EarlierTest(carried.identity, carried.release, shared / len(labels), carried.gradings))
+    return tests

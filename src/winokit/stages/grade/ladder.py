@@ -1,4 +1,4 @@
-"""What of a score may be shown, how often anybody may ask, and what luck is taken off: the Ladder of a hidden test.
+"""The Ladder of a hidden test: which scores are shown, how often, and less luck.
 
 A. Blum and M. Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions" (2015),
 https://arxiv.org/abs/1502.04585. A score is shown only where it is a step above the best shown before, and rounded to
@@ -40,7 +40,7 @@ MARGIN = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LadderRules:
-    """What a test of some size allows."""
+    """Rules for a test of some size."""
 
     steps: int
     """Steps from 0 to 1."""
@@ -69,7 +69,7 @@ def rules_of(problems: int, units: int | IntArray, budget: int | None = None) ->
 
 
 def steps_of(n: int) -> int:
-    """How many steps there are from 0 to 1 for scores over so many problems, or groups."""
+    """Number of steps from 0 to 1 for scores over this many problems or groups."""
     return max(1, math.isqrt(n))
 
 

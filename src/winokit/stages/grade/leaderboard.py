@@ -42,7 +42,7 @@ from winokit.units import Units
 
 @dataclass(frozen=True, slots=True)
 class LeadTest:
-    """How far an entry is ahead of the next one, paired by problems; units vary."""
+    """Lead of an entry over the next one, paired by problems, with units varying."""
 
     difference: float
     """Between the scores shown; on the owner's board, between all answers."""
@@ -78,7 +78,7 @@ class BoardPlace:
 
     @property
     def curve(self) -> tuple[GradeScore, ...]:
-        """Accuracies from small to large training sizes; nothing where no sizes are said."""
+        """Accuracies from small to large training sizes (empty without sizes)."""
         if not self.entry.sizes:
             return ()
         return tuple(score for score in self.entry.scores if score.metric == ACCURACY)
@@ -108,25 +108,28 @@ class Leaderboard(Brief):
 
 
 def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owner: bool = False) -> Leaderboard:
-    """The board of the graded entries in a folder; those of other releases are passed over, with a note.
+    """Make the board of the graded entries in a folder.
+
+    Entries of other releases are skipped, with a note.
 
     With `owner`, entries have every score of the record beside the hidden labels: not for publication.
     """
-    place = hidden or hidden_folder(release)
-    labels = read_hidden(release, hidden) if hidden is not None or place.exists() else None
-    entries, notes = _entries(release, folder, labels)
+    labels_folder = hidden or hidden_folder(release)
+    labels = read_hidden(release, hidden) if hidden is not None or labels_folder.exists() else None
+    entries, notes = _read_entries(release, folder, labels)
     if owner and labels is None:
-        raise BadInput(f"{place}: no hidden labels there, and the owner's record is with them")
+        raise BadInput(f"{labels_folder}: no hidden labels there, and the owner's record is with them")
     if labels is None:
         notes.append("no paired tests, and scores as the entries say: the hidden labels are not available")
     elif owner:
         entries = [record.owner_record(entry, labels.folder) for entry in entries]
-    having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
-    metric = AUC if having[AUC] >= max(1, having[ACCURACY]) else ACCURACY
-    places = list(_ranked(entries, metric))
-    if any(place.rank is None and place.entry.scores for place in places):
+    with_curve = sum(_find_main_score(entry, AUC) is not None for entry in entries)
+    with_accuracy = sum(_find_main_score(entry, ACCURACY) is not None for entry in entries)
+    metric = AUC if with_curve >= max(1, with_accuracy) else ACCURACY
+    places = list(_rank_entries(entries, metric))
+    if any(labels_folder.rank is None and labels_folder.entry.scores for labels_folder in places):
         notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
-    tested, tests = (places, 0) if labels is None else _tested(places, labels, metric, owner)
+    tested, tests = (places, 0) if labels is None else _test_leads(places, labels, metric, owner)
     if labels is not None and (note := GradedUnits.of_labels(labels).note):
         notes.append(note)
     return Leaderboard(
@@ -134,38 +137,41 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
         metric=metric,
         places=tuple(tested),
         tests=tests,
-        asked=_gradings_of(release, labels) if labels is not None else None,
+        asked=_count_gradings(release, labels) if labels is not None else None,
         rules=entries[-1].rules,
         is_owners=owner,
         notes=tuple(notes),
     )
 
 
-def _gradings_of(release: Path, labels: HiddenPart) -> Gradings:
-    """How often the test has been asked about."""
+def _count_gradings(release: Path, labels: HiddenPart) -> Gradings:
+    """Number of gradings of the test."""
     registry = HiddenRegistry()
     return spent_budget(registry, known_test(registry, release, labels), labels).gradings()
 
 
-def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
+def _rank_entries(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """The entries by the score that ranks, those for which none is shown last."""
-    mains = [(entry, _main(entry, metric), entry.statement.name if entry.statement else "") for entry in entries]
+    mains = []
+    for entry in entries:
+        name = entry.statement.name if entry.statement else ""
+        mains.append((entry, _find_main_score(entry, metric), name))
     mains.sort(key=lambda row: (-row[1].value if row[1] else 1.0, row[2], row[0].submission))
     values = [main.value for _, main, _ in mains if main is not None]
     for entry, main, _ in mains:
         yield BoardPlace(None if main is None else 1 + values.index(main.value), entry, main)
 
 
-def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[list[Graded], list[str]]:
-    """The entries of this release in a folder; where the log is at hand, those that it has."""
+def _read_entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[list[Graded], list[str]]:
+    """Read the entries of this release, or only those in the log if there is one."""
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
-    own = manifest_hash(release)
+    own_hash = manifest_hash(release)
     entries: list[Graded] = []
     notes: list[str] = []
     for path in sorted(folder.glob("*.json")):
         entry = record.read_graded(path)
-        if entry.release.get(MANIFEST_HASH) != own:
+        if entry.release.get(MANIFEST_HASH) != own_hash:
             notes.append(f"skipped {path.name}, which was graded on another release")
         elif entry.statement is None:
             notes.append(f"skipped {path.name}, which does not state formalization, training data and trials")
@@ -178,15 +184,18 @@ def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[li
     return entries, notes
 
 
-def _main(entry: Graded, metric: str) -> GradeScore | None:
+def _find_main_score(entry: Graded, metric: str) -> GradeScore | None:
     scores = [score for score in entry.scores if score.metric == metric]
     return scores[-1] if scores else None
 
 
-AHEAD, GROUP_AHEAD = "ahead", "group_ahead"
+AHEAD = "ahead"
+GROUP_AHEAD = "group_ahead"
 
 
-def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool) -> tuple[list[BoardPlace], int]:
+def _test_leads(
+    places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool
+) -> tuple[list[BoardPlace], int]:
     """The places, each but the last tested against the next one, and how many tests p-values are corrected for.
 
     Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
@@ -194,38 +203,43 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
     secret draws for every two entries: else one answer, turned where a test is just passed, is read off it each time.
     """
     units = GradedUnits.of_labels(labels)
-    worth = [_worth(place, labels, metric) for place in places]
+    worth = [_score_problems(place, labels, metric) for place in places]
     tests: dict[tuple[int, str], tuple[LeadTest, float]] = {}
     for at, (first, second) in enumerate(pairwise(worth)):
         if first and second and (owner or places[at].rank != places[at + 1].rank):
             both = " ".join(place.entry.submission for place in places[at : at + 2])
             step = 1 / steps_of(units.counted_problems)
             margin = 0.0 if owner else MARGIN * labels.draws.share("lead", both) * step
-            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], units.of_problems, margin)
+            tests[at, AHEAD] = _test_lead(first[AHEAD], second[AHEAD], units.of_problems, margin)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
-                tests[at, GROUP_AHEAD] = _test(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
+                tests[at, GROUP_AHEAD] = _test_lead(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
     tested = list(places)
     for ((at, name), (lead, _)), p in zip(
         tests.items(), corrected_for_number([p for _, p in tests.values()]), strict=True
     ):
         lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
         if not owner:
-            first_shown, second_shown = places[at].main, places[at + 1].main
-            shown = rounded(first_shown.value - second_shown.value) if first_shown and second_shown else 0.0
-            lead = LeadTest(shown, lead.told_apart)
+            first_shown = places[at].main
+            second_shown = places[at + 1].main
+            shown_lead = rounded(first_shown.value - second_shown.value) if first_shown and second_shown else 0.0
+            lead = LeadTest(shown_lead, lead.told_apart)
         named: dict[str, Any] = {name: lead}
         tested[at] = replace(tested[at], **named)
     return tested, len(tests)
 
 
-def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, FloatArray]:
-    """What an entry is worth on each problem, and on each group; nothing where its outcome is not at hand."""
+def _score_problems(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, FloatArray]:
+    """Scores of an entry by problem or group.
+
+    Empty if its outcome is not at hand.
+    """
     outcome = record.kept_outcome(labels.folder, place.entry.submission) if place.rank is not None else None
     if outcome is None or not outcome.keys() >= {place.largest, *place.entry.sizes}:
         return {}
     if any(len(flags) != len(labels) for flags in outcome.values()):
         return {}
-    last, sizes = outcome[place.largest], place.entry.sizes
+    last = outcome[place.largest]
+    sizes = place.entry.sizes
     worth = {AHEAD: last.astype(np.float64)}
     if metric != ACCURACY:
         worth[AHEAD] = np.column_stack([outcome[size] for size in sizes]) @ curve_weights(list(sizes.values()))
@@ -234,14 +248,16 @@ def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, Floa
     return worth
 
 
-def _test(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> tuple[LeadTest, float]:
+def _test_lead(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> tuple[LeadTest, float]:
     """Whether the first is ahead, and how probable what goes beyond a margin is by chance."""
     lead = lead_of(first, second, units, margin)
     test = LeadTest(rounded(lead.difference), lead.difference > 0, None, rounded(lead.low), rounded(lead.high))
     return test, lead.p
 
 
-WIDTH, HEIGHT, EDGE = 108, 34, 4
+WIDTH = 108
+HEIGHT = 34
+EDGE = 4
 LOWEST = 0.4
 """Where the axis of the small curves begins: chance is well inside, and no curve worth drawing is below."""
 
@@ -262,21 +278,22 @@ def write_board(board: Leaderboard, path: Path) -> None:
 
 
 def curve_of(place: BoardPlace) -> dict[str, Any] | None:
-    """The curve of an entry over the logarithm of its training sizes, small, by its template's names; None without one.
+    """Draw the curve of an entry over its training sizes, or None without one.
 
     Its dots, the height of chance, and the curve in words.
     """
-    scores, sizes = place.curve, place.entry.sizes
+    scores = place.curve
+    sizes = place.entry.sizes
     if len(scores) < 2:
         return None
     logs = [math.log2(sizes[score.size]) for score in scores]
     across = (WIDTH - 2 * EDGE) / ((logs[-1] - logs[0]) or 1)
     across_all = [round(EDGE + (log - logs[0]) * across, 1) for log in logs]
-    dots = list(zip(across_all, (_height(score.value) for score in scores), strict=True))
-    said = join([f"{100 * score.value:.1f} % with {sizes[score.size]:,} training problems" for score in scores])
-    return {"dots": dots, "chance": _height(scores[0].chance), "said": said}
+    dots = list(zip(across_all, (_place_height(score.value) for score in scores), strict=True))
+    caption = join([f"{100 * score.value:.1f} % with {sizes[score.size]:,} training problems" for score in scores])
+    return {"dots": dots, "chance": _place_height(scores[0].chance), "said": caption}
 
 
-def _height(value: float) -> float:
+def _place_height(value: float) -> float:
     share = (min(max(value, LOWEST), 1.0) - LOWEST) / (1 - LOWEST)
     return round(HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1)

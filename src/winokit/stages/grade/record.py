@@ -1,4 +1,4 @@
-"""What is kept of gradings: entries for the leaderboard, and beside the hidden labels the log and every outcome.
+"""Records of gradings: entries for the leaderboard, the log, and every outcome.
 
 GRADED.json holds what may be seen of an entry. The log is the owner's record, and what was shown of it; it leaves a
 budget (`budget`). One grading is counted and logged at a time: of thirty that began together, each would find room for
@@ -23,8 +23,12 @@ from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import json_lines, write_private
 
 SCHEMA = 2
-AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
-LOG, LOCK, OUTCOMES = "log.jsonl", "lock", "graded"
+AUC = "auc"
+ACCURACY = "accuracy"
+GROUP_ACCURACY = "group_accuracy"
+LOG = "log.jsonl"
+LOCK = "lock"
+OUTCOMES = "graded"
 ENTRY = "entry"
 """A key of the log's rows: the hash of what a submitter got."""
 LONGEST = 300
@@ -35,7 +39,9 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Who made the predictions, and how: a score means little without it (Liu et al., 2020).
+    """Author and method of predictions: a score means little without them.
+
+    See Liu et al., 2020.
 
     The same model gains or loses many points by the formalization alone, and the best of many trials is the luckiest.
     """
@@ -82,7 +88,7 @@ class GradeScore:
 
 @dataclass(frozen=True, slots=True)
 class Gradings:
-    """How often this test has been asked about: by different submissions, by all, and by this name."""
+    """Number of gradings of this test: in all, and under this name."""
 
     different: int
     all: int
@@ -94,7 +100,7 @@ class Gradings:
 
 @dataclass(frozen=True)
 class Graded:
-    """What is said about a submission: in public, or to the owner of the labels."""
+    """Scores and notes of a submission, in public or for the owner."""
 
     release: dict[str, Any]
     statement: Statement | None
@@ -116,7 +122,10 @@ class Graded:
 
     @property
     def main(self) -> GradeScore | None:
-        """The score that ranks: the area under the curve, else the accuracy at the largest size; None if not shown."""
+        """Score that ranks: the area under the curve, or the accuracy at the largest size.
+
+        None if it is not shown.
+        """
         ranking = [score for score in self.scores if score.metric in (ACCURACY, AUC)]
         return ranking[-1] if ranking else None
 
@@ -168,29 +177,35 @@ def owner_record(entry: Graded, folder: Path) -> Graded:
 
 def entry_hash(entry: Graded) -> str:
     """A hash of all that an entry says of itself, but how often the test had been asked about by then."""
-    said = {**entry.to_json(), "gradings": None, "notes": None}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    entry_content = {**entry.to_json(), "gradings": None, "notes": None}
+    return hashlib.sha256(json.dumps(entry_content, sort_keys=True).encode()).hexdigest()
 
 
 def was_graded(entry: Graded, folder: Path) -> bool:
     """Whether a grading gave this very entry: it is a file that anybody can edit, trials and intervals included."""
-    rows = _named(log_rows(folder), entry.statement.name if entry.statement else None)
-    own, shown = entry_hash(entry), {score.metric: score.value for score in entry.scores} or None
-    same = (row for row in rows if row["submission"] == entry.submission and row.get("shown") == shown)
-    return any(row.get(ENTRY, own) == own for row in same)  # of what was logged before, only the score is known
+    rows = _select_name(log_rows(folder), entry.statement.name if entry.statement else None)
+    own_hash = entry_hash(entry)
+    shown_scores = {score.metric: score.value for score in entry.scores} or None
+    same = (row for row in rows if row["submission"] == entry.submission and row.get("shown") == shown_scores)
+    return any(
+        row.get(ENTRY, own_hash) == own_hash for row in same
+    )  # of what was logged before, only the score is known
 
 
 def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[np.bool_]) -> None:
     """Keep which problems are right beside the hidden labels, readable by their owner alone."""
-    kept = folder / OUTCOMES
-    with refused(kept):
-        kept.mkdir(mode=0o700, exist_ok=True)
+    outcomes_folder = folder / OUTCOMES
+    with refused(outcomes_folder):
+        outcomes_folder.mkdir(mode=0o700, exist_ok=True)
     flags = ("".join("01"[flag] for flag in column.astype(int)) for column in right.T)
-    write_private(kept / f"{key}.json", result_bytes(dict(zip(columns, flags, strict=True))))
+    write_private(outcomes_folder / f"{key}.json", result_bytes(dict(zip(columns, flags, strict=True))))
 
 
 def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
-    """Which problems an entry got right, by training size; None where nothing was kept."""
+    """Return which problems an entry got right, by training size.
+
+    None if no outcome was kept.
+    """
     path = folder / OUTCOMES / f"{key}.json"
     if not path.is_file():
         return None
@@ -201,27 +216,33 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
 
 
 def best_shown(folder: Path, name: str | None, metric: str, but: str) -> float:
-    """The best score of a kind that was shown under a name for other submissions; 0 where there was none."""
-    rows = [row for row in _named(log_rows(folder), name) if row.get("submission") != but]
+    """Best score of a kind that was shown under a name for other submissions.
+
+    It is 0 if there was none.
+    """
+    rows = [row for row in _select_name(log_rows(folder), name) if row.get("submission") != but]
     return max((float((row.get("shown") or {}).get(metric, 0.0)) for row in rows), default=0.0)
 
 
 def log_rows(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the log; a line that was cut short is a grading of its own."""
+    """Return the rows of the log. A truncated line counts as a grading."""
     path = folder / LOG
     with refused(path, "read"):
         rows = json_lines(path.read_text("utf-8", "replace")) if path.exists() else []
-    read = [{"submission": f"line {at}", **(row if isinstance(row, dict) else {})} for at, row in enumerate(rows)]
-    for at, row in enumerate(read, 1):
-        shown = row.get("shown") or {}
-        numbers = shown.values() if isinstance(shown, dict) else [None]
+    rows_read = [{"submission": f"line {at}", **(row if isinstance(row, dict) else {})} for at, row in enumerate(rows)]
+    for at, row in enumerate(rows_read, 1):
+        shown_scores = row.get("shown") or {}
+        numbers = shown_scores.values() if isinstance(shown_scores, dict) else [None]
         if not isinstance(row.get("name") or "", str) or not all(isinstance(number, int | float) for number in numbers):
             raise Malformed("not what winokit grade logs", file=str(path), line=at)
-    return read
+    return rows_read
 
 
-def _named(rows: Iterable[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
-    """The rows of a name, however that is spaced, capitalised and encoded; those without a name are one."""
+def _select_name(rows: Iterable[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
+    """Select the rows of a name, normalised in spaces, case and encoding.
+
+    Rows without a name belong together.
+    """
     return [row for row in rows if plain_name(row.get("name")) == plain_name(name)]
 
 

@@ -66,18 +66,19 @@ class Grading(Brief):
 
     @property
     def shown(self) -> Graded:
-        """What is to be shown of it."""
+        """Scores and notes to show."""
         return self.owner if self.is_owners else self.public
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be known beside the scores."""
-        gradings, rules = self.shown.gradings, self.shown.rules
+        """Notes that belong beside the scores."""
+        gradings = self.shown.gradings
+        rules = self.shown.rules
         many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
         carried = f" ({gradings.carried:,} of them for gradings on other releases with problems of this test)"
-        named = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
+        name_count = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
         budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
-        spent = f"{many} graded on this test so far{carried if gradings.carried else ''}{named}; {budget}"
+        spent = f"{many} graded on this test so far{carried if gradings.carried else ''}{name_count}; {budget}"
         return (*self.shown.notes, spent)
 
 
@@ -157,7 +158,7 @@ def grade_submission(
     hidden: Path | None = None,
     budget: int | None = None,
 ) -> Grading:
-    """Grade a submission to a release; with a statement it becomes a leaderboard entry.
+    """Grade a submission. With a statement it becomes a leaderboard entry.
 
     An entry's outcome problem by problem is kept beside the hidden labels, for paired tests between entries.
 
@@ -166,14 +167,15 @@ def grade_submission(
     budget
         Different submissions that this test is for. Default: as many as it has steps, and no fewer than ten.
     """
-    labels, sizes = read_hidden(release, hidden), release_sizes(release)
+    labels = read_hidden(release, hidden)
+    sizes = release_sizes(release)
     units = GradedUnits.of_labels(labels)
     rules = rules_of(units.counted_problems, units.of_problems.sizes, budget)
     submission = read_submission(predictions, labels.ids, tuple(sizes))
     name = statement.name if statement else None
     columns = [answers_of(labels, choices).correct for choices in submission.predictions.T]
     right = np.column_stack(columns)
-    why_not = _no_curve(submission.columns, sizes)
+    why_not = _explain_no_curve(submission.columns, sizes)
     weights = None if why_not else curve_weights(list(sizes.values()))
     manifest = read_manifest(release)
     known: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
@@ -183,8 +185,8 @@ def grade_submission(
         release={**known, MANIFEST_HASH: manifest_hash(release), "test": test},
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
-        scores=tuple(_scores(right, labels.groups, units, submission.columns, weights, statement)),
-        p_luck=_p_luck(right[:, -1], units, statement),
+        scores=tuple(_compute_scores(right, labels.groups, units, submission.columns, weights, statement)),
+        p_luck=_compute_p_luck(right[:, -1], units, statement),
         submission=submission.sha256,
         gradings=Gradings(0, 0, 0),
         rules=rules,
@@ -194,9 +196,9 @@ def grade_submission(
         hidden_test = known_test(registry, release, labels)
         spent = spent_budget(registry, hidden_test, labels)
         spent.check(submission.sha256, name, rules)
-        coarse = _coarse(owner, labels, submission, units.effective)
+        coarse = _coarsen_score(owner, labels, submission, units.effective)
         best = record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
-        why_hidden = _why_hidden(coarse, rules, best)
+        why_hidden = _explain_hiding(coarse, rules, best)
         public = replace(owner, scores=() if why_hidden else (coarse,), p_luck=None)
         row = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -212,7 +214,7 @@ def grade_submission(
         append_private(labels.folder / record.LOG, json.dumps(row))
         spent = spent.with_grading(submission.sha256, name)
         registry.save(hidden_test.with_gradings(spent.own))
-        notes_on_test = _registry_notes(hidden_test, spent)
+        notes_on_test = _describe_registry(hidden_test, spent)
         owner = replace(owner, gradings=spent.gradings(name), notes=(*owner.notes, *notes_on_test))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
@@ -220,8 +222,8 @@ def grade_submission(
     return Grading(replace(public, gradings=owner.gradings, notes=notes), owner)
 
 
-def _registry_notes(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
-    """What the registry knows of the test that its log does not: gradings, and problems that were published."""
+def _describe_registry(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
+    """Yield notes from the registry: other gradings, and published problems."""
     if spent.uncounted:
         yield (
             f"{plural(spent.uncounted, 'more submission')} graded on this test elsewhere, or before its log was "
@@ -232,12 +234,13 @@ def _registry_notes(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
         yield f"{revealing.release} has published {count} of this test with their answers: they are no longer hidden"
 
 
-def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:
+def _coarsen_score(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:
     """The main score at a step, with what follows from the step alone: nothing else of the submission is looked at.
 
     `units` is as how many units of one size those of the test count.
     """
-    score, steps = owner.main, owner.rules.steps
+    score = owner.main
+    steps = owner.rules.steps
     assert score is not None
     value = to_step(score.value, steps, labels.draws.share(f"rounding {score.metric}", submission.sha256))
     low = interval_at(max(0.0, value - 1 / steps), units)
@@ -249,15 +252,18 @@ def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units:
     return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
 
 
-def _p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Statement | None) -> float | None:
-    """How probable as many right answers are by luck alone in so many trials; None if their number is not stated."""
+def _compute_p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Statement | None) -> float | None:
+    """Probability of as many right answers by luck in the stated trials.
+
+    None if the number of trials is not stated.
+    """
     if statement is None:
         return None
     return rounded(p_best_by_coins(right, units.of_problems, statement.trials))
 
 
-def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:
-    """Why a score is not shown; None where it is."""
+def _explain_hiding(score: GradeScore, rules: LadderRules, best: float) -> str | None:
+    """Reason why a score is not shown, or None."""
     if rules.lowest > 1:
         return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
@@ -272,12 +278,13 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
 
 
 def release_sizes(release: Path) -> dict[str, int]:
-    """How many training problems a release has of each size, from small to large."""
+    """Number of training problems of each size, from small to large."""
     manifest = read_manifest(release)
     counts = manifest["counts"] if isinstance(manifest.get("counts"), dict) else {}
     sizes = {}
     for size in SIZES:
-        count, path = counts.get(f"train_{size}"), release / problems_path(f"train_{size}")
+        count = counts.get(f"train_{size}")
+        path = release / problems_path(f"train_{size}")
         if not isinstance(count, int):
             count = path.read_bytes().count(b"\n") if path.is_file() else 0
         if count:
@@ -285,8 +292,8 @@ def release_sizes(release: Path) -> dict[str, int]:
     return sizes
 
 
-def _no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
-    """Why there is no area under the learning curve; None where there is one."""
+def _explain_no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
+    """Reason why there is no area under the learning curve, or None."""
     if columns == (ONE,):
         return "one label per line"
     missing = [size for size in sizes if size not in columns]
@@ -296,7 +303,7 @@ def _no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
     return None if sorted(set(counts)) == counts else "the release's training sizes do not grow"
 
 
-def _scores(
+def _compute_scores(
     right: NDArray[np.bool_],
     groups: Sequence[str | None],
     units: GradedUnits,
@@ -309,18 +316,21 @@ def _scores(
     has_groups = len(units.of_groups) > 0
     chance = group_accuracy_chance([COIN] * len(right), groups) if has_groups else 0.0
     for size, column in zip(columns, right.T, strict=True):
-        yield _score(size, ACCURACY, column.astype(np.float64), units.of_problems, COIN, trials)
+        yield _compute_score(size, ACCURACY, column.astype(np.float64), units.of_problems, COIN, trials)
         if has_groups:
-            whole = all_right(column, groups).astype(np.float64)
-            yield _score(size, GROUP_ACCURACY, whole, units.of_groups, chance, trials)
+            whole_groups = all_right(column, groups).astype(np.float64)
+            yield _compute_score(size, GROUP_ACCURACY, whole_groups, units.of_groups, chance, trials)
     if weights is not None:
-        yield _score(CURVE, AUC, right @ weights, units.of_problems, COIN, trials)
+        yield _compute_score(CURVE, AUC, right @ weights, units.of_problems, COIN, trials)
 
 
-def _score(size: str, metric: str, values: FloatArray, units: Units, chance: float, trials: int | None) -> GradeScore:
+def _compute_score(
+    size: str, metric: str, values: FloatArray, units: Units, chance: float, trials: int | None
+) -> GradeScore:
     """One score with its interval over units."""
     values = np.clip(values, 0.0, 1.0)
-    interval, value = score_interval(values, units), float(values.mean())
+    interval = score_interval(values, units)
+    value = float(values.mean())
     corrected = None if trials is None else rounded(luck_corrected(value, spread_of(interval), trials, chance))
     ends = rounded(interval.low), rounded(interval.high)
     return GradeScore(size, metric, rounded(value), *ends, len(values), round(chance, 6), corrected)

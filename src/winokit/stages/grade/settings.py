@@ -1,4 +1,4 @@
-"""What an entry states of itself, and what the owner of the labels asks for."""
+"""Settings of a grading: the entry's statement, and the owner's options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -45,12 +45,15 @@ class GradeSettings(Settings):
 
     @property
     def missing(self) -> str:
-        """The options that an entry lacks, with commas between; empty if it lacks none."""
+        """Options that an entry lacks, with commas between."""
         lacking = [name for name in NEEDED if getattr(self, name) in (None, "")]
         return ", ".join(f"--{name.replace('_', '-')}" for name in lacking)
 
     def statement(self, paths: Sequence[Path]) -> "Statement | None":
-        """The statement of an entry, named after its first file by default; None if it lacks something."""
+        """Statement of an entry, or None if it lacks something.
+
+        By default it is named after its first file.
+        """
         from winokit.stages.grade.record import Statement
 
         if self.missing:

@@ -31,7 +31,8 @@ from winokit.stages.release.manifest import SIZES
 ONE = "one"
 """The column of a submission that does not say how much its model was trained on."""
 MOST_BYTES = 256 << 20
-LONGEST_LABELS, LONGEST_ROW = 200, 100_000
+LONGEST_LABELS = 200
+LONGEST_ROW = 100_000
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip",
@@ -68,15 +69,15 @@ def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str
     A mapping or a frame may have a column for each training size.
     """
     if isinstance(given, Frame):
-        given = _columns_of_frame(given, sizes)
+        given = _read_frame(given, sizes)
     by_size = {ONE: given}
     if isinstance(given, Mapping) and given.keys() <= {*sizes}:
         by_size = {size: given[size] for size in sizes if size in given}
-    columns = [_labels_of(name, labels, ids, sizes) for name, labels in by_size.items()]
+    columns = [_parse_column(name, labels, ids, sizes) for name, labels in by_size.items()]
     return SubmittedFile(tuple(by_size), np.column_stack(columns))
 
 
-def _columns_of_frame(frame: Frame, sizes: Sequence[str]) -> Any:
+def _read_frame(frame: Frame, sizes: Sequence[str]) -> Any:
     """The labels of a frame, by training size if it has several columns.
 
     They are by id if there is a column of ids.
@@ -97,8 +98,8 @@ def _columns_of_frame(frame: Frame, sizes: Sequence[str]) -> Any:
     return labels if set(names) <= {*sizes} else labels[names[0]]
 
 
-def _label_text(where: Path, line: int, value: Any) -> str:
-    """A label as a file has it; of two scores, that of the higher one."""
+def _format_label(where: Path, line: int, value: Any) -> str:
+    """A label as a file has it. Of two scores, it is that of the higher one."""
     if not is_column(value):
         return cell_text(value)
     scores = values_of(value)
@@ -108,7 +109,7 @@ def _label_text(where: Path, line: int, value: Any) -> str:
     return str(1 + scores.index(max(scores)))
 
 
-def _labels_of(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
+def _parse_column(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
     """One label per problem, from labels in order or by id."""
     where = Path("predictions" if name == ONE else f"predictions {name}")
     if isinstance(given, Mapping):
@@ -117,9 +118,9 @@ def _labels_of(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) 
         if missing is not None:
             raise Malformed(f"expected a label for each problem, found none for {missing}", file=str(where))
         if strange is not None:
-            raise Malformed(f"no problem of the test has the id {_shown(str(strange))}", file=str(where))
+            raise Malformed(f"no problem of the test has the id {_shorten_cell(str(strange))}", file=str(where))
         given = [given[each] for each in ids]
-    lines = [_label_text(where, line, value) for line, value in enumerate(values_of(given), 1)]
+    lines = [_format_label(where, line, value) for line, value in enumerate(values_of(given), 1)]
     if not lines:
         raise BadInput(f"{where}: empty")
     labels = _from_labels(where, lines, len(ids), sizes)
@@ -142,9 +143,9 @@ def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str]
         raise BadInput(f"{twice[0]}: named twice")
     read = []
     for path in paths:
-        lines = _lines(path)
+        lines = _split_lines(path)
         is_rows = lines[0].lstrip().startswith("{")
-        read.append(_from_rows(path, lines, ids) if is_rows else _from_labels(path, lines, len(ids), sizes))
+        read.append(_read_rows(path, lines, ids) if is_rows else _from_labels(path, lines, len(ids), sizes))
     if len(paths) == 1:
         return SubmittedFile((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
     by_size: dict[str, tuple[Path, NDArray[np.int64]]] = {}  # the file of each training size, and its one column
@@ -163,15 +164,15 @@ def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str]
     return SubmittedFile(columns, np.column_stack([by_size[size][1] for size in columns]))
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines of a text file; blank ones at its end do not count, and Windows' line ends are taken."""
+def _split_lines(path: Path) -> list[str]:
+    """Lines of a text file, without blank ones at its end."""
     try:
         if path.is_dir():
             raise BadInput(f"{path}: expected a file of predictions, found a folder")
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise BadInput(f"{path}: {size >> 20:,} MiB, more than any submission ({MOST_BYTES >> 20} MiB)")
-        text = _text(path, path.read_bytes())
+        text = _decode_text(path, path.read_bytes())
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
     except OSError as error:
@@ -184,7 +185,7 @@ def _lines(path: Path) -> list[str]:
     return lines
 
 
-def _text(path: Path, data: bytes) -> str:
+def _decode_text(path: Path, data: bytes) -> str:
     for magic, name in MAGIC.items():
         if data.startswith(magic):
             raise BadInput(f"{path}: compressed with {name}; unpack it first")
@@ -207,7 +208,7 @@ def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str])
     labels = np.empty((len(lines), count), np.int64)
     for at, line in enumerate(lines):
         try:
-            labels[at] = _labels(line, count, sizes)
+            labels[at] = _parse_labels(line, count, sizes)
         except Malformed as error:
             raise error.at(str(path), at + 1) from None
     if len(lines) != n:
@@ -218,7 +219,7 @@ def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str])
     return labels
 
 
-def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
+def _parse_labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
     if not line.strip():
         raise Malformed("an empty line; every problem needs a prediction")
     if len(line) > LONGEST_LABELS:
@@ -229,7 +230,7 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
         is_word = re.fullmatch(r"[A-Za-z_][\w -]*", wrong) and "," in line
         known = (hint for pattern, hint in our_toml(HINTS).items() if re.fullmatch(pattern, wrong))
         hint = next(known, " (is this a header?)" if is_word else "")
-        raise Malformed(f"expected label 1 or 2, found {_shown(wrong)}{hint}")
+        raise Malformed(f"expected label 1 or 2, found {_shorten_cell(wrong)}{hint}")
     if len(cells) not in (1, len(sizes)):
         more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
         raise Malformed(f"expected one label per line{more}, found {len(cells)}")
@@ -238,26 +239,33 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
     return [int(cell) - 1 for cell in cells]
 
 
-def _shown(cell: str) -> str:
+def _shorten_cell(cell: str) -> str:
     """A cell for a message: short, printable, on one line."""
-    return "nothing" if not cell else ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
+    if not cell:
+        return "nothing"
+    return ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
 
 
-def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:
-    """Rows of winokit's predictions.jsonl, matched by id; rows about variants of problems are passed over."""
+def _read_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:
+    """Labels from rows of winokit's predictions.jsonl, matched by id.
+
+    Rows on variants of problems are skipped.
+    """
     places = {name: at for at, name in enumerate(ids)}
     predictions = np.full((len(ids), 1), -1, np.int64)
     seen: dict[str, int] = {}
     whose: str | None = None
     for number, line in enumerate(lines, 1):
         try:
-            row = _row(line)
+            row = _parse_row(line)
             if row.get("variant") not in (None, "", ORIGINAL):
                 continue
-            name, chosen = _prediction(row, places)
+            name, chosen = _parse_prediction(row, places)
             by = " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
             if whose is not None and by != whose:
-                raise Malformed(f"expected predictions of one model, found those of {_shown(by)} after {_shown(whose)}")
+                later = _shorten_cell(by)
+                earlier = _shorten_cell(whose)
+                raise Malformed(f"expected predictions of one model, found those of {later} after {earlier}")
             if name in seen:
                 raise Malformed(f"a second row for {name}, after line {seen[name]:,}")
         except Malformed as error:
@@ -271,7 +279,7 @@ def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[
     return predictions
 
 
-def _row(line: str) -> Mapping[str, Any]:
+def _parse_row(line: str) -> Mapping[str, Any]:
     """The object of a line."""
     if not line.strip():
         raise Malformed("an empty line")
@@ -286,17 +294,20 @@ def _row(line: str) -> Mapping[str, Any]:
     return row
 
 
-def _prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str, int]:
+def _parse_prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str, int]:
     """The id and the candidate of a row."""
-    name, chosen = row.get("id"), row.get("prediction")
+    name = row.get("id")
+    chosen = row.get("prediction")
     if not isinstance(name, str):
         raise Malformed("expected the id of a test problem", field="id")
     if name not in places:
-        raise Malformed(f"no problem of the test has the id {_shown(name)}", field="id")
+        raise Malformed(f"no problem of the test has the id {_shorten_cell(name)}", field="id")
     if "prediction" not in row:
         raise Malformed("missing", field="prediction")
     if chosen is None:
         raise Malformed("null: every problem needs a prediction", field="prediction")
     if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen not in (0, 1):
-        raise Malformed(f"expected 0 or 1, the candidate's index, found {_shown(str(chosen))}", field="prediction")
+        raise Malformed(
+            f"expected 0 or 1, the candidate's index, found {_shorten_cell(str(chosen))}", field="prediction"
+        )
     return name, chosen

@@ -29,13 +29,14 @@ def lines(result: "Grading | Leaderboard") -> Iterator[str]:
     if not isinstance(result, Grading):
         yield f"{plural(len(result.places), 'entry', 'entries')} written to {result.page}"
         return
-    yield from _lines_of_scores(result.shown)
+    yield from _describe_scores(result.shown)
     if result.out is not None:
         yield f"entry: {result.out}"
 
 
-def _lines_of_scores(graded: Graded) -> Iterator[str]:
-    release, statement = graded.release, graded.statement
+def _describe_scores(graded: Graded) -> Iterator[str]:
+    release = graded.release
+    statement = graded.statement
     title = f"{release.get('name', 'release')} {release.get('version', '')}".strip()
     test = release["test"]
     units = f", {plural(test['units'], 'unit')}" if test.get("units") is not None else ""
@@ -44,7 +45,8 @@ def _lines_of_scores(graded: Graded) -> Iterator[str]:
         corrected = "  luck-corrected" if statement is not None else ""
         yield f"{'size':6}  {'score':14}    value       95 % interval   chance{corrected}"
     for score in graded.scores:
-        size, metric = "–" if score.size == ONE else score.size, score.metric.replace("_", " ")
+        size = "–" if score.size == ONE else score.size
+        metric = score.metric.replace("_", " ")
         interval = f"{percent(score.low)} to {percent(score.high)}"
         corrected = "" if score.luck_corrected is None else f"  {percent(score.luck_corrected):>14}"
         yield f"{size:6}  {metric:14}  {percent(score.value):>7}  {interval:>18}  {percent(score.chance):>7}{corrected}"

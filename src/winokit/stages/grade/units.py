@@ -28,7 +28,7 @@ CANDIDATES = 2
 
 @dataclass(frozen=True)
 class GradedUnits:
-    """Which unit each problem and each complete group of a test belongs to."""
+    """Unit of each problem and of each complete group of a test."""
 
     of_problems: Units
     """In the order of the test."""
@@ -47,7 +47,7 @@ class GradedUnits:
 
     @property
     def count(self) -> int | None:
-        """How many units the release says it has; None if it does not say."""
+        """Number of units that the release states, or None."""
         return self.of_problems.count if self.is_stored else None
 
     @property
@@ -61,7 +61,7 @@ class GradedUnits:
 
     @property
     def counted_problems(self) -> int:
-        """How many problems make the steps of scores: of each unit one, or two if it has twins.
+        """Number of problems that make steps of scores: one per unit, two if it has twins.
 
         Releases without units count every problem, as they always did.
         """
@@ -71,7 +71,7 @@ class GradedUnits:
 
     @property
     def note(self) -> str | None:
-        """What must be said of the way this test is counted; None if it is counted by units."""
+        """Note on how this test is counted, or None if it is counted by units."""
         return None if self.is_stored else BY_GROUP
 
 

@@ -10,12 +10,16 @@ from winokit.drawing.board import DrawnBoard, drawn_board
 from winokit.methods.metrics.families import families_by_agreement
 from winokit.methods.metrics.judge_board import rank_scorers
 from winokit.methods.metrics.judge_items import AnswerMatrix
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.stages.items.board import board_row
 from winokit.stages.suite.matrix import SuiteCell, SuiteMatrix
 
 
 def boards_of(matrix: SuiteMatrix) -> list[DrawnBoard]:
-    """A board for each dataset of a large suite; none of a small one, whose page compares every two."""
+    """Return a board for each dataset of a large suite.
+
+    None for a small suite, whose page compares every two models.
+    """
     if not matrix.is_large:
         return []
     boards = []
@@ -44,19 +48,20 @@ def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
 
 def _collect_answers(cells: Sequence[SuiteCell]) -> Answers:
     """The answers of all cells to the problems of their dataset, a scorer per cell."""
-    asked = AskedProblems.of(cells[0].data.asked)
-    row_of = {name: row for row, name in enumerate(asked.ids)}
+    asked_problems = AskedProblems.of(cells[0].data.asked)
+    row_of = {name: row for row, name in enumerate(asked_problems.ids)}
     problem_index: list[int] = []
     choices: list[int | None] = []
     counts = []
     for cell in cells:
         assert cell.run is not None
         predictions = [row for row in cell.run.predictions if row.id in row_of]
+        refuse_samples(predictions, "suite")
         problem_index += [row_of[row.id] for row in predictions]
         choices += [row.prediction for row in predictions]
         counts.append(len(predictions))
     scorers = tuple(Scorer(cell.entrant.name) for cell in cells)
     scorer_index = np.repeat(np.arange(len(cells)), counts)
     return Answers(
-        asked, np.array(problem_index, np.int64), choice_numbers(choices), scorers, scorer_index=scorer_index
+        asked_problems, np.array(problem_index, np.int64), choice_numbers(choices), scorers, scorer_index=scorer_index
     )

@@ -1,4 +1,4 @@
-"""What a suite says, as plain data, on the terminal and as files: its cells, the matrix, which can be distinguished.
+"""The results of a suite: cells, matrix and rankings, as data, on the terminal, in files.
 
 Tests are those of `winokit compare`, of what the cell shows: paired by problem, over units, and an abstention is not a
 right answer. They are corrected together, over every pair of entrants on every dataset, on problems and on groups
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import ceil, floor, log10
 from pathlib import Path
 from statistics import fmean
@@ -34,7 +35,11 @@ from winokit.results import AT, UNKNOWN, Brief, Metric, rows_to_json, stands, te
 from winokit.stages.compare.pairs import ScorerPair, compare_runs
 from winokit.stages.suite.settings import SuiteData, SuiteModel
 
-WAITING, RUNNING, DONE, FAILED, EMPTY = "waiting", "running", "done", "failed", "empty"
+WAITING = "waiting"
+RUNNING = "running"
+DONE = "done"
+FAILED = "failed"
+EMPTY = "empty"
 """What may be said of a cell; an empty one has nothing to run: no predictions are stored for it."""
 FROM_BEFORE = "↻"
 """The mark of a cell whose answers were not all asked now."""
@@ -105,18 +110,23 @@ class SuiteCell:
 
     @property
     def from_before(self) -> str:
-        """What of it was not asked now, and of when it is, in words; empty if all was."""
-        read = [] if self.of_run is None else [f"the audit of {minute_words(self.of_run)} UTC, read from its folder"]
-        return "; ".join([*read, *replay_sentences(self.replayed)])
+        """Sentence on answers that were not asked now, with their dates.
+
+        Empty if all were asked now.
+        """
+        sentences = (
+            [] if self.of_run is None else [f"the audit of {minute_words(self.of_run)} UTC, read from its folder"]
+        )
+        return "; ".join([*sentences, *replay_sentences(self.replayed)])
 
     def to_json(self) -> dict[str, Any]:
-        """What `suite.json` says of it."""
+        """Entry of the cell in `suite.json`."""
         names = {"entrant": self.entrant.name, "model": self.entrant.model.title, "dataset": self.dataset}
-        asked = {"scoring": self.entrant.scoring, "shots": self.entrant.shots}
+        asked_as = {"scoring": self.entrant.scoring, "shots": self.entrant.shots}
         about = {"state": self.state, "why": self.why, "seconds": round(self.seconds, 3), "folder": self.folder_link}
         before = {"of_run": self.of_run, "replayed": self.replayed}
         family = {"parameters": self.parameters, "family": self.entrant.model.family}
-        return {**names, **asked, **about, **before, **family}
+        return {**names, **asked_as, **about, **before, **family}
 
 
 Watch = Callable[[Sequence[SuiteCell]], None]
@@ -150,7 +160,7 @@ class Standing:
 
     @property
     def above(self) -> float:
-        """How far it is from what its own choices would get by chance."""
+        """Distance from the null of its own choices."""
         return self.row.value - (self.row.level or 0.0)
 
 
@@ -174,17 +184,20 @@ class SuiteMatrix:
         self.datasets = list(dict.fromkeys(dataset for _, dataset in self.cells))
         self.is_large = len(self.entrants) > MOST_COMPARED
         """Whether there are too many entrants to compare every two: then they are ranked, on boards."""
-        self.pairs = [] if self.is_large else list(self._pairs())
+        self.pairs = [] if self.is_large else list(self._compare_pairs())
         """Each dataset with a test on it, corrected for the number of all."""
-        self.views = {name: view for name in VIEWS if (view := self._view(name))}
-        """By view, entrant and dataset, what stands there; a view that has nothing is left out."""
-        self.rankings = {
-            measure: [self._ranked(measure, dataset) for dataset in self.datasets]
-            for measure in MEASURES
-            if measure in self.views
-        }
+        self.views: dict[str, dict[tuple[str, str], Standing]] = {}
+        """By view, entrant and dataset, a standing. Empty views are left out."""
+        for name in VIEWS:
+            view = self._make_view(name)
+            if view:
+                self.views[name] = view
+        self.rankings: dict[str, list[Ranking]] = {}
+        for measure in MEASURES:
+            if measure in self.views:
+                self.rankings[measure] = [self._rank_dataset(measure, dataset) for dataset in self.datasets]
 
-    def _pairs(self) -> Iterator[tuple[str, ScorerPair]]:
+    def _compare_pairs(self) -> Iterator[tuple[str, ScorerPair]]:
         """The tests of every dataset that two entrants or more were asked about."""
         tests: dict[tuple[str, tuple[str, str, str]], Comparison] = {}
         for dataset in self.datasets:
@@ -194,14 +207,16 @@ class SuiteMatrix:
         for (dataset, names), verdict in zip(tests, verdicts(list(tests.values())), strict=True):
             yield dataset, ScorerPair(*names, verdict)
 
-    def _view(self, name: str) -> dict[tuple[str, str], Standing]:
+    def _make_view(self, name: str) -> dict[tuple[str, str], Standing]:
         _, protocol, subsets, metric = VIEWS[name]
-        rows = [
-            (key, cell, row)
-            for key, cell in self.cells.items()
-            for subset in subsets
-            if cell.run is not None and (row := cell.run.find_or_none(protocol, subset, metric)) is not None
-        ]
+        rows = []
+        for key, cell in self.cells.items():
+            if cell.run is None:
+                continue
+            for subset in subsets:
+                row = cell.run.find_or_none(protocol, subset, metric)
+                if row is not None:
+                    rows.append((key, cell, row))
         p_values = [row.p for _, _, row in rows if row.p is not None]
         corrected = iter(holm(p_values))
         view: dict[tuple[str, str], Standing] = {}
@@ -211,8 +226,8 @@ class SuiteMatrix:
             view[key] = max(view.get(key, standing), standing, key=lambda standing: standing.above)
         return view
 
-    def _ranked(self, measure: str, dataset: str) -> Ranking:
-        """The ranking on a dataset by the tests themselves; its letters go into the view, too.
+    def _rank_dataset(self, measure: str, dataset: str) -> Ranking:
+        """Rank the entrants on a dataset by their tests, and add letters to the view.
 
         Who answers nothing is last.
         """
@@ -222,7 +237,7 @@ class SuiteMatrix:
         for pair in tests:
             leads[pair.first].append(pair.found.difference)
             leads[pair.second].append(-pair.found.difference)
-        refusers = {name for pair in tests for name in pair.refusers}
+        refusers = set(chain.from_iterable(pair.refusers for pair in tests))
 
         def rank_key(name: str) -> tuple[bool, float, float]:
             # On average, how far ahead of those it was compared with: their values may be of other problems.
@@ -230,28 +245,37 @@ class SuiteMatrix:
             return name in refusers, -mean_lead, -view[name].row.value
 
         names = sorted(view, key=rank_key)
-        place = {name: at for at, name in enumerate(names)}
-        apart = sorted((place[pair.first], place[pair.second]) for pair in tests if pair.ahead)
-        bands = [] if self.is_large else compact_letters(len(names), apart)
+        ranks = {name: at for at, name in enumerate(names)}
+        distinguished = sorted((ranks[pair.first], ranks[pair.second]) for pair in tests if pair.ahead)
+        bands = [] if self.is_large else compact_letters(len(names), distinguished)
         ahead = Counter(pair.ahead for pair in tests)
-        for name, at in place.items():
+        for name, at in ranks.items():
             letters = "".join(letter_name(letter) for letter, band in enumerate(bands) if at in band)
             alone = len(names) > 1 and not self.is_large and ahead[name] == len(names) - 1
             self.views[measure][name, dataset] = replace(view[name], letters=letters, alone=alone)
         return Ranking(dataset, [self.views[measure][name, dataset] for name in names], bands)
 
     def to_json(self) -> dict[str, Any]:
-        """What `suite.json` holds: flat rows, with letters where entrants were compared, cells and tests."""
-        shown = {id(standing.row): standing for view in self.views.values() for standing in view.values()}
-        rows = [row for cell in self.cells.values() if cell.run is not None for row in cell.run.metrics]
+        """Content of `suite.json`: rows, cells and tests.
+
+        Rows have letters if entrants were compared.
+        """
+        standings: dict[int, Standing] = {}
+        for view in self.views.values():
+            standings |= {id(standing.row): standing for standing in view.values()}
+        rows: list[Metric] = []
+        for cell in self.cells.values():
+            if cell.run is not None:
+                rows += cell.run.metrics
         for place, row in enumerate(rows):
-            if (standing := shown.get(id(row))) is not None:
+            if (standing := standings.get(id(row))) is not None:
                 about = {"p_corrected": standing.p, "letters": standing.letters or None}
                 rows[place] = replace(row, details={**row.details, **about})
         tests = []
         for dataset, pair in self.pairs:
             named = {"dataset": dataset, "first": pair.first, "second": pair.second, "measure": pair.measure}
-            test, interval = pair.found, pair.found.interval
+            test = pair.found
+            interval = pair.found.interval
             ends = {"difference": test.difference, "low": interval.low, "high": interval.high}
             tests.append(named | ends | {"p": test.p, "p_corrected": pair.p_corrected, "n": test.n})
         cells = [cell.to_json() for cell in self.cells.values()]
@@ -261,7 +285,8 @@ class SuiteMatrix:
 def write_suite(run: SuiteRun, folder: Path) -> Path:
     """Write suite.json, suite.csv, suite.md, suite.tex and the page into a folder, and return the page."""
     matrix = SuiteMatrix(run)
-    content, titles = matrix.to_json(), {name: VIEWS[name][0] for name in matrix.views}
+    content = matrix.to_json()
+    titles = {name: VIEWS[name][0] for name in matrix.views}
     rows = content["metrics"]
     write_whole(folder / "suite.json", result_bytes(content))
     write_whole(folder / "suite.csv", csv_bytes([rows[0] if rows else (), *(row.values() for row in rows)]))
@@ -276,7 +301,7 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
     from winokit.stages.suite.boards import boards_of  # which needs the matrix
 
     boards = {"boards": boards_of(matrix), "columns": COLUMNS}
-    shown = {
+    page_values = {
         **boards,
         "titles": titles,
         "sizes": sizes,
@@ -285,7 +310,7 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
         "sentences": sentences,
     }
     settings = tuple(flat(run.settings))
-    return write_page(folder / INDEX, "stages/suite/page.html.j2", matrix=matrix, settings=settings, **shown)
+    return write_page(folder / INDEX, "stages/suite/page.html.j2", matrix=matrix, settings=settings, **page_values)
 
 
 def tex(text: str) -> str:
@@ -298,12 +323,15 @@ def tex(text: str) -> str:
 
 
 def lines(result: SuiteRun) -> Lines:
-    """The matrix, what failed, and where the page is; of a dry run, what would be asked."""
+    """Yield the matrix, failed cells, and the page.
+
+    For a dry run, it is what would be asked.
+    """
     if result.plan is not None:
         yield from plan_lines(result.plan)
         return
-    yield _matrix(result.cells)
-    yield from _lines_from_before(result)
+    yield _make_matrix(result.cells)
+    yield from _describe_replays(result)
     failed = [cell for cell in result.cells if cell.state == FAILED]
     for cell in failed:
         yield f"failed: {cell.entrant.name} on {cell.dataset}: {cell.why}"
@@ -313,19 +341,22 @@ def lines(result: SuiteRun) -> Lines:
         yield f"page: {result.page}"
 
 
-def _lines_from_before(result: SuiteRun) -> Iterator[str]:
-    """What was not asked now: cells of earlier runs, and answers from the cache."""
+def _describe_replays(result: SuiteRun) -> Iterator[str]:
+    """Yield lines on cells of earlier runs, and on answers from the cache."""
     if any(cell.from_before for cell in result.cells):
         yield f"{FROM_BEFORE} not all of it was asked now:"
-    read = [minute_words(cell.of_run) for cell in result.cells if cell.of_run is not None]
-    if read:
-        times = min(read) if min(read) == max(read) else f"{min(read)} to {max(read)}"
-        yield f"{plural(len(read), 'cell')} read from earlier audits, of {times} UTC"
+    read_times = [minute_words(cell.of_run) for cell in result.cells if cell.of_run is not None]
+    if read_times:
+        times = min(read_times) if min(read_times) == max(read_times) else f"{min(read_times)} to {max(read_times)}"
+        yield f"{plural(len(read_times), 'cell')} read from earlier audits, of {times} UTC"
     yield from replay_sentences(result.settings.get("replayed", {}))
 
 
 def as_json(result: SuiteRun) -> dict[str, Any]:
-    """What suite.json holds, and where the page is; of a dry run, what would be asked."""
+    """Content of suite.json, and the page.
+
+    For a dry run, it is what would be asked.
+    """
     if result.plan is not None:
         return result.plan
     return {**SuiteMatrix(result).to_json(), "page": result.page and str(result.page)}
@@ -336,15 +367,15 @@ def code(result: SuiteRun) -> int:
     return int(any(cell.state == FAILED for cell in result.cells))
 
 
-def _matrix(cells: Sequence[SuiteCell]) -> Table:
+def _make_matrix(cells: Sequence[SuiteCell]) -> Table:
     rows: dict[str, list[str | Text]] = {}
     for cell in cells:
-        rows.setdefault(cell.entrant.name, [cell.entrant.name]).append(_said(cell))
+        rows.setdefault(cell.entrant.name, [cell.entrant.name]).append(_format_cell(cell))
     return table(["accuracy", *dict.fromkeys(cell.dataset for cell in cells)], rows.values())
 
 
-def _said(cell: SuiteCell) -> Text:
-    """The accuracy of a cell, dim where chance would do as well; else what there is to say."""
+def _format_cell(cell: SuiteCell) -> Text:
+    """Accuracy of a cell, or its state. It is dim at chance."""
     row = None if cell.run is None else cell.run.find_or_none("accuracy", "all", "accuracy")
     if row is not None:
         mark = f" {FROM_BEFORE}" if cell.from_before else ""
@@ -354,16 +385,20 @@ def _said(cell: SuiteCell) -> Text:
 
 @contextmanager
 def live(doing: str) -> Iterator[Watch]:
-    """The matrix as it grows with the time left, where a person looks; elsewhere a line per cell that is done."""
+    """Show the matrix as it grows, or print a line per finished cell.
+
+    The matrix is for terminals.
+    """
     from rich.console import Console
     from rich.live import Live
 
-    console, begun = Console(stderr=True, highlight=False, emoji=False), time.monotonic()
+    console = Console(stderr=True, highlight=False, emoji=False)
+    begun = time.monotonic()
     board: list[SuiteCell] = []
     announced: set[int] = set()
 
     def drawn() -> Table:
-        matrix = _matrix(board)
+        matrix = _make_matrix(board)
         matrix.caption = time_left(board, time.monotonic() - begun)
         return matrix
 
@@ -374,7 +409,7 @@ def live(doing: str) -> Iterator[Watch]:
             if cell.state in (DONE, FAILED) and id(cell) not in announced:
                 announced.add(id(cell))
                 place = f"{doing} {len(announced)} of {planned}"
-                line = f"{place}: {cell.entrant.name} on {cell.dataset}: {cell.why or _said(cell)}"
+                line = f"{place}: {cell.entrant.name} on {cell.dataset}: {cell.why or _format_cell(cell)}"
                 console.print(line, soft_wrap=True, markup=False)
 
     with Live(console=console, transient=True, get_renderable=drawn) if console.is_terminal else nullcontext():
@@ -382,10 +417,15 @@ def live(doing: str) -> Iterator[Watch]:
 
 
 def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
-    """How much is done, and about how long the rest takes at the pace so far; one problem is taken for another."""
-    sizes = [
-        (1.0 if cell.state == FAILED else cell.share, len(cell.data.asked)) for cell in cells if cell.state != EMPTY
-    ]
+    """Share done, and the time left at the pace so far.
+
+    Every problem counts as much as any other.
+    """
+    sizes = []
+    for cell in cells:
+        if cell.state != EMPTY:
+            share = 1.0 if cell.state == FAILED else cell.share
+            sizes.append((share, len(cell.data.asked)))
     done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
     minutes, seconds = divmod(round(elapsed * (1 - done) / done) if done else 0, 60)
     return f"{100 * done:.0f} % done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"

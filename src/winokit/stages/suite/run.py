@@ -1,4 +1,4 @@
-"""The suite: models x datasets x scorings x shots. A cell is an audit; a model is loaded once for all of its cells.
+"""The suite: models × datasets × scorings × shots.
 
 What is done stays done: a cell whose folder says that nothing has changed which determines it is read, not run. Of a
 server that does not say since when its model exists, nobody knows that: its cells are run again, through the cache of
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,7 +44,8 @@ from winokit.stages.suite.settings import SuiteData, SuiteInput, SuiteModel, Sui
 
 TOLD_BY_SPEC = ("builtin", "random")
 """Models of which the SPEC says everything that can be known."""
-CELL, RESULTS = "cell.json", "suite.json"
+CELL = "cell.json"
+RESULTS = "suite.json"
 
 
 @verb
@@ -72,7 +73,7 @@ def suite(
     plan = read_plan(asking.plan)
     spending = asking.spending
     folder = None if out is None else Path(out)
-    cells = _planned(settings, plan, folder)
+    cells = _plan_cells(settings, plan, folder)
     if asking.cluster.engine == "ray":
         started(asking.cluster.address, "a suite on Ray")
     models = list({id(cell.entrant.model): cell.entrant.model for cell in cells}.values())
@@ -94,7 +95,7 @@ def suite(
 
 
 def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
-    """The settings with the data; those of a suite.toml if the first of the data is one."""
+    """Return the settings with the data, or those of a suite.toml with the data."""
     first = data[0] if data else None
     if isinstance(first, (str, Path)) and Path(first).suffix == ".toml":
         return read_suite(Path(first), replace(settings, data=data[1:]))
@@ -125,18 +126,20 @@ def describe_suite(
     }
 
 
-def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
+def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
     """Every cell, after a check of all that can be checked before anything is run."""
     models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.model]
     listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
-    data = [loaded for each in listed for loaded in each.loaded(settings.limit)]
+    data = list(chain.from_iterable(each.loaded(settings.limit) for each in listed))
     has_models = models or settings.predictions
     if not has_models or not data:
         raise BadInput("expected models and data: winokit suite DATA --model SPEC, or a suite.toml that has both")
-    models += _stored_models(settings.predictions, data)
+    models += _group_stored_models(settings.predictions, data)
     for model in models:
         if model.spec is not None:
             check_model(model.spec)
+            if isinstance(model.spec, str) and Spec.parse(model.spec).options.get("n", "1") != "1":
+                raise BadInput(f"model {model.spec!r}: a suite takes one answer to each problem: leave out ?n=")
         for name in model.predictions or ():
             check_known("dataset of this suite", name, [each.whole.card.name for each in data])
     for name in settings.scoring or ():
@@ -145,28 +148,30 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
         raise UnusedSetting("shots_from", "it needs --shots: how many to put before each problem")
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
-    entrants = _entrants(models, settings)
+    entrants = _list_entrants(models, settings)
     for what, names in (
         ("models", [each.name for each in entrants]),
         ("datasets", [each.asked.card.name for each in data]),
     ):
-        for name, times in Counter(map(_folder_name, names)).items():
+        for name, times in Counter(map(_make_folder_name, names)).items():
             if times > 1:
                 raise BadInput(f"two {what} are called {name!r}: give one of them another name, or leave it out")
     cells = [SuiteCell(entrant, each) for entrant, each in product(entrants, data)]
     for cell in cells:
-        stored, name = cell.entrant.model.predictions, cell.data.whole.card.name
+        stored = cell.entrant.model.predictions
+        name = cell.data.whole.card.name
         if stored is not None and name not in stored:
-            cell.state, cell.why = EMPTY, "no predictions are stored"
+            cell.state = EMPTY
+            cell.why = "no predictions are stored"
         elif stored is not None:
             cell.predictions = Path(stored[name])
-            _model_in(cell.predictions, cell.data.whole)
+            _find_model_name(cell.predictions, cell.data.whole)
         if folder is not None:
-            cell.folder = folder / "cells" / _folder_name(cell.entrant.name) / _folder_name(cell.dataset)
+            cell.folder = folder / "cells" / _make_folder_name(cell.entrant.name) / _make_folder_name(cell.dataset)
     return cells
 
 
-def _stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[SuiteModel]:
+def _group_stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[SuiteModel]:
     """The models of `DATA=FILE`s, named as in their files.
 
     One model's files for several datasets are one model. The file's name is added to tell two models of one name apart.
@@ -178,7 +183,7 @@ def _stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[Suit
         if not equals:
             raise BadInput(f"--predictions {text}: expected DATA=FILE, with DATA as the dataset is called")
         check_known("dataset of this suite", dataset, whole_by_name)
-        name = _model_in(Path(path), whole_by_name[dataset])
+        name = _find_model_name(Path(path), whole_by_name[dataset])
         if dataset in files_by_model.get(name, {}):
             name = f"{name} ({Path(path).stem})"
         files = files_by_model.setdefault(name, {})
@@ -188,38 +193,38 @@ def _stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[Suit
     return [SuiteModel(name=name, predictions=files) for name, files in files_by_model.items()]
 
 
-def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
-    """Every model under every scoring with every number of shots; a name says what there are several of."""
+def _list_entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
+    """Return every model under every scoring and number of shots, with a name."""
     entrants: list[Entrant] = []
     for model in models:
         stored = model.predictions is not None
         for scoring, shots in [(None, 0)] if stored else product(settings.scorings, settings.shots):
-            more = [scoring] if scoring and len(settings.scorings) > 1 else []
-            more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
-            entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(entrants) + 1))
+            details = [scoring] if scoring and len(settings.scorings) > 1 else []
+            details += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
+            entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *details]), len(entrants) + 1))
     return entrants
 
 
-def _model_in(path: Path, whole: Dataset) -> str:
+def _find_model_name(path: Path, whole: Dataset) -> str:
     """The model of a file of predictions.
 
     Raises BadInput if the file has several models or scorings.
     """
     names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
     if len(names) != 1:
-        said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
-        raise BadInput(f"{path}: expected predictions by one model under one scoring, found {said}")
+        found = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
+        raise BadInput(f"{path}: expected predictions by one model under one scoring, found {found}")
     ((name, _),) = names
     return name
 
 
-def _folder_name(name: str) -> str:
+def _make_folder_name(name: str) -> str:
     return as_file_name(name).strip("-.") or "unnamed"
 
 
 @dataclass
 class _Work:
-    """What all cells have in common while they are worked through."""
+    """State and settings that all cells share while they run."""
 
     settings: SuiteSettings
     plan: ScoringPlan
@@ -234,7 +239,8 @@ class _Work:
     def go_through(self, model: SuiteModel) -> None:
         """Do what is left to do of a model's cells: it is loaded where there is something, and let go."""
         todo = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
-        identity, spec = identity_of(model), model.spec
+        identity = identity_of(model)
+        spec = model.spec
         if identity is not None:
             todo = [cell for cell in todo if not self.resumed(cell, identity)]
         if not todo or (spec is None and self.whole.spending.dry_run):
@@ -255,7 +261,10 @@ class _Work:
                 release(loaded)
 
     def lasting_fingerprint(self, model: Model) -> str | None:
-        """What tells a loaded model from what it was before; None where nothing does, or all is to be asked anew."""
+        """Fingerprint that identifies a loaded model over time.
+
+        None if nothing does, or if everything is to be asked again.
+        """
         if self.whole.spending.forget and is_served(model):
             return None
         return lasting_fingerprint(model, self.cache)
@@ -264,7 +273,8 @@ class _Work:
         """Everything that determines a cell, as a hash."""
         texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
         texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
-        texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
+        pool = self.plan.shots_from
+        texts.append(pool.content_hash if isinstance(pool, Dataset) else str(pool))
         plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots, shots_from=None))
         rows = list(self.settings.protocol)
         rows += [f"@{subset}" for subset in self.settings.subset]
@@ -275,16 +285,17 @@ class _Work:
         if cell.folder is None or self.whole.spending.dry_run:
             return False
         with suppress(OSError, ValueError, KeyError, BadInput):
-            said = json.loads((cell.folder / CELL).read_bytes())
-            if said["key"] == self.key(cell, identity):
+            record = json.loads((cell.folder / CELL).read_bytes())
+            if record["key"] == self.key(cell, identity):
                 run = Run.load(cell.folder)
                 cell.of_run = str(run.settings["when"])
-                self.finish(cell, run, said["seconds"], said["parameters"])
+                self.finish(cell, run, record["seconds"], record["parameters"])
         return cell.state == DONE
 
     def attempt(self, cell: SuiteCell, model: Model | None, identity: str) -> None:
-        """Run a cell, twice if need be; what fails says why."""
-        cell.state, begun = RUNNING, time.monotonic()
+        """Run a cell, twice if needed. A failure says why."""
+        cell.state = RUNNING
+        begun = time.monotonic()
         self.watch(self.cells)
         try:
             with telling(lambda note: None):  # they stand on the cell's own page
@@ -292,13 +303,14 @@ class _Work:
         except Exception as error:
             self.fail(cell, error)
             return
-        seconds, parameters = time.monotonic() - begun, None if model is None else parameters_of(model)
+        seconds = time.monotonic() - begun
+        parameters = None if model is None else parameters_of(model)
         if "plan" in run.settings:
-            named = {"model": cell.entrant.name, "dataset": cell.dataset}
-            self.plans.append({**named, **{key: n for key, n in run.settings["plan"].items() if key[:3] != "by_"}})
+            cell_names = {"model": cell.entrant.name, "dataset": cell.dataset}
+            self.plans.append({**cell_names, **{key: n for key, n in run.settings["plan"].items() if key[:3] != "by_"}})
         elif cell.folder is not None:
-            said = {"key": self.key(cell, identity), "seconds": seconds, "parameters": parameters}
-            write_whole(cell.folder / CELL, result_bytes(said))
+            record = {"key": self.key(cell, identity), "seconds": seconds, "parameters": parameters}
+            write_whole(cell.folder / CELL, result_bytes(record))
         self.finish(cell, run, seconds, parameters)
 
     def audited(self, cell: SuiteCell, model: Model | None) -> Run:
@@ -326,7 +338,10 @@ class _Work:
         return audit(cell.data.whole, model, settings=settings, asking=asking, out=out, progress=moved)
 
     def twice(self, work: Callable[[], Any]) -> Any:
-        """What work gives, at the second attempt if the first fails; there is none where it would end alike."""
+        """Return the result of some work, tried twice if it fails.
+
+        It is not tried again if it would fail alike.
+        """
         try:
             return work()
         except AskingStopped:
@@ -338,34 +353,39 @@ class _Work:
 
     def finish(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
         """Note what became of a cell, and keep of its run what the page needs."""
-        name, about = cell.entrant.model.title, {"entrant": cell.entrant.name}
+        name = cell.entrant.model.title
+        about = {"entrant": cell.entrant.name}
         originals = [replace(row, model=name) for row in run.predictions if row.variant == ORIGINAL]
         rows = [replace(row, model=name, details={**row.details, **about}) for row in run.metrics]
         cell.run = replace(run, metrics=rows, predictions=originals, variants={}, transcripts=[])
-        cell.state, cell.share, cell.seconds = DONE, 1.0, seconds
+        cell.state = DONE
+        cell.share = 1.0
+        cell.seconds = seconds
         cell.parameters = cell.entrant.model.parameters or parameters
         self.watch(self.cells)
 
     def fail(self, cell: SuiteCell, error: Exception) -> None:
         """Have a cell say why it failed: in one line, and without addresses of servers."""
-        said = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
-        cell.state, cell.why = FAILED, URL.sub("…", " ".join(said.split()))
+        text = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
+        cell.state = FAILED
+        cell.why = URL.sub("…", " ".join(text.split()))
         self.watch(self.cells)
 
 
 def identity_of(model: SuiteModel) -> str | None:
-    """What tells a model from what it was before, without loading it; None where only loading can tell."""
+    """Identity of a model that needs no loading, or None."""
     if model.predictions is not None:
-        return str([_stamp(Path(path)) for path in model.predictions.values()])
+        return str([_describe_files(Path(path)) for path in model.predictions.values()])
     if not isinstance(model.spec, str):
         return None if model.spec is None or is_served(model.spec) else model.spec.fingerprint
     parsed = Spec.parse(model.spec)
     places = [Path(text) for text in (parsed.place, *parsed.options.values()) if text and Path(text).exists()]
     identified = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places
-    return f"{parsed.text} {[_stamp(place) for place in places]}" if identified else None
+    return f"{parsed.text} {[_describe_files(place) for place in places]}" if identified else None
 
 
-def _stamp(path: Path) -> list[tuple[str, int, int]]:
+def _describe_files(path: Path) -> list[tuple[str, int, int]]:
     """The sizes and times of a file, or of all files in a folder."""
-    files = [file for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]
+    paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+    files = [file for file in paths if file.is_file()]
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -39,12 +39,12 @@ class SuiteModel(Settings):
             raise BadInput("a model of stored predictions needs a name")
         if self.name is not None and isinstance(self.spec, str):  # from here on the SPEC says it
             parsed = Spec.parse(self.spec)
-            named = replace(parsed, options={**parsed.options, "name": self.name})
-            object.__setattr__(self, "spec", named.text)
+            named_spec = replace(parsed, options={**parsed.options, "name": self.name})
+            object.__setattr__(self, "spec", named_spec.text)
 
     @property
     def title(self) -> str:
-        """What rows and pages call it."""
+        """Name of the model in rows and on pages."""
         if self.name is not None or self.spec is None:
             return self.name or ""
         return str(Spec.parse(self.spec)) if isinstance(self.spec, str) else self.spec.spec
@@ -75,14 +75,15 @@ class SuiteData(Settings):
         return self.whole[: self.limit]
 
     def loaded(self, limit: int | None) -> "Iterator[SuiteData]":
-        """The same with everything loaded and a name; a folder is as many as are in it."""
+        """Yield the data, loaded and named. A folder gives one per file."""
         for name in [self.data] if isinstance(self.data, Dataset) else expand([str(self.data)])[0]:
             whole = load_one(name, as_=self.as_, labels=self.labels, language=self.language)
             if all(problem.answer is None for problem in whole):
                 raise BadInput(f"{whole.card.name}: no problem has an answer to judge by")
             if self.name is not None:
                 whole = Dataset(whole, replace(whole.card, name=self.name), whole.notes)
-            perturbed, size = [load(each) for each in self.perturbed], self.limit or limit
+            perturbed = [load(each) for each in self.perturbed]
+            size = self.limit or limit
             yield replace(self, data=whole, name=whole.card.name, limit=size, perturbed=perturbed)
 
 
@@ -132,15 +133,15 @@ class SuiteSettings(Settings):
         return (None,) if self.scoring is None else tuple(self.scoring)
 
 
-def _former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
+def _split_former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
     """The protocols and the subsets of a file that names both in one: `artifacts@non_associative`.
 
     Nothing if it does not, or if protocols have different subsets: then the settings refuse it.
     """
-    named = table.get("protocol")
-    if not isinstance(named, list) or "subset" in table:
+    protocol_names = table.get("protocol")
+    if not isinstance(protocol_names, list) or "subset" in table:
         return {}
-    pairs = [str(name).partition("@")[::2] for name in named]
+    pairs = [str(name).partition("@")[::2] for name in protocol_names]
     protocols = list(dict.fromkeys(protocol for protocol, _ in pairs))
     subsets = list(dict.fromkeys(subset for _, subset in pairs))
     if "" in subsets or len(pairs) != len(protocols) * len(subsets):
@@ -149,7 +150,7 @@ def _former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
-    """The settings of a file; what is given besides stands in their place."""
+    """Read the settings of a file. Settings that are given replace them."""
     try:
         table = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -157,27 +158,31 @@ def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
     for former, name in FORMER_KEYS.items():
         if former in table and name not in table:
             table[name] = table.pop(former)
-    table |= _former_subsets(table)
-    names, defaults = [each.name for each in fields(SuiteSettings)], SuiteSettings()
+    table |= _split_former_subsets(table)
+    names = [each.name for each in fields(SuiteSettings)]
+    defaults = SuiteSettings()
     for key in table:
         check_known(f"key of {path.name}", key, names)
     try:
         for key, kind in (("model", SuiteModel), ("data", SuiteData)):
             rows = table.get(key, [])
-            table[key] = [_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
+            table[key] = [_parse_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
         table |= {name: getattr(given, name) for name in names if getattr(given, name) != getattr(defaults, name)}
         return SuiteSettings(**table)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
-def _entry(key: str, kind: type[SuiteModel | SuiteData], row: object) -> Any:
+def _parse_entry(key: str, kind: type[SuiteModel | SuiteData], row: object) -> Any:
     """A name, or a table of a model or a dataset."""
     if not isinstance(row, Mapping):
         return row
-    known = [each.name.strip("_") for each in fields(kind)]
+    valid_keys = [each.name.strip("_") for each in fields(kind)]
     for name in row:
-        check_known(f"key of [[{key}]]", name, known)
+        check_known(f"key of [[{key}]]", name, valid_keys)
     if kind is SuiteData and "data" not in row:
         raise BadInput("[[data]]: data is missing: a name, a path or FORMAT:path")
-    return kind(**{"as_" if name == "as" else name: value for name, value in row.items()})
+    settings = dict(row)
+    if "as" in settings:
+        settings["as_"] = settings.pop("as")
+    return kind(**settings)

@@ -32,6 +32,29 @@
     });
   }
 
+  // On a narrow screen each row is a block of numbers with their names: every cell knows the head of its column. Roles
+  // are said, since a row that is no table row any more has none.
+  function nameCells(where) {
+    where.querySelectorAll("table.plain").forEach(function (table) {
+      const heads = Array.from(table.querySelectorAll("thead th")).map(function (head) {
+        return head.querySelector(".hidden") ? "" : head.textContent.trim();
+      });
+      if (!heads.length || table.classList.contains("stacks")) return;
+      table.classList.add("stacks");
+      table.setAttribute("role", "table");
+      table.querySelectorAll("thead, tbody").forEach(function (part) { part.setAttribute("role", "rowgroup"); });
+      table.querySelectorAll("tr").forEach(function (row) {
+        row.setAttribute("role", "row");
+        Array.from(row.cells).forEach(function (cell, place) {
+          const head = cell.closest("thead") ? "columnheader" : cell.tagName === "TH" ? "rowheader" : "cell";
+          cell.setAttribute("role", head);
+          if (head === "cell" && heads[place]) cell.dataset.label = heads[place];
+          cell.classList.toggle("blank", head === "cell" && !cell.textContent.trim() && !cell.querySelector("svg, input"));
+        });
+      });
+    });
+  }
+
   // A table that is wider than its place says so.
   function hintAtMore() {
     document.querySelectorAll(".scroll").forEach(function (place) {
@@ -41,9 +64,10 @@
 
   localTimes(document);
   copyButtons(document);
+  nameCells(document);
   hintAtMore();
   window.addEventListener("resize", hintAtMore);
-  document.addEventListener("htmx:afterSettle", function (event) { localTimes(event.target); hintAtMore(); });
+  document.addEventListener("htmx:afterSettle", function (event) { localTimes(event.target); nameCells(event.target); hintAtMore(); });
   // A filter works as soon as something is chosen; its button is for those without scripts.
   document.querySelectorAll("form[data-at-once]").forEach(function (form) {
     form.addEventListener("change", function (event) { if (event.target.matches("select")) form.requestSubmit(); });

@@ -1,0 +1,1 @@
+"""A study played through before people are asked: made-up people, and a platform that goes wrong."""

@@ -1,0 +1,215 @@
+"""Made-up people who work in a study: most are careful, some are bots, some return their visit, some come twice.
+
+A person is a generator that does one thing after another and yields the seconds until the next, so that hundreds can
+be at work at the same moments without threads.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from sqlalchemy import select
+
+from winokit_collect.platforms.base import arrive, done_in_visit
+from winokit_collect.platforms.stand_in import ProlificStandIn
+from winokit_collect.rehearsal.plan import RehearsalPlan
+from winokit_collect.study import submissions, tasks, workers
+from winokit_collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
+from winokit_collect.study.schema import ASSOCIATIVE, SWITCHABLE, WRITE, Lease, ProblemRow, Task, Worker
+from winokit_collect.study.study import Study
+from winokit_collect.study.voting import VoteTask
+
+READ_CONSENT, ANSWER_SCREENING, ANSWER_QUESTION = 60.0, 20.0, 15.0
+"""Seconds for the consent page, the screening, and one question of the quiz."""
+KNOWS = 0.95
+"""How often somebody careful knows the answer; whoever does not guesses."""
+DOUBTS = 0.02
+"""How often somebody careful says that a good problem has no answer, or that its clause alone decides it."""
+SPREAD = 0.5
+"""How much people differ in how long they take: the standard deviation of the logarithm."""
+BOT_SECONDS = (0.5, 2.5)
+BETWEEN_VISITS = 3600.0
+FILLER = "before yesterday someone quietly repaired everything while others watched them from far away and said nothing"
+
+
+@dataclass
+class VisitTimes:
+    """Time that somebody was there, and their earnings."""
+
+    seconds: float = 0.0
+    earned_cents: int = 0
+    by_kind: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds of each task, by kind."""
+
+
+@dataclass
+class Rehearsed:
+    """Counts of what people did in a rehearsal."""
+
+    times: dict[int, VisitTimes] = field(default_factory=dict)
+    """By the person's number."""
+    bots: set[int] = field(default_factory=set)
+    returned: int = 0
+    second_visits: int = 0
+    refused_texts: dict[str, int] = field(default_factory=dict)
+    """Why made-up twins were not taken, and how often."""
+    written: int = 0
+
+
+class Crowd:
+    """Everybody who comes, in a study and on a platform."""
+
+    def __init__(self, study: Study, books: ProlificStandIn, plan: RehearsalPlan) -> None:
+        self.study, self.books, self.plan = study, books, plan
+        self.random = Random(plan.seed)
+        self.seen = Rehearsed()
+        self._texts = 0
+
+    def person(self, number: int) -> Iterator[float]:
+        """Play all visits of one person, yielding seconds between steps."""
+        draw = Random(f"{self.plan.seed} {number}")
+        is_bot = draw.random() < self.plan.bot_share
+        if is_bot:
+            self.seen.bots.add(number)
+        visits = 2 if draw.random() < self.plan.second_visit_share else 1
+        times = self.seen.times.setdefault(number, VisitTimes())
+        for visit in range(visits):
+            if visit:
+                self.seen.second_visits += 1
+                yield BETWEEN_VISITS
+            for seconds in self._visit(number, visit, draw, is_bot, times):
+                times.seconds += seconds
+                yield seconds
+
+    def _visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+        """Play one visit, with what comes before work."""
+        worker = arrive(self.study, self.books.arrives(number, visit), browser=f"browser {number}")
+        returns_at = draw.randrange(1, 6) if draw.random() < self.plan.return_share else None
+        yield from self._enter(worker, draw, is_bot, times)
+        while done_in_visit(self.study, worker.id) < self.study.config.platform.tasks_per_visit:
+            if returns_at is not None and done_in_visit(self.study, worker.id) >= returns_at:
+                self.books.ends(self.books.session(number, visit), "RETURNED")
+                self.seen.returned += 1
+                return
+            kind = self._choose_kind(worker)
+            if kind is None:
+                return
+            try:
+                yield from self._do_task(worker, kind, draw, is_bot, times)
+            except (NotNow, NotAllowed, NotFound):
+                return
+
+    def _enter(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+        """Pass consent, screening and quizzes, as far as that is needed."""
+        row = workers.get(self.study, worker.code)
+        if row.consented_at is None:
+            yield 1.0 if is_bot else READ_CONSENT
+            workers.consent(self.study, worker.id)
+            yield 1.0 if is_bot else ANSWER_SCREENING
+            workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
+        before, _ = workers.own_work(self.study, worker.id)
+        for kind in self.study.config.tasks.kinds:
+            yield from self._take_quiz(worker, kind, draw, is_bot)
+        after, _ = workers.own_work(self.study, worker.id)
+        times.earned_cents += after - before
+
+    def _take_quiz(self, worker: Worker, kind: str, draw: Random, is_bot: bool) -> Iterator[float]:
+        """Take the quiz of a kind until it is passed or failed for good."""
+        while True:
+            row = workers.get(self.study, worker.code)
+            if row.state != "active" or workers.next_quiz(self.study, row, [kind]) is None:
+                return
+            answers = []
+            for question in workers.quiz_for(self.study, row, [kind]):
+                yield 1.0 if is_bot else ANSWER_QUESTION
+                chance = 1 / len(question.options) if is_bot else KNOWS
+                is_right = draw.random() < chance
+                answers.append(question.answer if is_right else (question.answer + 1) % len(question.options))
+            workers.take_quiz(self.study, worker.id, answers, [kind])
+
+    def _choose_kind(self, worker: Worker) -> str | None:
+        """A kind of task for somebody, or None if there is nothing."""
+        row = workers.get(self.study, worker.code)
+        if workers.step_of(self.study, row) != workers.WORK:
+            return None
+        qualified = []
+        for kind, count in tasks.available(self.study, worker.id).items():
+            if count and workers.is_qualified(self.study, row, kind):
+                qualified.append(kind)
+        # Writing first: nothing can be judged before there is something.
+        return WRITE if WRITE in qualified else next(iter(qualified), None)
+
+    def _do_task(self, worker: Worker, kind: str, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+        """Take a task and hand it in after a while."""
+        task = tasks.lease(self.study, worker.id, kind)
+        seconds = self.plan.seconds[kind] * draw.lognormvariate(0.0, SPREAD)
+        if is_bot:
+            seconds = draw.uniform(*BOT_SECONDS)
+        yield seconds
+        times.by_kind.setdefault(kind, []).append(seconds)
+        if isinstance(task, VoteTask):
+            receipt = submissions.submit_vote(self.study, worker.id, task.token, self._ballot(task, draw, is_bot))
+        else:
+            receipt = self._hand_in_twins(worker, task.token)
+        times.earned_cents += receipt.cents
+
+    def _hand_in_twins(self, worker: Worker, token: str) -> submissions.SubmissionReceipt:
+        """Hand in made-up twins. Raises NotNow if the study's rules do not take them."""
+        try:
+            receipt = submissions.submit_twins(self.study, worker.id, token, self._twins())
+        except Incomplete as error:
+            reason = "; ".join(f"{name}: {why}" for name, why in error.problems.items())
+            self.seen.refused_texts[reason] = self.seen.refused_texts.get(reason, 0) + 1
+            tasks.give_back(self.study, worker.id, token)
+            raise NotNow("no twins could be made up") from None
+        self.seen.written += 1
+        return receipt
+
+    def _ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
+        """Make a vote, mostly right, or anything if it is a bot's."""
+        answer = self._known_answer(task, draw)
+        if task.kind in (SWITCHABLE, ASSOCIATIVE):
+            is_right = draw.random() < (0.5 if is_bot else KNOWS)
+            return {"choice": "yes" if (answer == 1) == is_right else "no"}
+        places = [place for place, _ in task.options]
+        is_known = not is_bot and draw.random() < KNOWS
+        choice = answer if is_known else draw.choice(places)
+        ballot = {"choice": str(choice)}
+        doubt_share = 0.5 if is_bot else DOUBTS
+        for name in ("equally_plausible", "local_decides"):
+            ballot[name] = "yes" if draw.random() < doubt_share else "no"
+        return ballot
+
+    def _known_answer(self, task: VoteTask, draw: Random) -> int:
+        """Right answer to a task, as the database has it."""
+        query = select(Task.topic, ProblemRow.answer, ProblemRow.labels, ProblemRow.id)
+        query = query.join(Lease, Lease.task_id == Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
+        with self.study.store.read() as session:
+            row = session.execute(query.where(Lease.token == task.token)).one()
+        gold: Mapping[str, Any] = row.topic or {}
+        if gold.get("answer") is not None:
+            return int(gold["answer"])
+        if task.kind in (SWITCHABLE, ASSOCIATIVE):
+            label = row.labels.get(task.kind)
+            return int(label) if isinstance(label, bool) else int(Random(f"{row.id} {task.kind}").random() < 0.3)
+        return int(row.answer) if row.answer is not None else draw.randrange(len(task.options))
+
+    def _twins(self) -> dict[str, str]:
+        """Fill the writing form with a pair like no other."""
+        self._texts += 1
+        letters = "".join(chr(ord("a") + int(digit)) for digit in str(self._texts))
+        rules = self.study.config.rules
+        filler_count = max(1, min(max(rules.fewest_words, 19), rules.most_words) - 13)
+        words = (FILLER.split() * (1 + filler_count // 15))[:filler_count]
+        own = " ".join(word + letters for word in words)
+        first = f"The terrier and the spaniel {own} near the gate and _ had never eaten."
+        return {
+            "first": first,
+            "second": first.replace("never", "always"),
+            "candidate_1": "the terrier",
+            "candidate_2": "the spaniel",
+            "answer_1": "2",
+            "answer_2": "1",
+            "anchor": "gate",
+        }

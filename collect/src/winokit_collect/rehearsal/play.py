@@ -1,0 +1,441 @@
+"""Playing a study through: in a copy of its folder, on a clock of its own, against the stand-in of a platform."""
+
+import heapq
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from math import sqrt
+from pathlib import Path
+from random import Random
+from statistics import NormalDist, median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import func, make_url, select
+from sqlalchemy.orm import selectinload
+
+from winokit import write
+from winokit.extend import BadInput
+from winokit_collect.platforms import payout, prolific, stand_in
+from winokit_collect.platforms.reconcile import adopt, reconcile
+from winokit_collect.platforms.stand_in import AFTER, BEFORE, ProlificStandIn, serve_stand_in
+from winokit_collect.rehearsal.people import Crowd, Rehearsed
+from winokit_collect.rehearsal.plan import RehearsalPlan
+from winokit_collect.study import schema
+from winokit_collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
+from winokit_collect.study.new_tasks import DATA, drawn_by_groups, imported_dataset
+from winokit_collect.study.pay_floor import ASSUMED_SECONDS, PayFloor, pay_floor
+from winokit_collect.study.progress import usual_seconds
+from winokit_collect.study.schema import Payment, PayoutJob, ProblemRow, Task, Vote, Worker
+from winokit_collect.study.second_opinions import ask_second_opinions
+from winokit_collect.study.settings import rule_of
+from winokit_collect.study.study import DATABASE, FILL_IN, Study, database_url
+from winokit_collect.study.validity import find_decisive, judgements
+from winokit_collect.study.verdicts import complete_votes, deciding_votes
+
+LEFT_BEHIND = ("backups", "export", "secret.key", "rehearsal.html", f"{DATABASE}*")
+MONEY_CALLS = ("/pay", "/transition")
+POINTS, DISAGREE, LEVEL = 0.05, 0.2, 0.05
+"""The difference that should be seen, how often two models disagree, and the level of the test."""
+MOST_ROUNDS = 200
+LOOK_STEPS = 100
+"""Steps of people after which the study looks where one more vote is needed."""
+LOOK_AFTER = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class MoneyPlayed:
+    """Money that was owed and that left, in hundredths."""
+
+    owed_cents: int
+    """All that people earned by the ledger."""
+    paid_cents: int
+    """All that left the platform's account."""
+    rewards_beyond_cents: int
+    """Rewards that the platform paid for visits, beyond what was earned in them."""
+    found_cents: int
+    """What comparing the books found, before it was entered into the ledger."""
+    disagreement_cents: int
+    """The money on which ledger and platform disagree at the end."""
+    uncertain: int
+    """Payouts that were in doubt at some time."""
+    asked_of_you: int
+    """Payouts that a requester had to look up."""
+    currency: str
+
+
+@dataclass(frozen=True)
+class HourPlayed:
+    """Earnings of a worker's hour."""
+
+    minutes_a_visit: float
+    hourly_cents: int
+    """Of careful people, in the median, with consent page and quiz."""
+    by_kind: dict[str, int]
+    floor: PayFloor
+    visits: int
+
+
+@dataclass(frozen=True)
+class VerdictsPlayed:
+    """Verdicts on problems, all of which were good."""
+
+    valid: int
+    invalid: int
+    open: int
+    hang_on_blocked: int
+    """Of the invalid: those that would be valid without the vote of a blocked worker."""
+    hang_on_bots: int
+    """Likewise, without the vote of a bot, blocked or not."""
+    asked_once_more: int
+    bots: int
+    bots_blocked: int
+    careful_blocked: int
+
+
+@dataclass(frozen=True)
+class PowerPlayed:
+    """Power of the finished study to see 5 points."""
+
+    problems: int
+    """Valid problems that are expected of the whole study."""
+    power: float
+    needed: int
+    """Problems with which the power is 80 %."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Numbers of one rehearsal."""
+
+    title: str
+    plan: RehearsalPlan
+    people: int
+    money: MoneyPlayed
+    hour: HourPlayed
+    verdicts: VerdictsPlayed
+    power: PowerPlayed
+    seen: Rehearsed
+    notes: tuple[str, ...]
+
+
+class RehearsalClock:
+    """A time that the rehearsal sets."""
+
+    def __init__(self, start: datetime) -> None:
+        self.moment = start
+
+    def __call__(self) -> datetime:
+        """Now."""
+        return self.moment
+
+
+def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
+    """Play a copy of the study in a folder through."""
+    config = read_config(folder / FILE)
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
+        books = stack.enter_context(serve_stand_in(int(config.platform.base_reward * 100)))
+        books.currency = config.pay.currency
+        stack.enter_context(_token_for_stand_in())
+        clock = RehearsalClock(datetime.now().astimezone())
+        played = _copy_study(folder, place, config, books, plan)
+        study = stack.enter_context(closing(_open_copy(place, clock)))
+        crowd = Crowd(study, books, plan)
+        people = _play_people(study, crowd, clock, plan)
+        doubts, asked = _pay_everybody(study, books, clock, plan)
+        found = reconcile(study, wait=_do_not_wait).disagreement_cents
+        if found:  # what the requester would press on the page that shows it
+            adopt(study, "rehearsal", wait=_do_not_wait)
+        left = reconcile(study, wait=_do_not_wait).disagreement_cents
+        money = _sum_money(study, books, (doubts, asked), (found, left))
+        verdicts = _judge_verdicts(study, crowd)
+        share = verdicts.valid / max(1, verdicts.valid + verdicts.invalid)
+        return Rehearsal(
+            title=config.title,
+            plan=plan,
+            people=people,
+            money=money,
+            hour=_sum_hours(study, crowd, pay_floor(config)),
+            verdicts=verdicts,
+            power=_find_power(round(share * played.problems_of_study)),
+            seen=crowd.seen,
+            notes=_list_notes(config, crowd, verdicts),
+        )
+
+
+@dataclass(frozen=True)
+class _CopiedStudy:
+    problems_of_study: int
+    """Problems that the whole study will have."""
+
+
+def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
+    """Seconds that a task of each kind takes, measured or assumed."""
+    seconds = dict(ASSUMED_SECONDS)
+    url = make_url(database_url(folder, db))
+    if url.get_backend_name() != "sqlite" or Path(url.database or "").is_file():
+        with closing(Study.open(folder, db, to_read=True)) as study:
+            seconds |= usual_seconds(study)
+    return seconds
+
+
+def _copy_study(
+    folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
+) -> _CopiedStudy:
+    """Copy settings and texts, for a smaller study on the stand-in."""
+    shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+    sections = config.model_dump(mode="json", by_alias=True)
+    reward = str(config.platform.base_reward)
+    own = {"base_reward": reward, "tasks_per_visit": config.platform.tasks_per_visit}
+    sections["platform"] = books.platform(**own)
+    sections |= {"database": "", "adversary": {}}
+    sections["rules"]["warn"] = False
+    sections["pay"]["fooled"] = "0"
+    problems = 2 * config.tasks.twins
+    sections["tasks"]["twins"] = min(config.tasks.twins, plan.pairs)
+    for section in ("judge", "evaluate"):
+        if sections[section]["data"]:
+            dataset = imported_dataset(folder, config)
+            problems = len(dataset)
+            write(drawn_by_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
+            sections[section]["data"] = DATA
+    (place / FILE).write_text(render_config(parse_config(sections)), "utf-8")
+    consent = place / config.consent
+    consent.write_text(consent.read_text("utf-8").replace(FILL_IN, "filled in"), "utf-8")
+    return _CopiedStudy(problems)
+
+
+def _open_copy(place: Path, clock: RehearsalClock) -> Study:
+    return Study.open(place, f"sqlite:///{place / DATABASE}", clock=clock)
+
+
+@contextmanager
+def _token_for_stand_in() -> Iterator[None]:
+    """Put a token that means nothing in the place of a real one."""
+    before = os.environ.get(prolific.TOKEN)
+    os.environ[prolific.TOKEN] = "rehearsal"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[prolific.TOKEN]
+        else:
+            os.environ[prolific.TOKEN] = before
+
+
+def _play_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
+    """Let people come until all is done, and count them."""
+    arrived = 0
+    steps = 0
+    next_arrival = clock.moment
+    under_way: list[tuple[datetime, int, Iterator[float]]] = []
+    while True:
+        is_next = not under_way or under_way[0][0] >= next_arrival
+        if is_next and arrived < plan.most_people and _is_open(study):
+            arrived += 1
+            heapq.heappush(under_way, (next_arrival, arrived, crowd.person(arrived)))
+            next_arrival += timedelta(seconds=plan.arrival_seconds)
+        if not under_way:
+            return arrived
+        moment, number, person = heapq.heappop(under_way)
+        clock.moment = max(clock.moment, moment)
+        seconds = next(person, None)
+        if seconds is not None:
+            heapq.heappush(under_way, (clock.moment + timedelta(seconds=seconds), number, person))
+        steps += 1
+        if steps % LOOK_STEPS == 0:
+            ask_second_opinions(study)
+
+
+def _is_open(study: Study) -> bool:
+    """Whether something is still asked for."""
+    is_missing = (Task.asked.is_not(None), Task.accepted < Task.asked)
+    with study.store.read() as session:
+        return session.scalar(select(Task.id).where(*is_missing).limit(1)) is not None
+
+
+def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
+    """Pay all that is owed; numbers of payouts in doubt and looked up."""
+    draw = Random(f"{plan.seed} money")
+    _approve_some(books, draw, plan.approved_share)
+    books.trouble = partial(_choose_trouble, draw, plan)
+    doubted: set[int] = set()
+    looked_up: set[int] = set()
+    for round_number in range(MOST_ROUNDS):
+        payout.plan(study, "rehearsal")
+        while payout.step(study):
+            doubted |= _jobs_in(study, schema.UNCERTAIN)
+        clock.moment += LOOK_AFTER
+        if not _jobs_in(study, *schema.UNDER_WAY) and not _owes_something(study):
+            break
+        if round_number % 3 == 2:
+            looked_up |= _settle_doubts(study)
+    books.trouble = lambda path: None
+    return len(doubted), len(looked_up)
+
+
+def _approve_some(books: ProlificStandIn, draw: Random, share: float) -> None:
+    """Let the platform approve some visits by itself."""
+    for session, submission in books.submissions.items():
+        if submission["status"] == "ACTIVE" and draw.random() < share:
+            books.ends(session, "APPROVED")
+
+
+def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, int] | None:
+    """Trouble of one call for money: before or after it is done, and with which status; None for none."""
+    if not path.rstrip("/").endswith(MONEY_CALLS):
+        return None
+    troubles = [(AFTER, 500), (BEFORE, 500), (BEFORE, 429), None]
+    shares = [plan.fails_after_paying, plan.fails_before_paying, plan.too_many_share]
+    return draw.choices(troubles, weights=[*shares, 1 - sum(shares)])[0]
+
+
+def _settle_doubts(study: Study) -> set[int]:
+    """Say of doubtful payouts that they were not paid, as a requester who looked them up."""
+    doubtful = _jobs_in(study, schema.UNCERTAIN)
+    for job_id in doubtful:
+        payout.settle(study, job_id, paid=False, actor="rehearsal")
+    return doubtful
+
+
+def _jobs_in(study: Study, *states: str) -> set[int]:
+    with study.store.read() as session:
+        return set(session.scalars(select(PayoutJob.id).where(PayoutJob.state.in_(states))))
+
+
+def _owes_something(study: Study) -> bool:
+    """Whether somebody is owed more than nothing."""
+    owed = select(Payment.worker_id).where(Payment.settled_at.is_(None)).group_by(Payment.worker_id)
+    with study.store.read() as session:
+        return session.scalar(owed.having(func.sum(Payment.cents) > 0).limit(1)) is not None
+
+
+def _do_not_wait(seconds: float) -> None:
+    """Pass the time that a platform asks to wait."""
+
+
+def _sum_money(
+    study: Study, books: ProlificStandIn, doubts: tuple[int, int], differences: tuple[int, int]
+) -> MoneyPlayed:
+    """Add up all earnings and payments."""
+    earned = select(func.sum(Payment.cents)).where(Payment.reason != schema.VISIT)
+    open_lines = select(func.sum(Payment.cents)).where(Payment.settled_at.is_(None))
+    with study.store.read() as session:
+        owed = int(session.scalar(earned) or 0)
+        beyond = -int(session.scalar(open_lines) or 0)
+    return MoneyPlayed(owed, books.paid, beyond, *differences, *doubts, study.config.pay.currency)
+
+
+def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
+    """Add up the hours and earnings of careful people."""
+    careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
+    worked = [times for times in careful if times.by_kind and times.seconds]
+    hourly = [times.earned_cents * 3600 / times.seconds for times in worked]
+    by_kind: dict[str, list[float]] = {}
+    for times in worked:
+        for kind, seconds in times.by_kind.items():
+            by_kind.setdefault(kind, []).extend(seconds)
+    prices = {kind: study.config.pay.cents(kind) for kind in by_kind}
+    visits = len(crowd.books.submissions)
+    minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
+    hourly_by_kind = {kind: round(prices[kind] * 3600 / median(seconds)) for kind, seconds in by_kind.items()}
+    whole = round(median(hourly)) if hourly else 0
+    return HourPlayed(minutes, whole, hourly_by_kind, floor, visits)
+
+
+def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
+    """Count verdicts, and those that hang on somebody unreliable."""
+    shown = (selectinload(ProblemRow.votes).selectinload(Vote.worker), selectinload(ProblemRow.tasks))
+    origins = (schema.WRITTEN, schema.IMPORTED)
+    with study.store.read(steady=True) as session:
+        rows = session.scalars(select(ProblemRow).where(ProblemRow.origin.in_(origins)).options(*shown)).all()
+        rules = {number: rule_of(session, study, number) for number in {row.settings_id for row in rows}}
+        identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
+        blocked = set(session.scalars(select(Worker.id).where(Worker.state == schema.BLOCKED)))
+    bots = {row.worker_id for row in identities if int(row.external_id[2:]) in crowd.seen.bots}
+    rejected = [row for row in rows if row.valid is False and row.answer is not None]
+    decisive = [_find_deciders(row, rules[row.settings_id]) for row in rejected]
+    valid = sum(row.valid is True for row in rows)
+    invalid = sum(row.valid is False for row in rows)
+    return VerdictsPlayed(
+        valid=valid,
+        invalid=invalid,
+        open=len(rows) - valid - invalid,
+        hang_on_blocked=sum(not deciders.isdisjoint(blocked) for deciders in decisive),
+        hang_on_bots=sum(not deciders.isdisjoint(bots) for deciders in decisive),
+        asked_once_more=_count_doubted(rows),
+        bots=len(bots),
+        bots_blocked=len(bots & blocked),
+        careful_blocked=len(blocked - bots),
+    )
+
+
+def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
+    """Workers without whose vote the verdict on a problem would be another."""
+    votes = deciding_votes(complete_votes(row, schema.VALIDATE))
+    if not votes or row.answer is None:
+        return set()
+    places = find_decisive(judgements(votes, row.answer), rule)
+    return {votes[place].worker_id for place in places}
+
+
+def _count_doubted(rows: Sequence[ProblemRow]) -> int:
+    """Number of votes in whose place somebody else was asked."""
+    return sum(sum(vote.doubted for vote in row.votes) for row in rows)
+
+
+def _find_power(problems: int) -> PowerPlayed:
+    """Power of a paired test at 5 % for models 5 points apart.
+
+    They disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair were answered
+    independently.
+    """
+    normal = NormalDist()
+    spread = sqrt(DISAGREE - POINTS**2)
+    beyond = normal.inv_cdf(1 - LEVEL / 2)
+    power = normal.cdf(POINTS * sqrt(problems) / spread - beyond) if problems else 0.0
+    needed = ((beyond * sqrt(DISAGREE) + normal.inv_cdf(0.8) * spread) / POINTS) ** 2
+    return PowerPlayed(problems, power, round(needed))
+
+
+def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> tuple[str, ...]:
+    """List reservations about the numbers."""
+    notes = []
+    if config.platform.name != "prolific":
+        notes.append(
+            f"The study is not on Prolific ({config.platform.name}); it was played as if it were, since that platform "
+            "has a stand-in."
+        )
+    if config.adversary.model:
+        notes.append("The model to fool was left out, and so was its bonus.")
+    if verdicts.open and schema.VALIDATE in config.tasks.kinds:
+        notes.append(f"{verdicts.open:,} problems did not get all their votes: too few people could still judge them.")
+    for reason, count in crowd.seen.refused_texts.items():
+        notes.append(f"Made-up twins were not taken by the rules, {count:,} times: {reason}.")
+    return tuple(notes)
+
+
+def check_shares(bot_share: float) -> None:
+    """Refuse a share of bots with which nobody careful comes."""
+    if not 0 <= bot_share < 1:
+        raise BadInput(f"--bots: expected a share from 0 to below 1, found {bot_share}")
+
+
+def stand_in_contract() -> str:
+    """Assumptions of the stand-in about its platform."""
+    return " ".join(str(stand_in.__doc__).split())
+
+
+def to_record(rehearsal: Rehearsal) -> dict[str, Any]:
+    """The numbers of a rehearsal, for scripts."""
+    parts = {"money": rehearsal.money, "verdicts": rehearsal.verdicts, "power": rehearsal.power}
+    record: dict[str, Any] = {name: vars(part) for name, part in parts.items()}
+    hour = rehearsal.hour
+    record["hour"] = {**vars(hour), "floor": vars(hour.floor)}
+    record |= {"people": rehearsal.people, "visits": hour.visits, "notes": list(rehearsal.notes)}
+    return record | {"returned": rehearsal.seen.returned, "second_visits": rehearsal.seen.second_visits}

@@ -1,0 +1,78 @@
+"""Answers and the reliability of judges, estimated together from votes.
+
+Dawid and Skene, "Maximum likelihood estimation of observer error-rates using the EM algorithm" (1979),
+https://doi.org/10.2307/2346806. Each judge has a table of how often they say what where what is so. From the answers
+one gets the tables, and from the tables the answers; that is done in turns, from the shares of votes on.
+
+A judge who never says something is taken to say it very rarely (`FLOOR`), where the paper has zero.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+FLOOR = 1e-9
+CLOSE = 1e-5
+"""Change of the likeliest shares below which another turn is not worth its while."""
+
+
+@dataclass(frozen=True)
+class DawidSkeneFit:
+    """Estimates for items, judges and choices, in the order of their numbers."""
+
+    shares: Any
+    """Probability of each choice, by item."""
+    priors: Any
+    """How frequent each choice is."""
+    errors: Any
+    """Probability that a judge (first axis) says something (third), if something (second) is so."""
+
+    @property
+    def labels(self) -> Any:
+        """The likeliest choice of each item."""
+        return self.shares.argmax(axis=1)
+
+    @property
+    def reliability(self) -> Any:
+        """Probability that each judge says what is so."""
+        says_so = np.diagonal(self.errors, axis1=1, axis2=2)
+        return says_so @ self.priors
+
+
+def fit_dawid_skene(
+    items: Sequence[int],
+    judges: Sequence[int],
+    choices: Sequence[int],
+    *,
+    choice_count: int = 0,
+    iterations: int = 100,
+) -> DawidSkeneFit:
+    """Fit the model to votes: who said what of which item, all by number from 0.
+
+    `choice_count` is how many choices there are, if not all of them may have been made.
+
+    >>> fit = fit_dawid_skene([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, [0, 0, 0, 1, 1, 0, 1, 1, 0])
+    >>> fit.labels.tolist(), fit.reliability.round(2).tolist()
+    ([0, 1, 1], [1.0, 1.0, 0.33])
+    """
+    item, judge, choice = (np.asarray(numbers, dtype=np.int64) for numbers in (items, judges, choices))
+    item_count, judge_count = int(item.max()) + 1, int(judge.max()) + 1
+    choice_count = max(choice_count, int(choice.max()) + 1)
+    shares = np.zeros((item_count, choice_count))
+    np.add.at(shares, (item, choice), 1.0)
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    for _ in range(max(1, iterations)):
+        priors = shares.mean(axis=0)
+        errors = np.zeros((judge_count, choice_count, choice_count))
+        np.add.at(errors.transpose(0, 2, 1), (judge, choice), shares[item])
+        errors /= np.maximum(errors.sum(axis=2, keepdims=True), FLOOR)
+        logs = np.log(np.maximum(errors, FLOOR))
+        likely = np.tile(np.log(np.maximum(priors, FLOOR)), (item_count, 1))
+        np.add.at(likely, item, logs[judge, :, choice])
+        likely = np.exp(likely - likely.max(axis=1, keepdims=True))
+        before, shares = shares, likely / likely.sum(axis=1, keepdims=True)
+        if np.abs(shares - before).max() < CLOSE:
+            break
+    return DawidSkeneFit(shares, priors, errors)

@@ -1,0 +1,70 @@
+"""What an hour of work pays, and the least that it should: of the platform, or of study.toml.
+
+The prices of the papers come to less than most minimum wages, which nobody notices who only reads cents per task.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from winokit_collect import PLATFORMS
+from winokit_collect.study.config import StudyConfig
+from winokit_collect.study.schema import VOTES, WRITE
+
+OWN = "pay.least_per_hour"
+ASSUMED_SECONDS: Mapping[str, float] = {WRITE: 255.0} | dict.fromkeys(VOTES, 24.0)
+"""How long a task is taken to last until five of its kind were timed: as in the example study (`demo.py`)."""
+
+
+@dataclass(frozen=True)
+class PayFloor:
+    """The least that an hour should pay."""
+
+    cents: int
+    """Zero if there is no such thing in the study's currency."""
+    reason: str
+    """Whose minimum it is."""
+
+
+@dataclass(frozen=True)
+class PriceCheck:
+    """What the price of one kind of task comes to."""
+
+    kind: str
+    cents: int
+    seconds: float
+    is_measured: bool
+    """Whether these seconds were measured in the study, or are an assumption."""
+    hourly_cents: int
+    needed_cents: int
+    """The least price at which an hour pays enough."""
+
+    @property
+    def is_low(self) -> bool:
+        """Whether an hour pays less than it should."""
+        return self.cents < self.needed_cents
+
+
+def pay_floor(config: StudyConfig) -> PayFloor:
+    """The least that an hour should pay in a study.
+
+    `pay.least_per_hour` overrules a general minimum, but not that of a platform that refuses to pay less.
+    """
+    platform = PLATFORMS[config.platform.name]
+    own_cents = int(config.pay.least_per_hour * 100)
+    platform_cents = platform.hourly_minimums.get(config.pay.currency, 0)
+    is_overruled = own_cents > 0 and not platform.enforces_minimum
+    if is_overruled or own_cents >= platform_cents:
+        return PayFloor(own_cents, OWN)
+    return PayFloor(platform_cents, platform.minimum_of)
+
+
+def check_prices(config: StudyConfig, measured: Mapping[str, float]) -> list[PriceCheck]:
+    """What each price of a study comes to per hour, with the seconds that were `measured`, by kind."""
+    floor = pay_floor(config)
+    checks = []
+    for kind in config.tasks.kinds:
+        seconds = measured.get(kind, ASSUMED_SECONDS[kind])
+        cents = config.pay.cents(kind)
+        needed = -(-floor.cents * round(1000 * seconds) // 3_600_000)
+        checks.append(PriceCheck(kind, cents, seconds, kind in measured, round(cents * 3600 / seconds), needed))
+    return checks

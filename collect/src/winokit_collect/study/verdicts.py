@@ -1,0 +1,120 @@
+"""Which problems are valid, under the rule each was made under or under one and the same rule for all.
+
+| rule | a problem is valid if |
+|---|---|
+| `v1` | every vote is for it: Sakaguchi et al. (2019) in their first version |
+| `majority` | each of the three rules holds for more than half of the votes |
+| `dawid-skene` | it is likelier valid than not, by Dawid and Skene's model of the votes for and against |
+
+What a requester has decided stands under any rule. A problem whose votes are still out is neither.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from winokit_collect.study import schema
+from winokit_collect.study.dawid_skene import DawidSkeneFit, fit_dawid_skene
+from winokit_collect.study.schema import ProblemRow, Vote
+from winokit_collect.study.validity import judge, judgements
+
+Rule = Literal["v1", "majority", "dawid-skene"]
+DAWID_SKENE = "dawid-skene"
+AS_SETTING: Mapping[str, str] = {"v1": "unanimous", "majority": "majority"}
+"""Rules that study.toml knows, by the name that an export has for them."""
+
+
+@dataclass(frozen=True)
+class JudgedVotes:
+    """Votes for and against problems, and the model of who is right about them."""
+
+    problems: Mapping[int, int]
+    """The item of each problem, by its number in the database."""
+    workers: Mapping[int, int]
+    """The judge of each worker, likewise."""
+    counts: Mapping[int, int]
+    """How many votes each worker has cast."""
+    fit: DawidSkeneFit
+
+    def is_valid(self, problem_id: int) -> bool:
+        """Whether a problem is likelier valid than not."""
+        return bool(self.fit.shares[self.problems[problem_id], 1] > 0.5)
+
+    def reliability(self, worker_id: int) -> float:
+        """How often a worker is right."""
+        return float(self.fit.reliability[self.workers[worker_id]])
+
+
+def fit_judgements(votes: Sequence[tuple[int, int, bool]]) -> JudgedVotes | None:
+    """Fit the model to (problem, worker, whether the vote is for it); None without any votes."""
+    if not votes:
+        return None
+    problems: dict[int, int] = {}
+    workers: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    items, judges, choices = [], [], []
+    for problem_id, worker_id, is_for in votes:
+        items.append(problems.setdefault(problem_id, len(problems)))
+        judges.append(workers.setdefault(worker_id, len(workers)))
+        choices.append(int(is_for))
+        counts[worker_id] = counts.get(worker_id, 0) + 1
+    return JudgedVotes(problems, workers, counts, fit_dawid_skene(items, judges, choices, choice_count=2))
+
+
+@dataclass
+class Verdicts:
+    """Verdicts of an export."""
+
+    rule: Rule | None
+    """The rule for all problems; None leaves each to the one it was made under."""
+    kept_rules: Mapping[int | None, str]
+    """The rule of study.toml at each time, by the number of the settings."""
+    model: JudgedVotes | None = field(default=None)
+
+    def name_rule(self, row: ProblemRow) -> str:
+        """The rule that decides about a problem, as an export calls it."""
+        return self.rule or self.kept_rules[row.settings_id]
+
+    def name_setting(self, row: ProblemRow) -> str:
+        """The rule of study.toml by which the votes on a problem are judged."""
+        if self.rule is None or self.rule == DAWID_SKENE:
+            return self.kept_rules[row.settings_id]
+        return AS_SETTING[self.rule]
+
+    def find_valid(self, row: ProblemRow) -> bool | None:
+        """Whether a problem is valid; None while its votes are out."""
+        if self.rule is None:
+            return row.valid
+        if row.decisions and row.decisions[0].valid is not None:
+            return row.decisions[0].valid
+        votes = complete_votes(row, schema.VALIDATE)
+        if not votes or row.answer is None:
+            return None
+        if self.rule == DAWID_SKENE:
+            return self.model is not None and self.model.is_valid(row.id)
+        return judge(judgements(deciding_votes(votes), row.answer), AS_SETTING[self.rule]).valid
+
+
+def decide_under(rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapping[int | None, str]) -> Verdicts:
+    """The verdicts on some problems, which were read with their votes, tasks and decisions."""
+    verdicts = Verdicts(rule, kept_rules)
+    if rule == DAWID_SKENE:
+        cast = []
+        for row in rows:
+            for vote in row.votes:
+                if vote.kind == schema.VALIDATE and vote.counted and not vote.gold and row.answer is not None:
+                    cast.append((row.id, vote.worker_id, all(judgements([vote], row.answer)[0])))
+        verdicts.model = fit_judgements(cast)
+    return verdicts
+
+
+def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
+    """The votes of a kind that count, if there are as many as were asked for; none otherwise."""
+    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
+    asked = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
+    return votes if len(votes) >= asked else []
+
+
+def deciding_votes(votes: Sequence[Vote]) -> list[Vote]:
+    """Votes without those that are doubted, in whose place somebody else was asked."""
+    return [vote for vote in votes if not vote.doubted]
