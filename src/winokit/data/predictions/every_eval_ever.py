@@ -103,7 +103,7 @@ class ModelRecord:
         raw = problem.text
         reference = [problem.right]
         chosen = [] if made.prediction is None else [problem.candidates[made.prediction]]
-        is_right = made.prediction == problem.answer
+        is_right = made.is_right
         return {
             "schema_version": SCHEMA,
             "evaluation_id": self.id,

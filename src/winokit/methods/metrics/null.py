@@ -6,8 +6,8 @@ place, an answer, silence) is then in the null, and cannot pass for knowledge.
 - Groups: one draw per unit turns all its groups, whose members exchange their right answers; by candidate, where they
   list candidates in different orders.
 - Problems outside complete groups: whole units swap their right answers with units of the same shape (size and numbers
-  of candidates, members in file order). Yes/no questions on one text exchange within the text too. A unit whose shape
-  is unique stays as it is and is counted as untestable.
+  of candidates, members in the order of their texts). Yes/no questions on one text exchange within the text too. A unit
+  whose shape is unique stays as it is and is counted as untestable.
 - Samples of a problem stay with it: right answers change places once, for all samples of a unit alike.
 
 Exact for groups, and for problems with two candidates that are units of their own: hypergeometric counts and fair
@@ -27,9 +27,9 @@ import numpy as np
 
 from winokit.answers import ABSTAINED, Answers
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
-from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.groups import complete_groups, listing_ranks, sort_by_text, sort_members, text_key
 from winokit.methods.metrics.luck import binomial
-from winokit.problem import folded_text
+from winokit.problem import folded_text, grouped
 from winokit.units import Units, require_units
 
 DRAWS = 20_000
@@ -223,6 +223,8 @@ class _LargerGroup:
     rows: IntArray
     right_places: IntArray
     """Entry (i, j): the right candidate of member i if it had the answer of member j."""
+    texts: tuple[int, ...]
+    """For each member the number of its text: members with one text keep one answer among them."""
 
 
 @dataclass(frozen=True)
@@ -281,8 +283,7 @@ class Null:
         for rows in members:
             unit = int(units[rows[0]])
             if unit in with_larger:
-                place = np.asarray(rows, np.int64)
-                larger.setdefault(unit, []).append(_LargerGroup(place, self._right_places(place)))
+                larger.setdefault(unit, []).append(self._larger_group(np.asarray(rows, np.int64)))
         object.__setattr__(self, "_pairs", self._find_pairs(pairs))
         object.__setattr__(self, "_larger", list(larger.values()))
         object.__setattr__(self, "_pools", self._find_pools(members))
@@ -349,9 +350,9 @@ class Null:
         for groups in self._larger:
             own = [group for group in groups if counted[group.rows].all()]
             if own:
-                tables = [table for group in own for table in self._is_right(group)]
+                tables = [(group.texts, table) for group in own for table in self._is_right(group)]
                 distribution = distribution.plus(self._permuted(tables, np.logical_and))
-                observed += sum(int(table.diagonal().all()) for table in tables)
+                observed += sum(int(table.diagonal().all()) for _, table in tables)
                 group_count += len(own)
         return NullTest(observed, len(self.choices) * group_count, distribution)
 
@@ -367,12 +368,12 @@ class Null:
             turned = is_turned[:, self._pairs.units.numbers, None]
             right[:, pair_rows] = np.where(turned, self._pairs.turned_answers, self.answers.answers[pair_rows])
         for groups in self._larger:
-            for size in sorted({len(group.rows) for group in groups}):
-                orders = self._orders(size)
+            for texts in sorted({group.texts for group in groups}):
+                orders = self._orders(texts)
                 drawn_orders = orders[rng.integers(len(orders), size=draws)]
                 for group in groups:
-                    if len(group.rows) == size:
-                        right[:, group.rows] = group.right_places[np.arange(size), drawn_orders]
+                    if group.texts == texts:
+                        right[:, group.rows] = group.right_places[np.arange(len(texts)), drawn_orders]
         for pool in self._pools:
             if not pool.is_fixed:
                 right[:, pool.rows] = _exchanged(self.answers.answers[pool.rows], pool, draws, rng)
@@ -387,8 +388,8 @@ class Null:
         distribution = self._pairs.coins(now, turned)
         for groups in self._larger:
             if any(counted[group.rows].any() for group in groups):
-                is_right = [self._is_right(group) & counted[group.rows][:, None] for group in groups]
-                tables = [table for group_tables in is_right for table in group_tables]
+                is_right = [(group.texts, self._is_right(group) & counted[group.rows][:, None]) for group in groups]
+                tables = [(texts, table) for texts, group_tables in is_right for table in group_tables]
                 distribution = distribution.plus(self._permuted(tables, np.add))
         return distribution
 
@@ -397,26 +398,42 @@ class Null:
         is_right: BoolArray = self.choices[:, group.rows, None] == group.right_places
         return is_right
 
-    def _permuted(self, tables: Sequence[BoolArray], combine: np.ufunc) -> CountDistribution:
-        """Distribution over the permutations of members; groups of one size are permuted alike."""
+    def _permuted(self, tables: Sequence[tuple[tuple[int, ...], BoolArray]], combine: np.ufunc) -> CountDistribution:
+        """Distribution over the permutations of texts; groups of as many texts and members are permuted alike."""
         distribution = CountDistribution.constant(0)
-        for size in sorted({len(table) for table in tables}):
-            orders = self._orders(size)
+        for texts in sorted({own for own, _ in tables}):
+            orders = self._orders(texts)
             counts = np.zeros(len(orders), np.int64)
-            for table in tables:
-                if len(table) == size:
-                    counts += np.asarray(combine.reduce(table[np.arange(size), orders], axis=1), np.int64)
-            is_counted_out = size <= LARGEST_ENUMERATED
+            for own, table in tables:
+                if own == texts:
+                    counts += np.asarray(combine.reduce(table[np.arange(len(texts)), orders], axis=1), np.int64)
+            is_counted_out = len(set(texts)) <= LARGEST_ENUMERATED
             of_counts = CountDistribution.of_all if is_counted_out else CountDistribution.of_draws
             distribution = distribution.plus(of_counts(counts))
         return distribution
 
-    def _orders(self, size: int) -> IntArray:
-        """All orders of so many members, or a seeded sample of them."""
-        if size <= LARGEST_ENUMERATED:
-            return np.array(list(permutations(range(size))), np.int64)
-        rng = np.random.default_rng([self.seed, size])
-        return rng.permuted(np.tile(np.arange(size), (PERMUTATIONS, 1)), axis=1)
+    def _orders(self, texts: tuple[int, ...]) -> IntArray:
+        """Exchange members by their texts: a row for each order, or for each of a sample."""
+        count = len(set(texts))
+        if count <= LARGEST_ENUMERATED:
+            orders = np.array(list(permutations(range(count))), np.int64)
+        else:
+            rng = np.random.default_rng([self.seed, count])
+            orders = rng.permuted(np.tile(np.arange(count), (PERMUTATIONS, 1)), axis=1)
+        first_members = np.array([texts.index(text) for text in range(count)])
+        members: IntArray = first_members[orders[:, list(texts)]]
+        return members
+
+    def _larger_group(self, rows: IntArray) -> _LargerGroup:
+        """Sort a group by its texts, and number these."""
+        own = sort_by_text(self.answers.problems, rows)
+        right_places = self._right_places(own)
+        numbers: dict[Hashable, int] = {}
+        texts = tuple(numbers.setdefault(text_key(self.answers.problems[row]), len(numbers)) for row in own)
+        first_members = [texts.index(text) for text in texts]
+        if not (right_places[np.arange(len(own)), first_members] == right_places.diagonal()).all():
+            texts = tuple(range(len(own)))  # one text with two answers: each is its own
+        return _LargerGroup(own, right_places, texts)
 
     def _find_pairs(self, members: Sequence[Sequence[int]]) -> _Pairs:
         """Pairs with what their members' right candidates are if they exchange answers."""
@@ -454,10 +471,13 @@ class Null:
             pools = self._pools_of_single_problems(alone)
             # In the order of the file, as below: a pool's number seeds its draws.
             return sorted(pools, key=lambda pool: int(pool.rows[0, 0]))
+        alone = sort_by_text(self.answers.problems, alone)
         by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
+        problems = self.answers.problems
         for unit_rows in self.answers.units.take(alone).rows():
-            own = alone[unit_rows]
-            shape = (tuple(self.answers.candidates[own].tolist()), self._texts(own))
+            own = sort_members(problems, alone[unit_rows])
+            listed = (*self.answers.candidates[own].tolist(), *listing_ranks(problems, own))
+            shape = (listed, self._texts(own))
             by_shape.setdefault(shape, []).append(own)
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
 
@@ -531,17 +551,21 @@ def whole_groups_test(answers: Answers) -> NullTest:
     return null.whole_groups(is_counted)
 
 
-def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest:
+def told_apart_test(first: IntArray, second: IntArray, units: Units, ranks: IntArray | None = None) -> NullTest:
     """The test of how often two twins get different choices, against choices that know nothing of each other.
 
     Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
-    choices change places between units of one size.
+    choices change places between units of one size, whose pairs list candidates in as many orders (`ranks`, of
+    `listing_ranks`). Which twin is first must be no matter of the right answer
+    (`sort_pairs_by_text`): else choices that know it would seem to prefer a place.
     """
     require_units(units, len(first))
     same = CountDistribution.constant(0)
-    rows_by_unit = units.rows()
-    for number, size in enumerate(sorted({len(rows) for rows in rows_by_unit})):
-        rows = np.stack([own for own in rows_by_unit if len(own) == size])
+    own_ranks = np.zeros(len(first), np.int64) if ranks is None else ranks
+    in_rank_order = [rows[np.argsort(own_ranks[rows], kind="stable")] for rows in units.rows()]
+    alike = grouped((tuple(own_ranks[rows].tolist()), rows) for rows in in_rank_order)
+    for number, shape in enumerate(sorted(alike, key=lambda shape: (len(shape), shape))):
+        rows = np.stack(alike[shape])
         rng = np.random.default_rng([0, number])
         same = same.plus(matches_if_exchanged(first[rows], second[rows], rng))
     fewest_apart = len(first) - same.start - len(same.chances) + 1
