@@ -31,9 +31,13 @@ from winokit_collect.verbs import announce, listen, run_app
 
 Pair = tuple[Problem, Problem]
 WORD = re.compile(r"\w+(?:['’]\w+)*")
-NAME, HOST = "demo", "127.0.0.1"
-WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
-SLIPS, CARELESS_SLIPS = 0.04, 0.5
+NAME = "demo"
+HOST = "127.0.0.1"
+WRITERS = 3
+JUDGES = 6
+A_DAYS_VOTES = 5
+SLIPS = 0.04
+CARELESS_SLIPS = 0.5
 CONSENT = """# An example
 
 This study shows what winokit's pages look like. Its twins are those that come with winokit, and its workers are made
@@ -171,7 +175,8 @@ def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
     """A topic for each that the twins are about, with words from them."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
-        problem, named = pair[0], " ".join(pair[0].candidates)
+        problem = pair[0]
+        named = " ".join(pair[0].candidates)
         # Words that say what a text is about: long ones, and not those of its candidates.
         long = (word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named)
         telling = [str(problem.labels["anchor"]), *(word for word in long if twin_rules.anchor_word(word) is None)]
@@ -187,7 +192,8 @@ def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 800
         typer.echo("filling the example study …")
         fill(folder)
         with listen(HOST, port) as socket, closing(Study.open(folder)) as study:
-            base, password = f"http://{HOST}:{socket.getsockname()[1]}", secrets.token_urlsafe(9)
+            base = f"http://{HOST}:{socket.getsockname()[1]}"
+            password = secrets.token_urlsafe(9)
             requesters.add(study, NAME, password, "system")
             link = invites.create(study, "for a visitor", uses=100)
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")

@@ -136,7 +136,8 @@ def init(
         winokit.write(dataset, folder / new_tasks.DATA)
         tell(notes)
     study.write_folder(folder, config, db)
-    kinds, about = list(config.tasks.kinds), {"title": config.title, "language": config.language}
+    kinds = list(config.tasks.kinds)
+    about = {"title": config.title, "language": config.language}
     english = f"no texts are bundled in {config.language!r}: those in {folder} are in English, for you to translate"
     return StudyAnswer(
         {"study": str(folder), **about, "kinds": kinds, "votes": config.tasks.votes},
@@ -347,7 +348,8 @@ def publish(
         from winokit_collect.platforms.base import platform_of
         from winokit_collect.study.schema import LogEntry
 
-        platform, base = platform_of(study), links_begin(study, url)
+        platform = platform_of(study)
+        base = links_begin(study, url)
         with study.store.read() as session:
             noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
             earlier = session.scalars(noted).all()
@@ -394,7 +396,8 @@ def status(
     with opened(folder, db, to_read=True) as study:
         from winokit_collect.study import progress, quality
 
-        now, people = progress.snapshot(study), quality.workers(study) if workers else []
+        now = progress.snapshot(study)
+        people = quality.workers(study) if workers else []
         notes = study.notes
     tell(notes)
     record = now.to_json() | {"notes": notes} | ({"people": [vars(person) for person in people]} if workers else {})
@@ -494,11 +497,13 @@ def export(
         from winokit_collect.study import export
 
         exported = export.export(study, target, rule)
-    files, notes = exported.files, exported.notes
+    files = exported.files
+    notes = exported.notes
     tell(notes)
     lines = [f"{target / name}: {rows:,}" for name, rows in files.items()]
     if files.get("predictions.jsonl"):
-        asked, answered = target / "evaluated.jsonl", target / "predictions.jsonl"
+        asked = target / "evaluated.jsonl"
+        answered = target / "predictions.jsonl"
         lines.append(f"audit people: winokit audit {asked} --predictions {answered}")
     if "labels.jsonl" in files:
         lines.append(f"use the labels: winokit audit DATA --labels {target / 'labels.jsonl'}")
@@ -595,7 +600,8 @@ def account(
     with opened(folder, db) as study:
         from winokit_collect.study import requesters
 
-        who, link = name or "", ""
+        who = name or ""
+        link = ""
         if add:
             requesters.add(study, who, None, "terminal", role=role or "viewer")
         elif role:

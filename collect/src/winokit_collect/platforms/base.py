@@ -210,7 +210,8 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
     """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
-    visitor, platform = visitor_from(study, parameters), platform_of(study)
+    visitor = visitor_from(study, parameters)
+    platform = platform_of(study)
     platform.verify(visitor)
     verified = type(platform).verify is not Platform.verify
     identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
@@ -223,9 +224,11 @@ def leave(study: Study, worker_id: int) -> Departure | None:
 
     A visit is done after as many tasks as the study asks for, or with the last that there is, and never without any.
     """
-    platform, done = platform_of(study), done_in_visit(study, worker_id)
+    platform = platform_of(study)
+    done = done_in_visit(study, worker_id)
     with study.store.read() as session:
-        worker, identity = session.get_one(Worker, worker_id), session.get(Identity, worker_id)
+        worker = session.get_one(Worker, worker_id)
+        identity = session.get(Identity, worker_id)
     screened_out = worker.state == SCREENED_OUT
     may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
     if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
@@ -283,7 +286,8 @@ def offers_of(study: Study) -> list[str]:
 
 def warn_of_reward(study: Study) -> str:
     """Why the reward could not be compared with the platform's. Raises RewardDiffers if it is wrong."""
-    platform, offers = platform_of(study), offers_of(study)
+    platform = platform_of(study)
+    offers = offers_of(study)
     if platform.warning() or not offers:
         return ""
     try:

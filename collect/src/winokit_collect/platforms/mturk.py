@@ -30,12 +30,15 @@ from winokit_collect.study.refusals import NotAllowed
 from winokit_collect.study.schema import APPROVED, OPEN, RETURNED
 from winokit_collect.study.texts import say
 
-SECONDS, WAIT = 15, 30.0
+SECONDS = 15
+WAIT = 30.0
 STATES = {"Submitted": OPEN, "Approved": APPROVED, "Rejected": RETURNED}
 """What Mechanical Turk's states of an assignment mean here."""
 THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException")
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
-APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
+APPROVED_PERCENT = "000000000000000000L0"
+APPROVED_NUMBER = "00000000000000000040"
+LOCALE = "00000000000000000071"
 
 
 @PLATFORMS.register("mturk")

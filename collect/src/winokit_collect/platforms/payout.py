@@ -57,10 +57,13 @@ from winokit_collect.study.schema import (
 )
 from winokit_collect.study.study import Study
 
-LEASE, ASK_AGAIN = timedelta(minutes=1), timedelta(minutes=10)
+LEASE = timedelta(minutes=1)
+ASK_AGAIN = timedelta(minutes=10)
 """How long a server may be at a step, longer than a platform is waited for; and when to ask again what became of it."""
-POLL_SECONDS, ACCIDENT_SECONDS = 2.0, 30.0
-BY_HAND, WITH_VISIT = "by hand", "paid with the visit"
+POLL_SECONDS = 2.0
+ACCIDENT_SECONDS = 30.0
+BY_HAND = "by hand"
+WITH_VISIT = "paid with the visit"
 LOG = logging.getLogger("winokit.collect")
 
 
@@ -124,7 +127,8 @@ def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
             _confirm(study, session, job, BY_HAND, actor)
         else:
             job.state, job.due_at, job.why = PLANNED, study.now(), "said not to be paid"
-            job.settled_at, job.settled_by = study.now(), actor
+            job.settled_at = study.now()
+            job.settled_by = actor
             _log(study, session, actor, job, said="not paid")
 
 
@@ -145,8 +149,10 @@ def take_back(study: Study, job_id: int, actor: str) -> int:
         for job in jobs:
             reopened = {"job_id": None, "settled_at": None, "settlement": None}
             session.execute(update(Payment).where(Payment.job_id == job.id).values(reopened))
-            job.state, job.why = REFUSED, f"taken back by {actor}"
-            job.settled_at, job.settled_by = study.now(), actor
+            job.state = REFUSED
+            job.why = f"taken back by {actor}"
+            job.settled_at = study.now()
+            job.settled_by = actor
             _log(study, session, actor, job, said="taken back")
         return len(jobs)
 
@@ -301,7 +307,8 @@ def _write_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str
         if row.state != OPEN or current.due_at != job.due_at:
             return
         line = close_visit(study, session, row, state, reward)
-        current.due_at, current.why = study.now(), ""
+        current.due_at = study.now()
+        current.why = ""
         current.visit_id = row.id
         if current.state == UNCERTAIN:  # only about the approval, which is certain now
             current.state = PLANNED
@@ -394,8 +401,11 @@ def _confirm(study: Study, session: Session, job: PayoutJob, receipt: str, by: s
     lines = update(Payment).where(Payment.job_id == job.id)
     settled = {"job_id": None} if job.cents < 0 else {"settled_at": study.now(), "settlement": receipt}
     session.execute(lines.values(settled))
-    job.cents, job.state, job.why = max(job.cents, 0), CONFIRMED, ""
-    job.settled_at, job.settled_by = study.now(), by
+    job.cents = max(job.cents, 0)
+    job.state = CONFIRMED
+    job.why = ""
+    job.settled_at = study.now()
+    job.settled_by = by
     _log(study, session, by if receipt == BY_HAND else job.planned_by, job, receipt=receipt)
     session.flush()
     forget_if_paid(session, session.get_one(Worker, job.worker_id))
@@ -408,7 +418,9 @@ def _set_aside(study: Study, job: PayoutJob, state: str, error: Exception) -> No
         current = session.get_one(PayoutJob, job.id, with_for_update=True)
         if current.due_at != job.due_at or current.state not in UNDER_WAY:
             return
-        is_new, current.state, current.why = current.state != state, state, why[:500]
+        is_new = current.state != state
+        current.state = state
+        current.why = why[:500]
         if state == REFUSED:
             current.settled_at, current.settled_by = study.now(), platform_of(study).title
             session.execute(update(Payment).where(Payment.job_id == job.id).values(job_id=None))

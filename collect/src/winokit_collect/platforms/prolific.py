@@ -49,7 +49,8 @@ STATES = {
 """What Prolific's statuses mean here; any other is open."""
 PAGE = 100
 """Submissions on one page of their list."""
-WAIT, MOST_WAIT = 30.0, 600.0
+WAIT = 30.0
+MOST_WAIT = 600.0
 """Seconds to wait after "too many requests" if Prolific does not say how long, and at most."""
 LOG = logging.getLogger("winokit.collect")
 OBJECT_ID = re.compile(r"[0-9a-f]{24}")

@@ -17,7 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 STUDY = f"70{0:022d}"
-BEFORE, AFTER = "before", "after"
+BEFORE = "before"
+AFTER = "after"
 HANG_UP = 0
 NOT_FOUND = 404, {"error": {"detail": "not found"}}
 
@@ -29,7 +30,9 @@ class ProlificStandIn:
     """
 
     def __init__(self, reward: int = 50) -> None:
-        self.reward, self.currency, self.url = reward, "USD", ""
+        self.reward = reward
+        self.currency = "USD"
+        self.url = ""
         self.wait_seconds = "7"
         self.shows_at_once = True
         self.submissions: dict[str, dict[str, Any]] = {}
@@ -42,7 +45,8 @@ class ProlificStandIn:
 
     def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
         """The address by which participant so-and-so is sent, to their first visit or a later one."""
-        person, session = f"5f{number:022d}", self.session(number, visit)
+        person = f"5f{number:022d}"
+        session = self.session(number, visit)
         status = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
         self.submissions[session] = status | {"bonus_payments": None, "paid": 0}
         return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}

@@ -20,7 +20,9 @@ from winokit_collect.study.schema import ASSOCIATIVE, SWITCHABLE, WRITE, Lease, 
 from winokit_collect.study.study import Study
 from winokit_collect.study.voting import VoteTask
 
-READ_CONSENT, ANSWER_SCREENING, ANSWER_QUESTION = 60.0, 20.0, 15.0
+READ_CONSENT = 60.0
+ANSWER_SCREENING = 20.0
+ANSWER_QUESTION = 15.0
 """Seconds for the consent page, the screening, and one question of the quiz."""
 KNOWS = 0.95
 """How often somebody careful knows the answer; whoever does not guesses."""
@@ -61,7 +63,9 @@ class Crowd:
     """Everybody who comes, in a study and on a platform."""
 
     def __init__(self, study: Study, books: ProlificStandIn, plan: RehearsalPlan) -> None:
-        self.study, self.books, self.plan = study, books, plan
+        self.study = study
+        self.books = books
+        self.plan = plan
         self.random = Random(plan.seed)
         self.seen = Rehearsed()
         self._texts = 0

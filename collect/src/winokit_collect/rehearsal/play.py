@@ -39,7 +39,9 @@ from winokit_collect.study.verdicts import complete_votes, deciding_votes
 
 LEFT_BEHIND = ("backups", "export", "secret.key", "rehearsal.html", f"{DATABASE}*")
 MONEY_CALLS = ("/pay", "/transition")
-POINTS, DISAGREE, LEVEL = 0.05, 0.2, 0.05
+POINTS = 0.05
+DISAGREE = 0.2
+LEVEL = 0.05
 """The difference that should be seen, how often two models disagree, and the level of the test."""
 MOST_ROUNDS = 200
 LOOK_STEPS = 100

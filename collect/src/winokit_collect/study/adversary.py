@@ -31,7 +31,8 @@ from winokit_collect.study.writing import read_twins
 LOG = logging.getLogger("winokit.collect")
 REMEMBERED = 256
 """Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""
-ASKED, EVALUATION = "asked", "adversary"
+ASKED = "asked"
+EVALUATION = "adversary"
 """The event of a pair that the model was shown, and the state that keeps what the model knows."""
 EVALUATION_DATA = "open"
 MESSAGES = {
@@ -80,7 +81,9 @@ class Adversary:
     """A model with a time limit. Those on this machine are asked one question at a time, servers several at once."""
 
     def __init__(self, spec: str, scoring: str = "", seconds: float = 20) -> None:
-        self.spec, self.scoring, self.seconds = spec, scoring, seconds
+        self.spec = spec
+        self.scoring = scoring
+        self.seconds = seconds
         self.evaluation: AdversaryEvaluation | None = None
         self._model: Model | None = None
         self._lock = threading.Lock()
@@ -151,7 +154,8 @@ class Adversary:
         clause = [row.is_right for row in rows if row.variant == "part-sent"]
         right = [None if row.prediction is None else row.is_right for row in whole]
         names = [None if row.prediction is None else pair[0].candidates[row.prediction] for row in whole]
-        fooled, gives_away = False in right, len(clause) == 2 and all(clause)
+        fooled = False in right
+        gives_away = len(clause) == 2 and all(clause)
         message = say("model.did_not_answer") if None in right and not fooled else MESSAGES[fooled, gives_away]
         known = (self.spec, self._loaded().fingerprint, first.scoring, (right[0], right[1]), fooled, gives_away)
         sure = (_sureness(first.scores), _sureness(second.scores))

@@ -30,7 +30,9 @@ from winokit_collect.study.schema import Base
 from winokit_collect.study.store import BACKUPS, LOGS, Store, copy_sqlite
 from winokit_collect.study.study import DATABASE, SECRET, Study, database_url
 
-MANIFEST, FOLDER, SCHEMA = "backup.json", "study/", 1
+MANIFEST = "backup.json"
+FOLDER = "study/"
+SCHEMA = 1
 LEFT_OUT = (BACKUPS, "export")
 """Folders of a study that no backup holds."""
 ROWS = 1000
@@ -183,7 +185,8 @@ def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[An
 
 def _restore_to_server(url: str, database: Path, aside: Path) -> None:
     """Replace what is in a PostgreSQL database, after a copy of it was made."""
-    source, store = Store(f"sqlite:///{database}"), Store(url)
+    source = Store(f"sqlite:///{database}")
+    store = Store(url)
     try:
         aside.mkdir(mode=0o700, parents=True, exist_ok=True)
         _copy_database(store, aside / DATABASE)
@@ -244,7 +247,8 @@ def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
             with tarfile.open(path, "r:gz") as archive:
                 archive.extractall(folder, filter="data")
             manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-            schema, counts = manifest["schema"], dict(manifest["counts"])
+            schema = manifest["schema"]
+            counts = dict(manifest["counts"])
             digest = hashlib.sha256((folder / DATABASE).read_bytes()).hexdigest()
         except (OSError, EOFError, ValueError, KeyError, TypeError, tarfile.TarError) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -58,7 +58,8 @@ def fit_dawid_skene(
     ([0, 1, 1], [1.0, 1.0, 0.33])
     """
     item, judge, choice = (np.asarray(numbers, dtype=np.int64) for numbers in (items, judges, choices))
-    item_count, judge_count = int(item.max()) + 1, int(judge.max()) + 1
+    item_count = int(item.max()) + 1
+    judge_count = int(judge.max()) + 1
     choice_count = max(choice_count, int(choice.max()) + 1)
     shares = np.zeros((item_count, choice_count))
     np.add.at(shares, (item, choice), 1.0)
@@ -72,7 +73,8 @@ def fit_dawid_skene(
         likely = np.tile(np.log(np.maximum(priors, FLOOR)), (item_count, 1))
         np.add.at(likely, item, logs[judge, :, choice])
         likely = np.exp(likely - likely.max(axis=1, keepdims=True))
-        before, shares = shares, likely / likely.sum(axis=1, keepdims=True)
+        before = shares
+        shares = likely / likely.sum(axis=1, keepdims=True)
         if np.abs(shares - before).max() < CLOSE:
             break
     return DawidSkeneFit(shares, priors, errors)

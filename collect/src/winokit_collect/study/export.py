@@ -173,7 +173,8 @@ def with_group_names(study: Study, rows: Sequence[ProblemRow], verdicts: Verdict
 def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:
     """The dataset that people were asked about, with their votes by the original's id, and what most of them said."""
     votes: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    predictions, waiting = [], 0
+    predictions = []
+    waiting = 0
     for row in rows:
         asked = (vote for vote in row.votes if vote.kind == schema.EVALUATE and not vote.gold)
         votes[row.family] += [{"variant": row.variant, **vote_row(vote)} for vote in asked]
@@ -223,7 +224,8 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
         ("worker", "reason", "amount", "currency", "submission", "note", "at", "settled_at")
     ]
     for entry in entries:
-        amount, settled = f"{entry.cents / 100:.2f}", entry.settled_at and moment(entry.settled_at)
+        amount = f"{entry.cents / 100:.2f}"
+        settled = entry.settled_at and moment(entry.settled_at)
         row = [entry.worker.code, entry.reason, amount, study.config.pay.currency, entry.submission_id, entry.note]
         table.append([*row, moment(entry.at), settled])
     text = io.StringIO(newline="")
@@ -295,7 +297,8 @@ def _verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
         decided["valid"] = valid
     votes = deciding_votes(complete_votes(row, schema.VALIDATE))
     if votes and row.answer is not None:
-        setting, judged = verdicts.name_setting(row), judgements(votes, row.answer)
+        setting = verdicts.name_setting(row)
+        judged = judgements(votes, row.answer)
         verdict = judge(judged, setting)
         decided |= {"agreement": verdict.agreement, "rule": verdicts.name_rule(row)}
         decisive = [votes[place].worker.code for place in find_decisive(judged, setting)]

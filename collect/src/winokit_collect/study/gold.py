@@ -35,7 +35,8 @@ MISSED = (schema.RELEASED, schema.EXPIRED)
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _KIND: BindParameter[str] = bindparam("kind")
 _ME: BindParameter[int] = bindparam("me")
-_VOTED, _OWN = TASKS.alias().c, (TASKS.c.kind == _KIND, TASKS.c.rank < 0, TASKS.c.asked.is_(None))
+_VOTED = TASKS.alias().c
+_OWN = (TASKS.c.kind == _KIND, TASKS.c.rank < 0, TASKS.c.asked.is_(None))
 _ASKED = select(_VOTED.asked).where(_VOTED.problem_id == _PROBLEM, _VOTED.kind == _KIND, _VOTED.asked.is_not(None))
 _VOTES_ON = Prepared(
     select(
@@ -63,7 +64,8 @@ _SCORE = Prepared(
 
 def has_given_gold(study: Study) -> bool:
     """Whether a study has gold questions from a file: of the requester's, or those that are like written twins."""
-    kinds, own = set(study.config.tasks.kinds), study.config.gold
+    kinds = set(study.config.tasks.kinds)
+    own = study.config.gold
     return bool(study.config.quality.gold_share and kinds & set(schema.VOTES) and (own or schema.WRITE in kinds))
 
 
@@ -145,7 +147,8 @@ def _renew(session: Session, task_id: int, answer: int | None) -> None:
     session.execute(update(Vote).where(Vote.task_id == task_id).values(is_right=None))
     if answer is None:
         end_leases(session, schema.RELEASED, Lease.task_id == task_id)
-    task.gold, task.topic = answer is not None, {"answer": answer}
+    task.gold = answer is not None
+    task.topic = {"answer": answer}
 
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:

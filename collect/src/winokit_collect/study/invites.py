@@ -21,7 +21,9 @@ from winokit_collect.study.schema import Invite, Worker
 from winokit_collect.study.study import Study
 from winokit_collect.study.texts import say
 
-PURPOSE, PERSONAL, BY_LINK = "invite", "personal", "links"
+PURPOSE = "invite"
+PERSONAL = "personal"
+BY_LINK = "links"
 MOST_USES = 100_000
 TOO_OLD = say("refusals.link_used")
 
@@ -49,7 +51,8 @@ def create(
     until = now + timedelta(days=study.config.platform.invite_days if days is None else days)
     with study.store.write() as session:
         if worker is not None:
-            label, uses = f"return of {worker}", 1
+            label = f"return of {worker}"
+            uses = 1
         invite = Invite(
             id=secrets.token_urlsafe(12),
             purpose="worker",

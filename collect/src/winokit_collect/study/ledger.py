@@ -87,7 +87,8 @@ def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int, int]]:
     Rows of `code`, `platform`, `earned_cents`, `settled_cents`, `under_way_cents`, which a payout has taken up,
     `lines` of the ledger, and `open_cents`, which is still to be paid.
     """
-    earned, is_settled = func.sum(Payment.cents), Payment.settled_at.is_not(None)
+    earned = func.sum(Payment.cents)
+    is_settled = Payment.settled_at.is_not(None)
     settled = func.coalesce(earned.filter(is_settled), 0)
     under_way = func.coalesce(earned.filter(~is_settled, Payment.job_id.is_not(None)), 0)
     cents = (earned.label("earned_cents"), settled.label("settled_cents"), under_way.label("under_way_cents"))

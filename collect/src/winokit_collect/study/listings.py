@@ -154,7 +154,8 @@ def page_of(
     key: Any = inspect(table).primary_key[0]
     asked = select(key).where(*which).order_by(*order).limit(per_page)
     with study.store.read() as session:
-        number, start = max(page, 1), (max(page, 1) - 1) * per_page
+        number = max(page, 1)
+        start = (max(page, 1) - 1) * per_page
         keys = session.scalars(asked.offset(start)).all()
         total = start + len(keys)
         if len(keys) == per_page or (start and not keys):  # there may be more, or less, than what was found here

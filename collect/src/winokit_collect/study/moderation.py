@@ -91,7 +91,8 @@ def unblock(study: Study, code: str, actor: str) -> None:
     """Let a worker work again."""
     with study.store.write() as session:
         worker = _present_worker(session, code)
-        worker.state, worker.state_why = schema.ACTIVE, None
+        worker.state = schema.ACTIVE
+        worker.state_why = None
         study.log(session, actor, "unblock", code)
 
 
@@ -122,7 +123,8 @@ def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, req
 
 
 def _block(study: Study, session: Session, worker: schema.Worker, why: str, actor: str) -> None:
-    worker.state, worker.state_why = schema.BLOCKED, why[:500]
+    worker.state = schema.BLOCKED
+    worker.state_why = why[:500]
     end_leases(session, schema.RELEASED, schema.Lease.worker_id == worker.id)
     study.log(session, actor, "block", worker.code, why=why[:500])
 
@@ -188,7 +190,8 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
         end_leases(session, schema.RELEASED, or_(schema.Lease.worker_id == worker.id, about_theirs))
         _take_out_all(study, session, worker.id, WITHDREW, actor)
         judgements, texts = _erase(session, worker.id)
-        worker.state, worker.state_why = schema.WITHDRAWN, None
+        worker.state = schema.WITHDRAWN
+        worker.state_why = None
         worker.native_speaker = worker.has_seen_wsc = None
         worker.session_version += 1
         open_cents = session.scalar(_open(worker.id)) or 0

@@ -33,7 +33,8 @@ def prepare(study: Study) -> None:
     with study.store.read() as session:
         wanted = study.config.tasks.twins if schema.WRITE in kinds else 0
         lacks_topics = wanted > _count_written(session)
-        lacks_gold, lacks_data = not _has(session, schema.GOLD), not _has(session, schema.IMPORTED)
+        lacks_gold = not _has(session, schema.GOLD)
+        lacks_data = not _has(session, schema.IMPORTED)
     if lacks_topics:
         _add_topics(study, wanted)
     if lacks_gold and has_given_gold(study):
@@ -58,7 +59,8 @@ def _add_topics(study: Study, wanted: int) -> None:
     social_share = study.config.tasks.social_share
     with study.store.write(alone=True) as session:
         for rank in range(_count_written(session), wanted):
-            domain, social = domain_at(rank, social_share), int(rank * social_share)
+            domain = domain_at(rank, social_share)
+            social = int(rank * social_share)
             place = social if domain == DOMAINS[0] else rank - social
             topic = topic_at(place, domain, topics, study.config.seed)
             shown = {"topic": topic.topic, "words": list(topic.words)}
@@ -85,7 +87,8 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
 
 
 def _add_data(study: Study) -> None:
-    dataset, judges = imported_dataset(study.folder, study.config), bool(study.config.judge.data)
+    dataset = imported_dataset(study.folder, study.config)
+    judges = bool(study.config.judge.data)
     if judges:
         can_be_judged(dataset, study.config.tasks.kinds)
     variants = [ORIGINAL] if judges else study.config.evaluate.variants
@@ -120,7 +123,8 @@ def add_judgements(session: Session, study: Study, row: schema.ProblemRow, probl
 
 def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
     """The dataset that people are asked about."""
-    name, limit = config.judge.data or config.evaluate.data, 0 if config.judge.data else config.evaluate.limit
+    name = config.judge.data or config.evaluate.data
+    limit = 0 if config.judge.data else config.evaluate.limit
     dataset = load(folder / name if (folder / name).exists() else name)
     return dataset[:limit] if limit else dataset
 
@@ -139,7 +143,8 @@ def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
 
 def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
     """Notes on problems that judgements of a kind cannot be asked about; a kind that fits none of them is refused."""
-    name, notes = dataset.card.name, []
+    name = dataset.card.name
+    notes = []
     for kind in kinds:
         reasons = Counter(why for why in (_why_not(problem, kind) for problem in dataset) if why is not None)
         if reasons:

@@ -155,7 +155,8 @@ def _situation(kind: str, apart: bool, clauses: bool) -> Prepared:
         return Prepared(
             _SITUATION.add_columns(*(null().label(name) for name in ("own_gold", "given_gold", "own_count")))
         )
-    gold, is_own = (TASKS.c.gold, TASKS.c.kind == kind), TASKS.c.rank < 0
+    gold = (TASKS.c.gold, TASKS.c.kind == kind)
+    is_own = TASKS.c.rank < 0
     # Over numbers, which their index has in order: the database stops at the first that the worker may have.
     start = cast(select(func.max(TASKS.c.id)).where(*gold).scalar_subquery() * ANYWHERE, Integer)
     fitting = select(TASKS.c.id).where(*gold, *_rules(kind, clauses), _twin_unseen()).order_by(TASKS.c.id).limit(1)
@@ -202,7 +203,8 @@ def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
 
 def _rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
     """What always holds for a judgement."""
-    other, rules = TASKS.alias(), [TASKS.c.author_id.is_distinct_from(ME)]
+    other = TASKS.alias()
+    rules = [TASKS.c.author_id.is_distinct_from(ME)]
     if kind == schema.EVALUATE:
         rules += [~_has_had(other, other.c.family == TASKS.c.family, other.c.problem_id != TASKS.c.problem_id)]
     if kind == schema.ASSOCIATIVE:
@@ -234,7 +236,8 @@ def _twin_unseen() -> ColumnElement[bool]:
 
 def _clause_waits() -> ColumnElement[bool]:
     """Whether the worker could still judge the clause of this task's problem."""
-    clause, lease = TASKS.alias(), LEASES.alias()
+    clause = TASKS.alias()
+    lease = LEASES.alias()
     had = exists().where(lease.c.worker_id == ME, lease.c.task_id == clause.c.id)
     return exists().where(
         clause.c.problem_id == TASKS.c.problem_id, clause.c.kind == schema.ASSOCIATIVE, clause.c.free > 0, ~had

@@ -19,9 +19,13 @@ from winokit_collect.study.tasks import leased_to
 from winokit_collect.study.texts import say
 from winokit_collect.study.validity import judge, judgements
 
-ACCEPTED, TURNED_DOWN, WAITING = "accepted", "turned_down", "waiting"
+ACCEPTED = "accepted"
+TURNED_DOWN = "turned_down"
+WAITING = "waiting"
 REASONS = ("unclear", "mistake", "offensive", "other")
-LONGEST_REMARK, PAIRS, PAYOUTS = 1000, 20, 20
+LONGEST_REMARK = 1000
+PAIRS = 20
+PAYOUTS = 20
 
 
 class OwnText(NamedTuple):
@@ -79,11 +83,13 @@ def own_pay(
 
     Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`; and of `cents` and `settled_at`.
     """
-    cents, is_paid = func.sum(Payment.cents), Payment.settled_at.is_not(None)
+    cents = func.sum(Payment.cents)
+    is_paid = Payment.settled_at.is_not(None)
     paid = func.coalesce(cents.filter(is_paid), 0).label("paid_cents")
     under_way = func.coalesce(cents.filter(~is_paid, Payment.job_id.is_not(None)), 0).label("under_way_cents")
     lines = select(Payment.reason, func.count().label("lines"), cents.label("cents"), paid, under_way)
-    own, at = (Payment.worker_id == worker_id, Payment.reason != schema.VISIT), Payment.settled_at
+    own = (Payment.worker_id == worker_id, Payment.reason != schema.VISIT)
+    at = Payment.settled_at
     payouts = select(cents.label("cents"), at).where(*own, is_paid).group_by(at).order_by(at.desc()).limit(PAYOUTS)
     with study.store.read() as session:
         by_reason = session.execute(lines.where(*own).group_by(Payment.reason).order_by(Payment.reason)).all()

@@ -39,7 +39,8 @@ class Prepared:
     """A statement over tables, and the `columns` of an insert; a session of a store runs it, given its values."""
 
     def __init__(self, statement: Select[*tuple[Any, ...]] | Insert | Update | Delete, *columns: str) -> None:
-        self.statement, self.columns = statement, columns or None
+        self.statement = statement
+        self.columns = columns or None
         self._ready: dict[str, _Ready] = {}
 
     def all(self, session: Session, /, **values: Any) -> list[Any]:
@@ -75,7 +76,9 @@ class Prepared:
         # What SQLAlchemy would fill in only when it runs a statement itself.
         assert not compiled.insert_prefetch, compiled.string
         assert "POSTCOMPILE" not in compiled.string, compiled.string
-        sql, binds, columns = compiled.string, compiled.binds, self.statement.exported_columns.values()
+        sql = compiled.string
+        binds = compiled.binds
+        columns = self.statement.exported_columns.values()
         known = {name: bind.value for name, bind in binds.items() if not bind.required}
         types = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
         if compiled.positiontup is None:

@@ -39,7 +39,8 @@ KINDS = (WRITE, *VOTES)
 LARGE = 1_000
 """Submissions from which on counting everything takes long enough to be noticed."""
 MINUTE = timedelta(minutes=1)
-FRESH, OLD = timedelta(seconds=5), 2 * MINUTE
+FRESH = timedelta(seconds=5)
+OLD = 2 * MINUTE
 """How long a snapshot of a large study is shown at least, and how long still while the next one is made."""
 SPARING = 20
 """So many times as long as it took to make it is shown too: counting is a twentieth of what a server does."""
@@ -113,7 +114,8 @@ class StudySnapshot:
 
     def error_rate(self, *, validated: bool = False) -> tuple[float, float, float]:
         """The adversary's mistakes as a share of pairs, with its interval; validated: in pairs that people judged."""
-        all_pairs, judged = (self.fooled, self.asked_adversary), (self.validly_fooled, self.judged_adversary)
+        all_pairs = (self.fooled, self.asked_adversary)
+        judged = (self.validly_fooled, self.judged_adversary)
         fooled, of = judged if validated else all_pairs
         interval = wilson_interval(fooled, of)
         return fooled / of, interval.low, interval.high
@@ -252,7 +254,8 @@ def _problems(session: Session) -> dict[str, int]:
 
 def _fooled(session: Session) -> tuple[int, int, int, int]:
     asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
-    decided, valid = func.count(ProblemRow.valid), func.count().filter(ProblemRow.valid.is_(True))
+    decided = func.count(ProblemRow.valid)
+    valid = func.count().filter(ProblemRow.valid.is_(True))
     pairs = select(Submission.adversary, decided.label("decided"), valid.label("valid")).where(*asked)
     rows = session.execute(pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).group_by(Submission.id))
     answered = [row for row in rows if row.adversary["fooled"] or None not in row.adversary["right"]]
@@ -262,7 +265,8 @@ def _fooled(session: Session) -> tuple[int, int, int, int]:
 
 def _still_to_come(study: Study, kinds: Sequence[KindProgress]) -> int:
     """The pay of the places that are free or held, and of the votes that twins still to be written will need."""
-    pay, votes = study.config.pay, study.config.tasks.votes
+    pay = study.config.pay
+    votes = study.config.tasks.votes
     open_ = {kind.kind: kind.asked - kind.accepted for kind in kinds}
     cents = sum(count * pay.cents(kind) for kind, count in open_.items())
     per_pair = sum(2 * votes * pay.cents(kind) for kind in JUDGEMENTS if kind in open_)
@@ -338,7 +342,8 @@ def price_lines(prices: Sequence[PriceCheck], floor: PayFloor, config: StudyConf
         yield f"warning: no minimum per hour is known in {currency}; set pay.least_per_hour"
     for price in prices:
         if price.is_low:
-            hourly, least = f"{price.hourly_cents / 100:,.2f} {currency}", f"{floor.cents / 100:,.2f} {currency}"
+            hourly = f"{price.hourly_cents / 100:,.2f} {currency}"
+            least = f"{floor.cents / 100:,.2f} {currency}"
             needed = f"{price.needed_cents / 100:,.2f}"
             yield f"warning: {price.kind} pays {hourly} per hour, below {floor.reason} ({least}); pay {needed}"
     if config.quality.quiz_pass_mark and not config.pay.quiz:

@@ -75,10 +75,12 @@ def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
     """The same, page by page; where they have done much, counted once in half a minute, but for their state."""
     listing = listings.page_of(study, Worker, [], [Worker.id], page)
     # By their codes: SQLite gives the number of somebody who was removed to the next who comes.
-    codes, now = tuple(worker.code for worker in listing.rows), study.now()
+    codes = tuple(worker.code for worker in listing.rows)
+    now = study.now()
     at, rows = study.kept_workers.get(codes, (None, []))
     if at is None or now - at >= KEPT:
-        at, rows = now, workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
+        at = now
+        rows = workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
         if sum(row.submissions for row in rows) >= LARGE:
             study.kept_workers[codes] = at, rows
     for row, worker in zip(rows, listing.rows, strict=True):
@@ -88,7 +90,8 @@ def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
 
 
 def _workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
-    asked, none = study.config.quality, {"median_seconds": None}
+    asked = study.config.quality
+    none = {"median_seconds": None}
     with study.store.read(steady=True) as session:
         people = session.scalars(query).all()
         ids = [worker.id for worker in people] if only_some else None
@@ -139,7 +142,8 @@ def _agreement_with_others(session: Session, ids: Sequence[int] | None) -> dict[
 
     The database tells how many votes of a worker met how many others for each choice, which are few cases.
     """
-    own, other = aliased(Vote), aliased(Vote)
+    own = aliased(Vote)
+    other = aliased(Vote)
     choices = [None, *_choices(session)]
     same = (other.task_id == own.task_id, other.worker_id != own.worker_id, other.counted)
     others = [func.count().filter(other.choice.is_not_distinct_from(choice)) for choice in choices]
@@ -148,7 +152,8 @@ def _agreement_with_others(session: Session, ids: Sequence[int] | None) -> dict[
     each = votes.where(*_of(own.worker_id, ids)).group_by(own.worker_id, own.task_id, own.choice).subquery()
     counts: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for worker_id, choice, *met, times in session.execute(select(*each.c, func.count()).group_by(*each.c)):
-        most, next_ = sorted(met)[-1], sorted(met)[-2]
+        most = sorted(met)[-1]
+        next_ = sorted(met)[-2]
         if most > next_:
             agreed, compared = counts[worker_id]
             is_theirs = choices[met.index(most)] == choice
@@ -222,7 +227,8 @@ def _agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes
         return QuestionAgreement(*known, None, "no problem has all its votes yet")
     votes_cast = np.repeat(list(asked), list(asked.values()), axis=0)
     try:
-        kappa, ac1 = fleiss_kappa(votes_cast), gwet_ac1(votes_cast)
+        kappa = fleiss_kappa(votes_cast)
+        ac1 = gwet_ac1(votes_cast)
     except BadInput as error:
         return QuestionAgreement(*known, None, str(error))
     return QuestionAgreement(*known, kappa.value, None, kappa.low, kappa.high, ac1.value, ac1.low, ac1.high)
@@ -241,8 +247,10 @@ def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene
         rows = [(name, worker, int(choice or 0)) for name, worker, choice in session.execute(query)]
     if not rows:
         raise BadInput(f"no {kind!r} votes yet")
-    names, codes = _number_values(row[0] for row in rows), _number_values(row[1] for row in rows)
-    items, judges = [names[row[0]] for row in rows], [codes[row[1]] for row in rows]
+    names = _number_values(row[0] for row in rows)
+    codes = _number_values(row[1] for row in rows)
+    items = [names[row[0]] for row in rows]
+    judges = [codes[row[1]] for row in rows]
     fit = fit_dawid_skene(items, judges, [row[2] for row in rows], iterations=iterations)
     labels = {name: int(label) for name, label in zip(names, fit.labels, strict=True)}
     votes: dict[str, Counter[int]] = defaultdict(Counter)

@@ -37,7 +37,9 @@ class AlreadyHandedIn(NotNow):
     """Something else was handed in before, and it is too late to correct it: `stands` is that, `sent` was not taken."""
 
     def __init__(self, message: str, stands: Mapping[str, Any], sent: Mapping[str, Any], at: datetime) -> None:
-        self.stands, self.sent, self.at = stands, sent, at
+        self.stands = stands
+        self.sent = sent
+        self.at = at
         super().__init__(message)
 
 

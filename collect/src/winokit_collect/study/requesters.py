@@ -22,17 +22,21 @@ from winokit_collect.study.refusals import Incomplete, LinkExpired, NotAllowed, 
 from winokit_collect.study.schema import OWNER, LoginFailure, Requester
 from winokit_collect.study.study import Study
 
-WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
+WINDOW = timedelta(minutes=15)
+FIRST_WAIT = timedelta(seconds=15)
 """How long a failure counts, which is also the longest wait; and the shortest."""
-FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
+FREE_BY_NAME = 5
+FREE_BY_ADDRESS = 20
 """Failures from an address before the first wait: with one name, and with any."""
-LINK, LINK_SECONDS = "account", 86_400
+LINK = "account"
+LINK_SECONDS = 86_400
 """Of links by which somebody chooses the password of an account, or makes the first one."""
 Role = Literal["owner", "editor", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """From the one that may do most to the one that may do least."""
 NAME = re.compile(r"[\w.@+-]{2,64}")
-SHORTEST, LONGEST = 10, 200
+SHORTEST = 10
+LONGEST = 200
 AT_ONCE = 4
 """Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
 _turn = threading.BoundedSemaphore(AT_ONCE)

@@ -19,22 +19,44 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from winokit import Problem
 
-WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
+WRITE = "write"
+VALIDATE = "validate"
+SWITCHABLE = "switchable"
+ASSOCIATIVE = "associative"
+EVALUATE = "evaluate"
 JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
 VOTES = (*JUDGEMENTS, EVALUATE)
-LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
-ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
-WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
-PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "uncertain", "refused"
+LIVE = "live"
+SUBMITTED = "submitted"
+EXPIRED = "expired"
+RELEASED = "released"
+ACTIVE = "active"
+BLOCKED = "blocked"
+SCREENED_OUT = "screened-out"
+WITHDRAWN = "withdrawn"
+WRITTEN = "written"
+IMPORTED = "imported"
+GOLD = "gold"
+PLANNED = "planned"
+SENT = "sent"
+CONFIRMED = "confirmed"
+UNCERTAIN = "uncertain"
+REFUSED = "refused"
 UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
-OPEN, APPROVED, RETURNED = "open", "approved", "returned"
+OPEN = "open"
+APPROVED = "approved"
+RETURNED = "returned"
 """States of a visit on its platform, beside `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
 PAUSED = "paused"
-OWNER, EDITOR, VIEWER = "owner", "editor", "viewer"
-LATE, FROM_BLOCKED = "late", "from a blocked worker"
+OWNER = "owner"
+EDITOR = "editor"
+VIEWER = "viewer"
+LATE = "late"
+FROM_BLOCKED = "from a blocked worker"
 VISIT = "visit"
 """The reason of a line that takes off what a platform pays for a visit by itself; to a worker, that is pay as well."""
-DISCARDED, WITH_WORKER = "discarded: ", "worker blocked: "
+DISCARDED = "discarded: "
+WITH_WORKER = "worker blocked: "
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 """What a page shows beside a row is read with it, or not at all: never row by row."""
 
@@ -577,4 +599,5 @@ WORKERS, TASKS, LEASES, PROBLEMS, DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS, STAT
     for model in (Worker, Task, Lease, ProblemRow, Draft, Submission, Vote, Payment, State)
 )
 # Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
-IS_FREE, IS_LIVE = TASKS.c.free > sa.literal_column("0"), LEASES.c.state == sa.literal_column("'live'")
+IS_FREE = TASKS.c.free > sa.literal_column("0")
+IS_LIVE = LEASES.c.state == sa.literal_column("'live'")

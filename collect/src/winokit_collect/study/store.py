@@ -66,7 +66,8 @@ FULL = "database or disk is full"
 DISK_FULL = "53100"
 DAMAGED = ("malformed", "not a database")
 RESTORE = "restore a backup: winokit collect restore STUDY BACKUP"
-DEADLOCK, TRIES = "40P01", 3
+DEADLOCK = "40P01"
+TRIES = 3
 PAUSE = 0.1  # seconds, in which the others of the circle take the lock they wait for
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 

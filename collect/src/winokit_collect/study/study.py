@@ -35,8 +35,10 @@ from winokit_collect.study.store import Store, without_password
 from winokit_collect.study.texts import BUILT_IN, read_texts, say
 from winokit_collect.study.texts import FILE as TEXTS
 
-DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
-SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
+DATABASE = "study.db"
+DATABASE_ENV = "WINOKIT_COLLECT_DB"
+SECRET = "secret.key"
+SECRET_ENV = "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
 """How the consent page that comes with a study marks what only its requester knows."""
 utc_now = partial(datetime.now, UTC)
@@ -107,7 +109,11 @@ class Study:
         from winokit_collect.study.adversary import Adversary  # here, since these modules take a study themselves
         from winokit_collect.study.writing import EarlierText
 
-        self.folder, self.config, self.store, self.now, self.pilot = folder, config, store, clock, pilot
+        self.folder = folder
+        self.config = config
+        self.store = store
+        self.now = clock
+        self.pilot = pilot
         self.texts, self._text_notes = read_texts(folder / config.texts, config.language)
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
@@ -204,11 +210,13 @@ class Study:
     def notes(self) -> list[str]:
         """What a requester should know about the study's texts: what is missing there, or not in its language."""
         language = self.config.language
-        notes, needed = [*self.setting_notes, *self._text_notes], dict.fromkeys(twin_rules.NEEDED.values())
+        notes = [*self.setting_notes, *self._text_notes]
+        needed = dict.fromkeys(twin_rules.NEEDED.values())
         if WRITE in self.config.tasks.kinds:
             notes += missing_abilities([language], needed)
         for own, name in content_files(self.config).items():
-            place, english = self.folder / own, content.bundled(name)
+            place = self.folder / own
+            english = content.bundled(name)
             if not content.is_english(language) and place.is_file() and read_text(place) == read_text(english):
                 notes.append(f"{place}: still the bundled English text")
         return notes

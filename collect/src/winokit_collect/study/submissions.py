@@ -396,7 +396,8 @@ def _pay_submission(study: Study, session: Session, submission: Mapping[str, Any
     """Write down what a submission earns; its receipt."""
     cents = ledger.pay(session, study, submission, number)
     message = MESSAGES.get(submission["why_not"], NOT_COUNTED)
-    counted, late = bool(submission["counted"]), bool(submission["late"])
+    counted = bool(submission["counted"])
+    late = bool(submission["late"])
     return SubmissionReceipt(number, str(submission["kind"]), counted, late, cents, message)
 
 

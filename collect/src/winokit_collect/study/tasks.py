@@ -54,7 +54,8 @@ _LEASED = (
     .where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
 )
 _DONE = select(func.count()).where(SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
-_EARLIER, _ANSWER = LEASES.alias(), LEASES.alias()
+_EARLIER = LEASES.alias()
+_ANSWER = LEASES.alias()
 _LAST = (
     select(_EARLIER.c.id)
     .where(_EARLIER.c.worker_id == LEASES.c.worker_id, _EARLIER.c.kind == LEASES.c.kind)

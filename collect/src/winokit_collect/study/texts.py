@@ -23,14 +23,16 @@ from winokit.extend import BadInput, Malformed, Message, read_text
 from winokit_collect.study.content import ENGLISH, bundled, is_english
 
 FILE = "texts.toml"
-_HEADER, _KEY = re.compile(r"\s*\[\s*([\w-]+)\s*\]"), re.compile(r"\s*([\w-]+)\s*=")
+_HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
+_KEY = re.compile(r"\s*([\w-]+)\s*=")
 
 
 class StudyTexts:
     """The lines of a study by key, such as `home.title`; called by a template, one is safe to stand in HTML."""
 
     def __init__(self, lines: Iterable[tuple[str, str]], language: str) -> None:
-        self.lines, self.language = dict(lines), language
+        self.lines = dict(lines)
+        self.language = language
         self._html = {key: escape(line) for key, line in self.lines.items()}
         self._fixed = {key: html for key, html in self._html.items() if not set("{}") & set(html)}
 
@@ -57,11 +59,14 @@ def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
     And notes: what stands in the file and is never shown, what does not and is shown as built in, what is not in the
     study's language.
     """
-    built_in, file = _built_in(language), str(path)
+    built_in = _built_in(language)
+    file = str(path)
     if not path.is_file():
         return _made(tuple(built_in.items()), language), [f"{file}: no such file; workers read the built-in texts"]
-    content, notes = read_text(path).removeprefix("\ufeff"), []
-    own, places = _parsed(content, file), _places(content)
+    content = read_text(path).removeprefix("\ufeff")
+    notes = []
+    own = _parsed(content, file)
+    places = _places(content)
     for key, line in own.items():
         if key in built_in:
             wrong = _unfilled(line, BUILT_IN.lines[key]) or _unfit(key, line)

@@ -18,7 +18,9 @@ from sqlalchemy.orm.attributes import flag_modified
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.schema import TASKS, VALIDATE, VOTE_ROWS, Adjudication, ProblemRow
 
-UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
+UNANIMOUS_YES = "unanimous-yes"
+UNANIMOUS_NO = "unanimous-no"
+SPLIT = "split"
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _VOTES = Prepared(

@@ -52,7 +52,9 @@ def fit_judgements(votes: Sequence[tuple[int, int, bool]]) -> JudgedVotes | None
     problems: dict[int, int] = {}
     workers: dict[int, int] = {}
     counts: dict[int, int] = {}
-    items, judges, choices = [], [], []
+    items = []
+    judges = []
+    choices = []
     for problem_id, worker_id, is_for in votes:
         items.append(problems.setdefault(problem_id, len(problems)))
         judges.append(workers.setdefault(worker_id, len(workers)))

@@ -26,7 +26,10 @@ from winokit_collect.study.texts import say
 
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """Digits and letters that nobody mistakes for one another when reading a code aloud."""
-CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
+CONSENT = "consent"
+SCREENING = "screening"
+QUIZ = "quiz"
+WORK = "work"
 # Asked for every page, and made once: making a query takes longer than running it.
 _ME: BindParameter[int] = bindparam("me")
 _BY_CODE = Prepared(select(WORKERS).where(WORKERS.c.code == bindparam("code")))
@@ -137,8 +140,10 @@ def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:
 
 def sharing_browsers(study: Study) -> dict[str, list[str]]:
     """Codes of the other workers in the same browser, by the code of each."""
-    one, other = aliased(PlatformVisit), aliased(PlatformVisit)
-    first, second = aliased(Worker), aliased(Worker)
+    one = aliased(PlatformVisit)
+    other = aliased(PlatformVisit)
+    first = aliased(Worker)
+    second = aliased(Worker)
     same = (one.browser == other.browser, one.worker_id != other.worker_id)
     pairs = (
         select(first.id, first.code, second.id, second.code)
@@ -162,7 +167,8 @@ def add(
     session.add(worker)
     session.flush()
     if identity is not None:
-        identity.worker_id, identity.platform = worker.id, platform
+        identity.worker_id = worker.id
+        identity.platform = platform
         session.add(identity)
         _keep_session(study, session, identity)
     study.log(session, f"worker:{worker.code}", "join", platform)
@@ -215,7 +221,8 @@ def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: boo
         worker.native_speaker, worker.has_seen_wsc, worker.screened_at = native_speaker, has_seen_wsc, study.now()
         quality = study.config.quality
         if (quality.native_speaker and not native_speaker) or (quality.never_seen_wsc and has_seen_wsc):
-            worker.state, worker.state_why = schema.SCREENED_OUT, "screening"
+            worker.state = schema.SCREENED_OUT
+            worker.state_why = "screening"
         study.log(session, f"worker:{worker.code}", "screen", worker.state)
         return worker
 
@@ -270,7 +277,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
         right = tuple(answer == question.answer for answer, question in zip(answers, quiz, strict=True))
         if is_first:
             _pay_quiz(study, session, worker)
-        passed_kinds, tries_left = [], []
+        passed_kinds = []
+        tries_left = []
         for kind in asked_kinds:
             places = [place for place, question in enumerate(quiz) if (question.kind or asked_kinds[0]) == kind]
             marks = {place: right[place] for place in places}
@@ -282,7 +290,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
         if passed_kinds:
             worker.qualified_at = worker.qualified_at or study.now()
         elif is_first and not _has_kind_left(study, worker):
-            worker.state, worker.state_why = schema.SCREENED_OUT, "quiz"
+            worker.state = schema.SCREENED_OUT
+            worker.state_why = "quiz"
         share = sum(right) / len(right) if right else 1.0
         passed = len(passed_kinds) == len(asked_kinds)
         study.log(session, f"worker:{worker.code}", "quiz", "passed" if passed else "failed", share=share)

@@ -119,7 +119,8 @@ def read_twins(fields: Mapping[str, Any]) -> Twins:
         raise Incomplete(long)
     # A row of underscores is one blank: people type ____.
     first, second = (re.sub(f"{BLANK}+", BLANK, typed[name]) for name in ("first", "second"))
-    candidates, places = (typed["candidate_1"], typed["candidate_2"]), {"1": 0, "2": 1}
+    candidates = (typed["candidate_1"], typed["candidate_2"])
+    places = {"1": 0, "2": 1}
     answers = (places.get(typed["answer_1"]), places.get(typed["answer_2"]))
     answered = (typed["meant"], typed["meant_why"] if typed["meant"] else "")
     return Twins((first, second), candidates, answers, typed["anchor"], typed["pronoun"], *answered)
@@ -223,9 +224,11 @@ def _all_checks(
     study: Study, twins: Twins, domain: str | None, pack: Language, own: Collection[str]
 ) -> Iterator[WritingCheck]:
     """The same with those that cannot. What is not filled in yet is not judged."""
-    limits, language = study.config.rules.limits, study.config.language
+    limits = study.config.rules.limits
+    language = study.config.language
     candidates, (one, other) = twins.candidates, twins.texts
-    named, both = all(candidates), bool(one and other)
+    named = all(candidates)
+    both = bool(one and other)
     length = say("rules.length", fewest=limits.fewest_words, most=limits.most_words)
     for field, text in (("first", one), ("second", other)):
         yield _check("one_blank", field, twin_rules.one_blank(text), bool(text))
@@ -264,9 +267,11 @@ def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[Wri
     >>> [span.text for span in difference("I poured until _ was empty.", "I poured until _ was full.")[0]]
     ['I poured until _ was ', 'empty.']
     """
-    words, others = WORD_AND_SPACE.findall(one), WORD_AND_SPACE.findall(other)
+    words = WORD_AND_SPACE.findall(one)
+    others = WORD_AND_SPACE.findall(other)
     matcher = SequenceMatcher(None, [w.strip() for w in words], [w.strip() for w in others], autojunk=False)
-    first, second = [], []
+    first = []
+    second = []
     for tag, a, b, c, d in matcher.get_opcodes():
         first.append(WritingSpan("".join(words[a:b]), tag != "equal"))
         second.append(WritingSpan("".join(others[c:d]), tag != "equal"))
@@ -303,7 +308,8 @@ class EarlierText:
         """
         with self._lock:
             self._look(study)
-            nearest, measure = 0.0, Levenshtein.normalized_similarity
+            nearest = 0.0
+            measure = Levenshtein.normalized_similarity
             left_out = {self._coded(text, known_only=True) for text in own}
             for coded in (self._coded(text, known_only=True) for text in texts):
                 others = self._possible(coded, study.config.rules.most_similar) - left_out

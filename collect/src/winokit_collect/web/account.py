@@ -21,7 +21,8 @@ from winokit_collect.web.visit import (
     run_slow,
 )
 
-door, router = Pages(VISITOR), Pages(REQUESTER)
+door = Pages(VISITOR)
+router = Pages(REQUESTER)
 ACCOUNT = "/requester/account"
 Role = Annotated[requesters.Role, expected(f"one of {', '.join(ROLES)} expected")]
 Name = Annotated[Line, expected("a name expected")]

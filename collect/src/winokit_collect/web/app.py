@@ -91,7 +91,8 @@ class CollectMiddleware:
     """An ASGI layer around everything, static files and errors included."""
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
-        self.app, self.secure = app, secure
+        self.app = app
+        self.secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -269,7 +270,8 @@ def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
         lifespan=running,
         exception_handlers=handlers,
     )
-    app.state.study, app.state.url = study, url
+    app.state.study = study
+    app.state.url = url
     app.state.cookies = Cookies(study.signer, secure=secure)
     app.state.payouts, app.state.snapshots = PayoutRunner(study), KeptSnapshot(study)
     app.state.second_opinions = SecondOpinions(study)

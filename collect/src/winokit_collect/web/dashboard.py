@@ -18,7 +18,8 @@ from winokit_collect.web.problems import Wanted
 from winokit_collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
-MOST_DAYS, LOG_LINES = 60, 100
+MOST_DAYS = 60
+LOG_LINES = 100
 
 
 @router.get("/requester")
@@ -47,9 +48,11 @@ def reliability(visit: ARequester, kind: str) -> Response:
     if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
         raise NotFound("the study has no votes of this kind")
     try:
-        estimate, why_not = quality.dawid_skene(visit.study, kind), ""
+        estimate = quality.dawid_skene(visit.study, kind)
+        why_not = ""
     except WinokitError as error:
-        estimate, why_not = None, str(error)
+        estimate = None
+        why_not = str(error)
     return visit.page("requester_agreement", kind=kind, estimate=estimate, why_not=why_not)
 
 

@@ -29,7 +29,8 @@ from winokit_collect.web.visit import (
     run_slow,
 )
 
-door, router = Pages(VISITOR), Pages(WORKER)
+door = Pages(VISITOR)
+router = Pages(WORKER)
 
 
 @door.get("/")
@@ -75,7 +76,8 @@ def come_back(visit: Anybody, token: str) -> Response:
 @door.get("/start")
 def arrival(visit: Anybody) -> Response:
     """What a platform's link opens; inside a frame of the platform, a way out of it, since a frame has no cookies."""
-    platform, query = platform_of(visit.study), visit.request.query_params
+    platform = platform_of(visit.study)
+    query = visit.request.query_params
     address = {name: plain(query[name]) for name in platform.parameters if name in query}
     visitor_from(visit.study, address)
     framed = visit.request.headers.get("sec-fetch-dest") == "iframe"
@@ -96,7 +98,8 @@ def _start(visit: Visit, fields: dict[str, str]) -> Response:
     wait = visit.request.app.state.arrivals.count(requesters.place_of(visit.caller))
     if wait:
         raise TooMany(say("refusals.too_often", count=wait), wait)
-    worker, browser = known_worker(visit.request), visit.cookies.raw(visit.request, VISITOR)
+    worker = known_worker(visit.request)
+    browser = visit.cookies.raw(visit.request, VISITOR)
     return _let_in(visit, arrive(visit.study, fields, browser=browser, me=worker and worker.id))
 
 
@@ -167,9 +170,11 @@ def screening(visit: AWorker, fields: Fields) -> Response:
 def take_quiz(visit: AWorker, fields: Fields) -> Response:
     """Mark a try. Explanations are shown once nothing hangs on them any more."""
     # What is asked about is what a worker qualifies for, so that nobody gains by asking for less.
-    asked, kinds = fields.get("kinds", "").split(), visit.study.config.tasks.kinds
+    asked = fields.get("kinds", "").split()
+    kinds = visit.study.config.tasks.kinds
     kinds = [kind for kind in kinds if kind in asked] or kinds
-    answers, missing = [], {}
+    answers = []
+    missing = {}
     questions = _questions(visit, kinds)
     for number, question in enumerate(questions, 1):
         choice = fields.get(f"q{number}", "")

@@ -27,12 +27,16 @@ from winokit_collect.study.study import Signer
 from winokit_collect.study.texts import say
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-WORKER, REQUESTER, VISITOR, NOTICE = "worker", "requester", "visitor", "notice"
+WORKER = "worker"
+REQUESTER = "requester"
+VISITOR = "visitor"
+NOTICE = "notice"
 HOUR = 3600
 SECONDS = {WORKER: 60 * 24 * HOUR, REQUESTER: 12 * HOUR, VISITOR: 24 * HOUR, NOTICE: 60}
 NO_ADDRESS = say("refusals.no_address")
 READING = ("GET", "HEAD", "OPTIONS")
-TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
+TOKEN_FIELD = "csrf"
+TOKEN_HEADER = "x-csrf-token"
 STALE = {
     VISITOR: say("refusals.stale_door"),
     WORKER: say("refusals.stale"),
@@ -44,7 +48,8 @@ class Cookies:
     """Reads and writes the app's cookies."""
 
     def __init__(self, signer: Signer, *, secure: bool) -> None:
-        self._signer, self._secure = signer, secure
+        self._signer = signer
+        self._secure = secure
 
     def raw(self, request: Request, role: str) -> str | None:
         """A cookie as it stands, if it is one of ours and not too old."""

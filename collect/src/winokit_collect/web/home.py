@@ -28,7 +28,8 @@ Token = Annotated[str, Path(max_length=64)]
 @router.get("/begin")
 def home(visit: AtWork) -> Response:
     """What there is to do, and what was done and earned."""
-    study, me = visit.study, visit.worker.id
+    study = visit.study
+    me = visit.worker.id
     earned_cents, done = workers.own_work(study, me)
     shown: dict[str, Any] = {"available": tasks.available(study, me), "earned_cents": earned_cents, "done": done}
     shown |= {"paused": study.paused, "usual": usual_seconds(study), "progress": visit_progress(visit)}
@@ -87,7 +88,8 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
 @router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
 def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep what a worker says about an item, and show the ballot as they have left it."""
-    task, shown = own_task(visit, token), dict[str, Any](remarked=True)
+    task = own_task(visit, token)
+    shown = dict[str, Any](remarked=True)
     try:
         own_work.remark(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
@@ -113,7 +115,8 @@ def guidelines(visit: AWorker, kind: str) -> Response:
 @router.get("/your-work")
 def record(visit: AWorker, page: PageNumber = 1) -> Response:
     """What became of a worker's pairs, and what they are paid."""
-    study, me = visit.study, visit.worker.id
+    study = visit.study
+    me = visit.worker.id
     (lines, payouts), (_, done) = own_work.own_pay(study, me), workers.own_work(study, me)
     pairs = own_work.pairs(study, me, page)
     return visit.page("own_work", pairs=pairs, lines=lines, payouts=payouts, done=done)
@@ -156,7 +159,8 @@ def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
     """
     if platform_of(visit.study).by_hand:
         return None
-    asked, done = visit.study.config.platform.tasks_per_visit, done_in_visit(visit.study, visit.worker.id)
+    asked = visit.study.config.platform.tasks_per_visit
+    done = done_in_visit(visit.study, visit.worker.id)
     seconds = max(0, asked - done) * usual_seconds(visit.study).get(kind, 0)
     return {"done": done, "asked": asked, "minutes": max(1, round(seconds / 60)) if seconds else 0}
 

@@ -15,16 +15,20 @@ from winokit_collect.web.visit import AnOwner, ARequester, RequesterVisit, run_s
 
 router = Pages(REQUESTER)
 PAY = "/requester/pay"
-LINES, ENDED, MOST_LINES = 50, 20, 999_999_999
+LINES = 50
+ENDED = 20
+MOST_LINES = 999_999_999
 
 
 @router.get(PAY)
 def pay(visit: ARequester, page: PageNumber = 1) -> Response:
     """Balances, payouts, and the newest lines of the ledger."""
     lines = ledger.newest_entries(visit.study, LINES)  # first: what comes later is not paid by who has not seen it
-    balances, payouts = ledger.balances(visit.study), ledger.payouts(visit.study, ENDED)
+    balances = ledger.balances(visit.study)
+    payouts = ledger.payouts(visit.study, ENDED)
     open_cents = sum(max(0, balance.open_cents) for balance in balances if not balance.under_way_cents)
-    listing, total = page_from(balances, page), sum(balance.lines for balance in balances)
+    listing = page_from(balances, page)
+    total = sum(balance.lines for balance in balances)
     return visit.page("requester_pay", listing=listing, open=open_cents, payouts=payouts, lines=lines, total=total)
 
 

@@ -110,7 +110,8 @@ def money(cents: int, currency: str, texts: StudyTexts = BUILT_IN) -> str:
     >>> money(123456, "USD"), money(-40, "EUR"), money(3, "CHF")
     ('$1,234.56', '−€0.40', '0.03 CHF')
     """
-    amount, sign = number(abs(cents) / 100, ",.2f", texts), SIGNS.get(currency)
+    amount = number(abs(cents) / 100, ",.2f", texts)
+    sign = SIGNS.get(currency)
     amount = texts.lines["formats.money"].format(sign=sign, amount=amount) if sign else f"{amount} {currency}"
     return f"−{amount}" if cents < 0 else amount
 
