@@ -106,7 +106,7 @@ class Adversary:
         self._model: Model | None = None
         self._lock = threading.Lock()
         # Threads may share it, and what raises is asked again.
-        self._remembered = lru_cache(REMEMBERED)(self._judge_pair)
+        self._remembered = lru_cache(REMEMBERED)(self._solve_pair)
 
     def prepare(self, study: Study) -> None:
         """Load and evaluate the model before anybody waits for it.
@@ -174,7 +174,7 @@ class Adversary:
         revision = self._load_model().fingerprint
         return AdversaryEvaluation(revision, self.scoring, pairs, solved)
 
-    def _judge_pair(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
+    def _solve_pair(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
         variants = {"original": _make_twins(pair)}
         cuts = [part_sent(problem) for problem in pair]
         clauses = [cut for cut in cuts if not isinstance(cut, str)]
@@ -192,7 +192,7 @@ class Adversary:
         else:
             message = MESSAGES[fooled, gives_away]
         revision = self._load_model().fingerprint
-        sure = (_best_probability(first.scores), _best_probability(second.scores))
+        sure = (_find_best_probability(first.scores), _find_best_probability(second.scores))
         return AdversaryVerdict(self.spec, revision, first.scoring, right, fooled, gives_away, message, sure, chosen)
 
 
@@ -211,12 +211,12 @@ def _choose_candidate(row: Prediction, problem: Problem) -> str | None:
     return None if row.prediction is None else problem.candidates[row.prediction]
 
 
-def _best_probability(scores: Sequence[float] | None) -> float | None:
+def _find_best_probability(scores: Sequence[float] | None) -> float | None:
     """Probability of the best candidate.
 
     The scores are log-probabilities or shares. None if they are neither.
 
-    >>> _best_probability((-1.0, -1.0)), _best_probability((0.25, 0.75)), _best_probability((3.0, 1.0))
+    >>> _find_best_probability((-1.0, -1.0)), _find_best_probability((0.25, 0.75)), _find_best_probability((3.0, 1.0))
     (0.5, 0.75, None)
     """
     if not scores:

@@ -305,9 +305,9 @@ def validated(model: type[M], settings: Any, file: str) -> M:
             key, _, reason = reason.partition(": ")
         value = first["input"]
         is_scalar = not isinstance(value, dict | BaseModel)
-        found = f", found {value!r}" if is_scalar else ""
+        suffix = f", found {value!r}" if is_scalar else ""
         expected = f"{reason[:1].lower()}{reason[1:]}"
-        raise Malformed(f"{expected}{found}", field=key, file=file) from None
+        raise Malformed(f"{expected}{suffix}", field=key, file=file) from None
 
 
 def render_config(config: StudyConfig) -> str:

@@ -278,7 +278,7 @@ def _write_labels(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, 
     write(labelled, folder / "labels.jsonl", "jsonl", WriteOptions(source_ids=True))
     done.files["labels.jsonl"] = len(problems)
     for kind in study.config.tasks.kinds:
-        name = _name_label(kind)
+        name = _get_label_name(kind)
         lacking = sum(name not in problem.labels for problem in problems)
         if lacking:
             done.notes.append(f"{name}: {lacking:,} problems have no label: missing votes, or no fitting question")
@@ -325,7 +325,7 @@ def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Probl
     judged = _collect_labels(study, row, problem, provenance)
     labels = dict(problem.labels)
     if row.origin == schema.IMPORTED:  # The data's own labels for these questions are not people's judgements.
-        label_names = {_name_label(kind) for kind in study.config.tasks.kinds}
+        label_names = {_get_label_name(kind) for kind in study.config.tasks.kinds}
         provenance["reference"] = {name: value for name, value in problem.labels.items() if name in label_names}
         valid = verdicts.find_valid(row)
         if valid is not None:
@@ -362,7 +362,7 @@ def _describe_submission(author: Worker, submission: Submission) -> dict[str, An
     return provenance
 
 
-def _name_label(kind: str) -> str:
+def _get_label_name(kind: str) -> str:
     """Return the name of the label that judgements of a kind give."""
     return VALID if kind == schema.VALIDATE else kind
 

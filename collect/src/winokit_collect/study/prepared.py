@@ -111,7 +111,7 @@ class Prepared:
         ready = _Ready(
             sql=sql,
             names=compiled.positiontup,
-            known=known,
+            known=constants,
             incoming=incoming,
             row=row_class._make,
             returns_rows=bool(columns),

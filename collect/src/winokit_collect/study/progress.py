@@ -91,7 +91,7 @@ class StudySnapshot:
         totals = session.execute(select(cents, settled, *by_kind)).one()
         self.spent_cents, self.settled_cents, *kind_cents = (int(total or 0) for total in totals)
         spent = dict(zip(KINDS, kind_cents, strict=True))
-        self.kinds = _measure_kinds(study, session, spent, self.days)
+        self.kinds = _count_kinds(study, session, spent, self.days)
         # By state: written, valid, invalid, open, withdrawn, unanimous-yes, unanimous-no, split.
         self.problems = _count_problems(session)
         self.domains = _count_values(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
@@ -164,13 +164,13 @@ class KeptSnapshot:
             newest = snapshot(self._study)
             self._kept = newest  # so that nobody waits when the study has just become large
             return newest
-        if self._measure_age() >= OLD:
+        if self._get_age() >= OLD:
             with self._turn:  # those who come together share one
-                if self._measure_age() >= OLD:
+                if self._get_age() >= OLD:
                     self._make_snapshot()
         shown_snapshot = self._kept  # before its successor is begun, which may be done at once
         assert shown_snapshot is not None
-        if self._measure_age() >= self._lasts and self._turn.acquire(blocking=False):
+        if self._get_age() >= self._lasts and self._turn.acquire(blocking=False):
             try:
                 threading.Thread(target=self._renew_snapshot, name="snapshot", daemon=True).start()
             except RuntimeError:  # no thread to be had: whoever looks next tries again, or counts what is old
@@ -184,7 +184,7 @@ class KeptSnapshot:
             last_number = session.scalar(select(func.max(Submission.id))) or 0
             return last_number >= LARGE
 
-    def _measure_age(self) -> timedelta:
+    def _get_age(self) -> timedelta:
         return OLD if self._kept is None else self._study.now() - self._kept.at
 
     def _make_snapshot(self) -> None:
@@ -200,7 +200,7 @@ class KeptSnapshot:
             self._turn.release()
 
 
-def _measure_kinds(
+def _count_kinds(
     study: Study, session: Session, spent: Mapping[str, int], days: Sequence[StudyDay]
 ) -> list[KindProgress]:
     """Measure the progress of each kind of task."""
@@ -294,13 +294,13 @@ def _count_problems(session: Session) -> dict[str, int]:
     written_rows = select(*columns, func.count()).where(ProblemRow.origin == WRITTEN).group_by(*columns)
     for withdrawn, valid, agreement, count in session.execute(written_rows):
         counts["written"] += count
-        counts[_name_state(withdrawn, valid)] += count
+        counts[_get_state(withdrawn, valid)] += count
         if agreement and not withdrawn:
             agreements[agreement] += count
     return counts | dict(sorted(agreements.items()))
 
 
-def _name_state(withdrawn: bool, valid: bool | None) -> str:
+def _get_state(withdrawn: bool, valid: bool | None) -> str:
     """Return the state of a problem, as counts name it."""
     if withdrawn:
         return "withdrawn"

@@ -82,7 +82,7 @@ def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
 
     Workers who have withdrawn are included.
     """
-    return list(_measure_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
+    return list(_collect_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
 
 
 def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
@@ -107,7 +107,7 @@ def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
     return ListingPage(rows, listing.total, listing.number, listing.pages, at)
 
 
-def _measure_workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
+def _collect_workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
     limits = study.config.quality
     no_times = {"median_seconds": None}
     with study.store.read(steady=True) as session:
@@ -155,7 +155,7 @@ def _select_medians(ids: Sequence[int] | None) -> Select[Any]:
     rank = func.row_number().over(partition_by=worker, order_by=Submission.seconds)
     count = func.count().over(partition_by=worker)
     columns = (worker, Submission.seconds, rank.label("rank"), count.label("count"))
-    times = select(*columns).where(*_limit_to(worker, ids)).subquery()
+    times = select(*columns).where(*_filter_workers(worker, ids)).subquery()
     middle_ranks = ((times.c.count + 1) // 2, (times.c.count + 2) // 2)
     medians = _group_by_worker(times.c.worker_id, None, ("median_seconds",), [func.avg(times.c.seconds)])
     return medians.where(times.c.rank.in_(middle_ranks))
@@ -164,10 +164,10 @@ def _select_medians(ids: Sequence[int] | None) -> Select[Any]:
 def _group_by_worker(worker: Any, ids: Sequence[int] | None, names: Sequence[str], sums: Sequence[Any]) -> Select[Any]:
     labelled = (value.label(name) for name, value in zip(names, sums, strict=True))
     query = select(worker.label("worker_id"), *labelled)
-    return query.where(*_limit_to(worker, ids)).group_by(worker)
+    return query.where(*_filter_workers(worker, ids)).group_by(worker)
 
 
-def _limit_to(worker: Any, ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
+def _filter_workers(worker: Any, ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
     return [] if ids is None else [worker.in_(ids)]
 
 
@@ -187,7 +187,7 @@ def _compare_with_others(session: Session, ids: Sequence[int] | None) -> dict[in
         with_choice = func.count().filter(other.choice.is_not_distinct_from(choice))
         columns.append(with_choice.label(f"others_{index}"))
     votes = select(vote.worker_id, vote.choice, *columns).join(other, and_(*is_on_same_task))
-    votes = votes.where(vote.counted, ~vote.gold, *_limit_to(vote.worker_id, ids))
+    votes = votes.where(vote.counted, ~vote.gold, *_filter_workers(vote.worker_id, ids))
     votes = votes.group_by(vote.worker_id, vote.task_id, vote.choice)
     cases = votes.subquery()
     counts: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
@@ -267,11 +267,11 @@ def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
             if way_kind == kind:
                 table = [count for count, counted in zip(answer_counts, answer_names, strict=True) if counted == name]
                 tables[tuple(table)] += times
-        rows.append(_measure_agreement(kind, question, tables, study.config.tasks.votes))
+        rows.append(_compute_agreement(kind, question, tables, study.config.tasks.votes))
     return rows
 
 
-def _measure_agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
+def _compute_agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
     """Measure agreement from the number of problems with each table of votes.
 
     A table has the number of votes for each answer. Tables with a missing vote are left out.

@@ -67,10 +67,10 @@ def keep_settings(study: Study) -> None:
     """
     settings = settings_of(study.config)
     with study.store.read() as session:
-        newest = _newest_version(session)
+        newest = _find_newest_version(session)
     if newest is None or compare_settings(newest.settings, settings):
         with study.store.write(alone=True) as session:
-            newest = _newest_version(session)  # another process may have been faster
+            newest = _find_newest_version(session)  # another process may have been faster
             changes = {} if newest is None else compare_settings(newest.settings, settings)
             if newest is None or changes:
                 _refuse_unsafe(session, study, changes)
@@ -84,7 +84,7 @@ def note_settings(study: Study) -> None:
     Adds a note for each difference from study.toml.
     """
     with study.store.read() as session:
-        newest = _newest_version(session)
+        newest = _find_newest_version(session)
     if newest is None:
         return
     study.settings_id = newest.id
@@ -124,7 +124,7 @@ def who_is_here() -> str:
         return "terminal"
 
 
-def _newest_version(session: Session) -> SettingsVersion | None:
+def _find_newest_version(session: Session) -> SettingsVersion | None:
     query = select(SettingsVersion).order_by(SettingsVersion.id.desc()).limit(1)
     return session.scalar(query)
 
@@ -178,9 +178,9 @@ def _check_kinds(session: Session, study: Study, changes: Changes) -> str:
             continue
         count = _count_rows(session, schema.Submission.kind == kind)
         if count:
-            found = ", ".join(now)
+            present_kinds = ", ".join(now)
             return (
-                f"tasks.kinds: expected {kind} among them, of which {count:,} were submitted, found {found}; "
+                f"tasks.kinds: expected {kind} among them, of which {count:,} were submitted, found {present_kinds}; "
                 "put it back, and pause the study if nobody should do more"
             )
     return ""
