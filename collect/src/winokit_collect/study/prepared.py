@@ -94,16 +94,16 @@ class Prepared:
         assert "POSTCOMPILE" not in compiled.string, compiled.string
         sql = compiled.string
         is_by_name = compiled.positiontup is None
-        known = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
+        fixed_values = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
         incoming = []
         for name, bind in compiled.binds.items():
             type_ = bind.type.dialect_impl(dialect)
             change = type_.bind_processor(dialect)
             if change is not None:
                 incoming.append((name, change))
-            if is_by_name and name in known:
+            if is_by_name and name in fixed_values:
                 # Written out, since PostgreSQL plans it once for all that it may be given (`store.PLANNING`).
-                literal = type_.literal_processor(dialect)(known[name])
+                literal = type_.literal_processor(dialect)(fixed_values[name])
                 sql = sql.replace(f"%({name})s", literal)
         columns = self.statement.exported_columns.values()
         column_names = [str(column.key) for column in columns]
@@ -111,7 +111,7 @@ class Prepared:
         ready = _Ready(
             sql=sql,
             names=compiled.positiontup,
-            known=constants,
+            known=fixed_values,
             incoming=incoming,
             row=row_class._make,
             returns_rows=bool(columns),
