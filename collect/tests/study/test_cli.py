@@ -147,7 +147,9 @@ def test_a_study_is_offered_on_mechanical_turk_once_its_cost_is_confirmed(folder
     named = settings.read_text().replace('name = "links"', 'name = "mturk"')
     settings.write_text(named.replace("base_reward = 0.00", "base_reward = 0.40"))
     asked = []
-    monkeypatch.setattr(MTurk, "_call", lambda self, what, **how: asked.append((what, how)) or {"HIT": {"HITId": "3X"}})
+    monkeypatch.setattr(
+        MTurk, "_call_api", lambda self, what, **how: asked.append((what, how)) or {"HIT": {"HITId": "3X"}}
+    )
     with pytest.raises(BadInput, match="publishing spends money; confirm with --yes"):
         run("publish", folder, "--url", "https://x.org")
     assert asked == []

@@ -246,7 +246,7 @@ def test_twins_that_are_just_being_given_to_somebody_are_not_corrected_under_the
         until(lambda: is_waited_for(study) or refused.is_set())
         return give(*arguments)
 
-    monkeypatch.setattr(tasks, "_give", slowly)
+    monkeypatch.setattr(tasks, "_give_task", slowly)
     judge = crew.newcomer(study)
     with ThreadPoolExecutor(1) as pool:
         given = pool.submit(tasks.lease, study, judge.id, "validate")

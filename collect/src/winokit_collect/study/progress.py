@@ -257,7 +257,7 @@ def _compute_hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
 
     None with too few times.
 
-    >>> _hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
+    >>> _compute_hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
     360
     """
     usual = median(seconds) if len(seconds) >= FEW else 0
