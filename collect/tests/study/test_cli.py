@@ -193,7 +193,7 @@ def serving_nothing(monkeypatch):
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     # It closes whatever logs there were; absl's, if a test before has loaded it, closes pytest's own stderr with it.
     monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)
-    monkeypatch.setattr(verbs, "_spare_what_stays", lambda: None)  # the tests do not end with the server
+    monkeypatch.setattr(verbs, "_freeze_loaded_objects", lambda: None)  # the tests do not end with the server
 
 
 def test_nobody_is_let_in_as_long_as_the_consent_page_has_gaps_but_to_a_pilot(folder, serving_nothing):

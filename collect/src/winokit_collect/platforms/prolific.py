@@ -221,10 +221,9 @@ class Prolific(Platform):
             raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
         url = (self.settings.api or API).rstrip("/") + path.format(id=about)
         headers = {"Authorization": f"Token {token}"}
+        certificates = _load_certificates()
         try:
-            answer = httpx.request(
-                method, url, json=body, headers=headers, timeout=SECONDS, verify=_load_certificates()
-            )
+            answer = httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, verify=certificates)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise PlatformError(f"Prolific: cannot be reached ({error})") from None
         except httpx.HTTPError as error:

@@ -1,10 +1,10 @@
-"""A stand-in for Prolific that keeps books, after our understanding of its answers.
+"""A stand-in for Prolific that keeps books: the one place that says what we believe of its answers.
 
-It was never compared with a real account: all of it comes from https://docs.prolific.com. A study has a `reward` in
-cents and the currency it is shown in. A submission has a status; only one that is under way or awaits review can be
-approved or screened out, and any other answer is 400. To set up a bonus pays nothing. To pay a bonus that was set up
-pays it each time it is asked for, and shows it among the submission's `bonus_payments`, in cents, at once or later. A
-list of submissions names no bonuses. 429 comes with `Retry-After`.
+No account was ever asked: all of it is known from https://docs.prolific.com alone. A study has a `reward` in cents and
+the currency it is shown in. A submission has a status; only one that is under way or awaits review can be approved or
+screened out, and any other answer is 400. To set up a bonus pays nothing. To pay a bonus that was set up pays it each
+time it is asked for, and shows it among the submission's `bonus_payments`, in cents, at once or later. A list of
+submissions names no bonuses. 429 comes with `Retry-After`.
 """
 
 from __future__ import annotations

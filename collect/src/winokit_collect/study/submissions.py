@@ -303,7 +303,7 @@ def _check_correctable(
     """
     if submission.fields == sent:
         return _make_earlier_receipt(session, submission)
-    # Lock them against whoever is about to be given them, or to decide about them. `_describe_handed_in` sees who was faster.
+    # Lock them against whoever is about to be given them, or to decide about them. Who was faster is seen below.
     tasks = select(schema.Task.id).where(_is_about(leased, submission))
     session.execute(tasks.with_for_update())
     problems = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
