@@ -23,7 +23,9 @@ from winokit.errors import BadInput, check_known
 from winokit.files import read_text, write_whole
 from winokit.problem import ERRATUM, Dataset, Problem, grouped
 
-WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
+WRONG_LABEL = "wrong label"
+AMBIGUOUS = "ambiguous"
+BROKEN = "broken text"
 VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
 FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
 ON_ANSWERS = ("evaluate", "validate")

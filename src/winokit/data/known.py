@@ -39,7 +39,11 @@ SAMPLED_BELOW = 1 << (BITS - 3)
 """Of a large set the table has the hashes below this: one in eight."""
 FEWEST_SAMPLED = 8
 """So many problems of a part must be among the hashes of a large set before it is said to be its part."""
-WHOLE, PART, OTHER_ANSWERS, REPEATS, SOME = "whole", "part", "with other answers", "with repeats", "some"
+WHOLE = "whole"
+PART = "part"
+OTHER_ANSWERS = "with other answers"
+REPEATS = "with repeats"
+SOME = "some"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,8 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
     keys = [problem_key(problem) for problem in problems]
     hashes = hashes_of(keys)
     known, _, _ = _known()
-    content, repeated = total(hashes), sum(problem.occurrence > 1 for problem in problems)
+    content = total(hashes)
+    repeated = sum(problem.occurrence > 1 for problem in problems)
     same = sorted((each for each in known if each.content == content), key=lambda each: each.card != prefer)
     if same:
         whole = next((each for each in same if each.repeated == repeated), None)
@@ -225,7 +230,8 @@ def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> ND
     """Whether each problem is a choice that was merged from known yes/no questions about its candidates."""
     import numpy as np
 
-    rows, asked = [], []
+    rows = []
+    asked = []
     for row, (problem, key) in enumerate(zip(problems, keys, strict=True)):
         if problem.pronoun is not None and problem.query is None:
             rows += [row] * len(problem.candidates)

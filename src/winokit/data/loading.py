@@ -119,7 +119,8 @@ AsWrittenLimited = Annotated[Loading, Without("labels", "errata"), Without(*HOW_
 BUNDLED = ("open",)
 AHEAD = 1000
 """Problems that are parsed beyond a limit: among them are the twins of those within it, and what set they are from."""
-GENERATED, MOST_GENERATED = "synthetic", 1_000_000
+GENERATED = "synthetic"
+MOST_GENERATED = 1_000_000
 
 
 @verb
@@ -216,7 +217,8 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
 
     Of problems in several languages those in the one given are taken.
     """
-    card, spoken = dataset.card, dataset.languages
+    card = dataset.card
+    spoken = dataset.languages
     if language is not None and spoken not in ((), ("en",)):
         taken = [problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]]
         if not taken:
@@ -350,7 +352,8 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
         if folder is None or not folder.is_dir():
             names.append(name)
             continue
-        inside, skipped = [], 0
+        inside = []
+        skipped = 0
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.name != PROJECT_FILE:
                 try:

@@ -31,7 +31,10 @@ from winokit.results import Brief, Metric, rows_to_json
 if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
-RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
+RESULTS = "results.json"
+PREDICTIONS = "predictions.jsonl"
+PROBLEMS = "problems.jsonl"
+VARIANTS = "variants"
 TRANSCRIPTS = "transcripts.jsonl.gz"
 READING_PREDICTIONS = "readings.jsonl"
 """The predictions of an audit under several readings."""
@@ -305,7 +308,8 @@ class Run(Brief):
         except OSError as error:
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error) as error:
-            ours, version = winokit.__version__, _settings(folder).get("winokit")
+            ours = winokit.__version__
+            version = _settings(folder).get("winokit")
             other = f": written by winokit {version}, this is {ours}" if version not in (None, ours) else ""
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}

@@ -247,7 +247,8 @@ def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
     inside = a.stands_in(b) or b.stands_in(a)
     if not similarity and not inside and a.names.isdisjoint(b.names) and a.sentence != b.sentence:
         return None, 0.0  # most are nothing to each other: 40,000 problems ask this a million times
-    p, q = a.problem, b.problem
+    p = a.problem
+    q = b.problem
     one_pronoun = p.pronoun is None or q.pronoun is None or p.pronoun.casefold() == q.pronoun.casefold()
     if a.letters == b.letters and one_pronoun:
         return "same", 1.0
@@ -270,7 +271,8 @@ def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
 
 def _alike_texts(a: _Text, b: _Text) -> bool:
     """Whether two texts, not near by their words, are alike enough where the candidates are the same."""
-    x, y = a.coded, b.coded
+    x = a.coded
+    y = b.coded
     shorter = min(len(x), len(y))
     if Prefix.similarity(x, y) + Postfix.similarity(x, y) >= ONE_STRETCH * shorter:
         return True

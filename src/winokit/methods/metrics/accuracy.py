@@ -27,7 +27,8 @@ def accuracy(predictions: arrays.Choices, answers: arrays.Counts) -> float:
 def credit(predictions: arrays.Choices, answers: arrays.Counts, candidates: arrays.Counts) -> arrays.FloatArray:
     """What each problem is expected to bring if abstentions are settled by guessing: 1, 0 or 1/candidates."""
     arrays.same_length(predictions=predictions, answers=answers, candidates=candidates)
-    chosen, sizes = arrays.as_choices(predictions), arrays.as_candidates(candidates)
+    chosen = arrays.as_choices(predictions)
+    sizes = arrays.as_candidates(candidates)
     if (chosen >= sizes).any():
         row = int(np.argmax(chosen >= sizes))
         raise BadInput(f"row {row} predicts candidate {chosen[row]}, and the problem has {sizes[row]}, counted from 0")
@@ -77,7 +78,8 @@ def precision(predictions: arrays.Choices, answers: arrays.Counts) -> float | No
     >>> precision([0, 1, None, 1], [0, 1, 1, 0])
     0.6666666666666666
     """
-    right, answered = correct(predictions, answers), arrays.as_choices(predictions) != arrays.ABSTAINED
+    right = correct(predictions, answers)
+    answered = arrays.as_choices(predictions) != arrays.ABSTAINED
     return float(right[answered].mean()) if answered.any() else None
 
 
@@ -94,7 +96,8 @@ def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.Int
     [[1, 1, 0], [0, 1, 1]]
     """
     arrays.same_length(predictions=predictions, answers=answers)
-    chosen, right = arrays.as_choices(predictions), arrays.as_answers(answers)
+    chosen = arrays.as_choices(predictions)
+    right = arrays.as_answers(answers)
     classes = int(max(chosen.max(), right.max())) + 1
     table = np.zeros((classes, classes + 1), np.int64)
     np.add.at(table, (right, np.where(chosen == arrays.ABSTAINED, classes, chosen)), 1)
@@ -118,7 +121,8 @@ def f1(predictions: arrays.Choices, answers: arrays.Counts) -> F1:
     """
     table = confusion(predictions, answers)
     hits = table.diagonal()
-    chosen, wanted = table[:, :-1].sum(axis=0), table.sum(axis=1)
+    chosen = table[:, :-1].sum(axis=0)
+    wanted = table.sum(axis=1)
     present = np.flatnonzero(chosen + wanted)
     by_class = {int(c): float(2 * hits[c] / (chosen[c] + wanted[c])) for c in present}
     micro = 2 * hits.sum() / (chosen.sum() + wanted.sum())

@@ -76,12 +76,14 @@ def _coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> Coefficien
 def _linearized(votes: FloatArray, *, is_ac1: bool) -> tuple[float, float]:
     """The coefficient and its standard error."""
     cast = votes.sum(axis=1, keepdims=True)
-    shares, several = votes / cast, cast[:, 0] >= 2
+    shares = votes / cast
+    several = cast[:, 0] >= 2
     common = shares.mean(axis=0)
     pairs = np.where(several, cast[:, 0] * (cast[:, 0] - 1), 1)
     agreed = np.where(several, (votes * (votes - 1)).sum(axis=1) / pairs, 0.0)
     weights = (1 - common) / max(len(common) - 1, 1) if is_ac1 else common
-    chance, chances = float(common @ weights), shares @ weights
+    chance = float(common @ weights)
+    chances = shares @ weights
     if chance >= 1:
         raise BadInput("kappa is undefined where all votes fall into one category")
     value = (agreed.sum() / several.sum() - chance) / (1 - chance)

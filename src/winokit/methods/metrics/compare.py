@@ -125,7 +125,8 @@ def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL
     """
     require_units(units, len(first))
     same_length(first=first, second=second)
-    one, other = as_values(first), as_values(second)
+    one = as_values(first)
+    other = as_values(second)
     narrow_level = max(1 - 2 * (1 - level), 0.5)
     narrow = paired_interval(one, other, units, narrow_level)
     return Comparison(

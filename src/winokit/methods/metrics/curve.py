@@ -58,7 +58,8 @@ class LogFit:
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
         """Where the mean of y at a size plausibly lies."""
-        y, away = self.at(x), math.log(x) - self.centre
+        y = self.at(x)
+        away = math.log(x) - self.centre
         there, both, slope = self.variance
         half = self._half(there + 2 * both * away + slope * away**2, level)
         return Interval(y - half, y + half, level, "student")
@@ -76,7 +77,8 @@ class LogFit:
         # With u = ln x - centre, those of which (distance - slope u)^2 <= wide * variance at u: a quadratic in u.
         there, both, slope = self.variance
         distance = y - (self.slope * self.centre + self.intercept)
-        squared, half = self.slope**2 - wide * slope, self.slope * distance + wide * both
+        squared = self.slope**2 - wide * slope
+        half = self.slope * distance + wide * both
         root = half**2 - squared * (distance**2 - wide * there)
         if squared == 0 or root < 0:
             return everything
@@ -111,7 +113,8 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     """
     if len(x) != len(y):
         raise BadInput(f"{len(x)} sizes and {len(y)} values: expected one value per size")
-    logs, values = np.log([_positive(size) for size in x]), np.asarray(y, np.float64)
+    logs = np.log([_positive(size) for size in x])
+    values = np.asarray(y, np.float64)
     if not np.isfinite(values).all():
         raise BadInput("a value that is not a number cannot be fitted")
     if len(set(logs.tolist())) < 2:
@@ -120,7 +123,8 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     spread = float(((logs - centre) ** 2).sum())
     slope = float(((logs - centre) * (values - values.mean())).sum() / spread)
     intercept = float(values.mean() - slope * centre)
-    left, free = values - slope * logs - intercept, len(values) - 2
+    left = values - slope * logs - intercept
+    free = len(values) - 2
     if not free:
         return LogFit(slope, intercept, centre=centre)
     error = float((left**2).sum()) / free

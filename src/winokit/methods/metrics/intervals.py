@@ -342,7 +342,8 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
 
 def _acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
     """Blaker's two-sided p-value of each share: the smaller tail, and as much of the other as is no likelier."""
-    lower, upper = _at_most(right, n, shares), _at_most(n - right, n, 1 - shares)
+    lower = _at_most(right, n, shares)
+    upper = _at_most(n - right, n, 1 - shares)
     tail = np.minimum(lower, upper)
     # One rule for both sides: seen from the larger tail, the other one begins at zero.
     side = np.where(upper <= lower, shares, 1 - shares)
@@ -376,7 +377,9 @@ def _blaker(right: int, n: int, level: float) -> tuple[float, float]:
     """The shares that Blaker's test does not reject, searched for inside Clopper and Pearson's interval."""
     from scipy import special
 
-    tail, low, high = (1 - level) / 2, 0.0, 1.0
+    tail = (1 - level) / 2
+    low = 0.0
+    high = 1.0
     if right > 0:
         low = _edge(right, n, level, float(special.betaincinv(right, n - right + 1, tail)), right / n)
     if right < n:
@@ -389,5 +392,6 @@ def _edge(right: int, n: int, level: float, outside: float, inside: float) -> fl
     for _ in range(2):
         shares = np.linspace(outside, inside, GRID)
         kept = int(np.argmax(_acceptability(right, n, shares) > 1 - level))
-        outside, inside = float(shares[max(kept - 1, 0)]), float(shares[kept])
+        outside = float(shares[max(kept - 1, 0)])
+        inside = float(shares[kept])
     return outside

@@ -16,7 +16,10 @@ from winokit.errors import BadInput
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray, StateArray
 from winokit.units import Units
 
-RIGHT, WRONG, SILENT, UNASKED = 1, 0, -1, -2
+RIGHT = 1
+WRONG = 0
+SILENT = -1
+UNASKED = -2
 """The states of a cell."""
 BANDS = ("weak", "middle", "strong")
 """Thirds of the families by strength."""

@@ -207,7 +207,8 @@ class Judge:
         no null, and is tested against a coin.
         """
         answered = ~answers.silent
-        values, units = answers.correct[answered], answers.units.take(answered)
+        values = answers.correct[answered]
+        units = answers.units.take(answered)
         first = is_first[answered]
         if not first.any() or first.all():
             return
@@ -238,7 +239,8 @@ class Judge:
         the other.
         """
         answered = ~before.silent & ~after.silent
-        before, after = before.subset(answered), after.subset(answered)
+        before = before.subset(answered)
+        after = after.subset(answered)
         if not len(before):
             return
         difference = paired_gap(before.correct, after.correct, before.units)
@@ -412,7 +414,8 @@ def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArr
     first = answers.choices[pairs[:, 0]]
     second = answers.choices[pairs[:, 1]].copy()
     for number, (one, other) in enumerate(pairs.tolist()):
-        listed, own = answers.problems[one].candidates, answers.problems[other].candidates
+        listed = answers.problems[one].candidates
+        own = answers.problems[other].candidates
         if listed != own and second[number] >= 0:
             folded = [folded_text(candidate) for candidate in listed]
             chosen = folded_text(own[second[number]])
@@ -483,7 +486,8 @@ def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metr
 
 def is_gotcha(problem: Problem) -> bool | None:
     """Whether the occupation's statistics point away from the answer; None for neutral pronouns and without them."""
-    percent, gender = problem.labels.get("bls_pct_female"), problem.labels.get("gender")
+    percent = problem.labels.get("bls_pct_female")
+    gender = problem.labels.get("gender")
     if percent is None or problem.answer is None or gender is None:
         return None
     from winokit.methods.metrics.gender import gotcha

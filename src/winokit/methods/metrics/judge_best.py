@@ -28,7 +28,8 @@ from winokit.methods.metrics.intervals import LEVEL, ROUNDING
 from winokit.methods.metrics.trials import TrialTable, count_right
 from winokit.units import Units
 
-DRAWS, AT_A_TIME = 2000, 200
+DRAWS = 2000
+AT_A_TIME = 200
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tupl
     equals = sums - sizes[:, None] * earned.mean(axis=1)
     rng = np.random.default_rng(seed)
     count = units.count
-    chosen, ahead = [], []
+    chosen = []
+    ahead = []
     for start in range(0, draws, AT_A_TIME):
         drawn = rng.multinomial(count, np.full(count, 1 / count), size=min(AT_A_TIME, draws - start)).astype(np.float64)
         weight = drawn @ sizes

@@ -39,7 +39,8 @@ from winokit.problem import grouped
 from winokit.results import NULL, Detail, Metric, P
 from winokit.units import Units
 
-ACCURACY, GROUP = "accuracy", "group_accuracy"
+ACCURACY = "accuracy"
+GROUP = "group_accuracy"
 PROTOCOL = "curve"
 PER_CENT = 100
 FEWEST_SIZES = 2
@@ -48,7 +49,11 @@ FARTHEST = 4
 STEPS = 200
 """Sizes at which a parabola is held against a goal."""
 
-REACHED, FALLS, BENT, UNSURE, BEYOND = "reached", "falls", "bent", "unsure", "beyond"
+REACHED = "reached"
+FALLS = "falls"
+BENT = "bent"
+UNSURE = "unsure"
+BEYOND = "beyond"
 """What may be said of a goal: a size, that the line does not rise, that the curve bends, that a size within four times
 the largest one is not shown, or that it is farther."""
 
@@ -410,7 +415,8 @@ def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
     """The line, the bend, whether seeds differ, and where the goal is reached."""
     own = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
     over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
-    slope, intercept = fit.slope_interval(), fit.interval_at(1)
+    slope = fit.slope_interval()
+    intercept = fit.interval_at(1)
     measure = series.measure
     yield own.row((PROTOCOL, "fit", f"{measure}_slope"), fit.slope, fit.n, slope.low, slope.high, note=over)
     yield own.row(

@@ -40,7 +40,10 @@ REST_WEIGHT = 2.0
 SMALL = 0.05
 FEWEST_LANGUAGES = 3
 """Fewer languages are no second opinion."""
-BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES = "both twins wrong", "negative item-rest", "another answer", "languages"
+BOTH_WRONG = "both twins wrong"
+NEGATIVE = "negative item-rest"
+OTHER_ANSWER = "another answer"
+LANGUAGES = "languages"
 REASONS = (BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES)
 
 
@@ -326,7 +329,8 @@ class JudgedItems:
         states = self.matrix.states[:, list(rows)]
         all_right = (states == RIGHT).all(axis=1)
         all_wrong = (states == WRONG).all(axis=1)
-        if_right, if_wrong = self._pair_weights, -self._pair_weights
+        if_right = self._pair_weights
+        if_wrong = -self._pair_weights
         if len(rows) == 1 and self.asked.candidates[rows[0]] == 2:
             if_right, if_wrong = (weights[self.asked.answers[rows[0]]] for weights in self._item_weights)
         return float(if_right[all_right].sum() + if_wrong[all_wrong].sum())

@@ -58,6 +58,7 @@ def p_independent(first: Sequence[Hashable], second: Sequence[Hashable], units: 
     x, y = centred
     scores = np.zeros((units.count, x.shape[1] * y.shape[1]))
     np.add.at(scores, units.numbers, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))
-    total, variance = scores.sum(axis=0), scores.T @ scores
+    total = scores.sum(axis=0)
+    variance = scores.T @ scores
     rank = int(np.linalg.matrix_rank(variance, hermitian=True))
     return float(chi2.sf(total @ np.linalg.pinv(variance, hermitian=True) @ total, rank)) if rank else 1.0

@@ -92,7 +92,8 @@ class SharedAnswers:
     @cached_property
     def units(self) -> Units:
         """The unit of each row: what either dataset says hangs together does."""
-        one, other = self.first.units, self.second.units
+        one = self.first.units
+        other = self.second.units
         if one == other:
             return one
         pairs = zip(one.numbers.tolist(), other.numbers.tolist(), strict=True)
@@ -104,7 +105,8 @@ class SharedAnswers:
 
         A group is complete with all members that either dataset gives it.
         """
-        named, other = self.first, self.second
+        named = self.first
+        other = self.second
         if named.groups == other.groups and named.group_sizes == other.group_sizes:
             return layout_of(named)
         if not any(named.groups):

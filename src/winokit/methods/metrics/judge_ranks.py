@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 LEVEL = 0.05
-BEYOND, WITHIN, UNDECIDED = "beyond", "within", "undecided"
+BEYOND = "beyond"
+WITHIN = "within"
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,8 @@ class CountDistribution:
     def _trimmed(self) -> CountDistribution:
         """The same without negligible ends."""
         kept = np.flatnonzero(self.chances > NEGLIGIBLE)
-        first, last = int(kept[0]), int(kept[-1])
+        first = int(kept[0])
+        last = int(kept[-1])
         return replace(self, start=self.start + first, chances=self.chances[first : last + 1])
 
     @property
@@ -342,7 +343,8 @@ class Null:
         in_full = counted[self._pairs.rows].all(axis=1)
         is_now = in_full & (choices == self.answers.answers[self._pairs.rows]).all(axis=2)
         is_turned = in_full & (choices == self._pairs.turned_answers).all(axis=2)
-        now, turned = is_now.sum(axis=0), is_turned.sum(axis=0)
+        now = is_now.sum(axis=0)
+        turned = is_turned.sum(axis=0)
         distribution = self._pairs.coins(now, turned)
         observed = int(now.sum())
         group_count = int(in_full.sum())
@@ -611,7 +613,8 @@ def _hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArray, Floa
     """Likely numbers of marked things among those drawn without replacement, and their probabilities."""
     from scipy import special
 
-    low, high = max(0, drawn - (total - marked)), min(drawn, marked)
+    low = max(0, drawn - (total - marked))
+    high = min(drawn, marked)
     if total > 1 and high > low:
         share = marked / total
         spread = math.sqrt(drawn * share * (1 - share) * (total - drawn) / (total - 1))
@@ -652,7 +655,9 @@ def _drawn_tables(
             others = left[:, place + 1 :].sum(axis=1)
             dealt = np.zeros(DRAWS, np.int64)
             can_draw = (still_needed > 0) & (left[:, place] > 0)
-            good, bad, many = left[can_draw, place], others[can_draw], still_needed[can_draw]
+            good = left[can_draw, place]
+            bad = others[can_draw]
+            many = still_needed[can_draw]
             dealt[can_draw] = rng.hypergeometric(good, bad, many)
             counts += matches[pattern, place] * dealt
             left[:, place] -= dealt
