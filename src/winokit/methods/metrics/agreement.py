@@ -23,7 +23,10 @@ from winokit.methods.metrics.intervals import LEVEL
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient of agreement: 1 is full agreement, 0 what chance gives; and where it plausibly lies."""
+    """A coefficient of agreement with its interval.
+
+    1 is full agreement, 0 is what chance gives.
+    """
 
     value: float
     low: float
@@ -34,24 +37,28 @@ class Coefficient:
 
 
 def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Fleiss' kappa of a table of votes: a row per problem, a column per category.
+    """Fleiss' kappa of a table of votes.
+
+    The table has a row per problem and a column per category.
 
     >>> round(fleiss_kappa([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.625
     """
-    return _coefficient(_checked(table), level, is_ac1=False)
+    return _estimate_coefficient(_check_votes(table), level, is_ac1=False)
 
 
 def gwet_ac1(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Gwet's AC1 of a table of votes; columns are all the categories there are, chosen or not.
+    """Gwet's AC1 of a table of votes.
+
+    The table has a row per problem and a column per category, chosen or not.
 
     >>> round(gwet_ac1([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.7
     """
-    return _coefficient(_checked(table), level, is_ac1=True)
+    return _estimate_coefficient(_check_votes(table), level, is_ac1=True)
 
 
-def _checked(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
+def _check_votes(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
     votes = np.asarray(table, np.float64)
     if votes.ndim != 2 or not votes.size or votes.min() < 0:
         raise BadInput("expected a table of votes: a row per problem, a column per category, counts from 0")
@@ -61,19 +68,19 @@ def _checked(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
     return votes
 
 
-def _coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> Coefficient:
+def _estimate_coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> Coefficient:
     from scipy import special
 
-    value, error = _linearized(votes, is_ac1=is_ac1)
+    value, error = _estimate_value_and_error(votes, is_ac1=is_ac1)
     even = np.full((2, votes.shape[1]), votes.sum(axis=1).max() / votes.shape[1])
-    middle, wider = _linearized(np.concatenate([votes, even]), is_ac1=is_ac1)
+    middle, wider = _estimate_value_and_error(np.concatenate([votes, even]), is_ac1=is_ac1)
     quantile = float(special.stdtrit(max(len(votes) - 1, 1), (1 + level) / 2))
     low = min(value - quantile * error, middle - quantile * wider)
     high = max(value + quantile * error, middle + quantile * wider)
     return Coefficient(value, max(low, -1.0), min(high, 1.0))
 
 
-def _linearized(votes: FloatArray, *, is_ac1: bool) -> tuple[float, float]:
+def _estimate_value_and_error(votes: FloatArray, *, is_ac1: bool) -> tuple[float, float]:
     """The coefficient and its standard error."""
     cast = votes.sum(axis=1, keepdims=True)
     shares = votes / cast

@@ -65,7 +65,9 @@ def family_numbers(families: Sequence[Hashable]) -> IntArray:
 
 
 def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEAST_KAPPA) -> IntArray:
-    """The number of the family of each model, a row each, by what it is right on.
+    """Number models by family, after the items they are right on.
+
+    Models are rows.
 
     Models are taken from the strongest to the weakest. Each joins the family whose first member it agrees with most, if
     the kappa is at least `least`, and else begins a family. Models that were not asked the same items cannot be told
@@ -96,7 +98,10 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
 
 
 def _compute_kappas(signs: HalfArray, present: HalfArray, others: HalfArray, others_present: HalfArray) -> HalfArray:
-    """Cohen's kappa of each model with each other, on the items that both were asked; -1 if these are too few."""
+    """Cohen's kappa of each model with each other on their common items.
+
+    -1 if these are too few.
+    """
     common = present @ others_present.T
     enough = np.maximum(common, 1)
     own_share = (signs @ others_present.T / enough + 1) / 2

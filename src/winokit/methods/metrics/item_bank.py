@@ -21,7 +21,10 @@ FEWEST_ITEMS = 10
 
 @dataclass(frozen=True, eq=False)
 class ItemBank:
-    """The parameters of items by their rows: slope, intercept, lower and upper bound of being right."""
+    """Parameters of items by their rows.
+
+    Slope, intercept, and the lower and upper bound of the chance to be right.
+    """
 
     rows: tuple[int, ...]
     slopes: FloatArray
@@ -36,7 +39,10 @@ class ItemBank:
         return chances
 
     def strength_of(self, right: float) -> float | None:
-        """The strength at which the share right over all items of the bank is `right`; None if there is none."""
+        """The strength at which the mean chance over all items is `right`.
+
+        None if there is none.
+        """
         from scipy import optimize
 
         ends = [float(self.chances(strength).mean()) for strength in STRENGTHS]
@@ -45,7 +51,10 @@ class ItemBank:
         return float(optimize.brentq(lambda strength: self.chances(strength).mean() - right, *STRENGTHS))
 
     def correlation_with(self, rights: Mapping[int, float]) -> float | None:
-        """The correlation of shares right by row with what the bank expects of them; None if it cannot be said."""
+        """Correlation of shares right by row with the shares that the bank expects.
+
+        None if it cannot be estimated.
+        """
         places = [place for place, row in enumerate(self.rows) if row in rights]
         own_bank = self.take(places)
         observed = np.array([rights[row] for row in own_bank.rows])
@@ -57,7 +66,7 @@ class ItemBank:
     def pair_bounds(
         self, right: float, pairs: Sequence[tuple[int, int]], asked: Sequence[int] | None = None
     ) -> tuple[float, float] | None:
-        """Between what the share of pairs right lies, for a model with a share right over some rows.
+        """Bounds of the share of pairs right, for a model with a share right.
 
         None if no model of the bank is right so often or so seldom.
 

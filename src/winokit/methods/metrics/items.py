@@ -30,7 +30,10 @@ MOST_CORRELATED = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnswerMatrix:
-    """The states of the answers of many scorers, a row each, to the same labelled problems."""
+    """States of the answers of many scorers to the same labelled problems.
+
+    A row per scorer.
+    """
 
     asked: AskedProblems
     scorers: tuple[Scorer, ...]
@@ -38,7 +41,10 @@ class AnswerMatrix:
 
     @classmethod
     def of(cls, answers: Answers) -> "AnswerMatrix":
-        """The rows about problems as they are. Raises BadInput if a scorer answers a problem twice."""
+        """Build from the rows about original problems.
+
+        Raises BadInput if a scorer answers a problem twice.
+        """
         is_original = np.array([variant == ORIGINAL for variant in answers.asked.variants], np.bool_)
         rows = is_original[answers.problem_index]
         problem_index = answers.problem_index[rows]
@@ -54,7 +60,10 @@ class AnswerMatrix:
 
     @cached_property
     def right(self) -> BoolArray:
-        """Whether each answer is right; silence is not."""
+        """Whether each answer is right.
+
+        An abstention is not.
+        """
         is_right: BoolArray = self.states == RIGHT
         return is_right
 
@@ -65,11 +74,17 @@ class AnswerMatrix:
         return known
 
     def family_shares(self, families: IntArray) -> FloatArray:
-        """The share right by family and item; not a number where nobody of a family was asked."""
+        """The share right by family and item.
+
+        Not a number where nobody of a family was asked.
+        """
         return family_means(self.right, self.is_asked, families)
 
     def pair_shares(self, families: IntArray, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
-        """By family and pair, the share of members with both twins right, and with both wrong and none silent."""
+        """Shares of members with both twins right, and with both wrong.
+
+        By family and pair. A silent twin is not wrong.
+        """
         first = self.states[:, pairs[:, 0]]
         second = self.states[:, pairs[:, 1]]
         were_asked: BoolArray = np.minimum(first, second) != UNASKED
@@ -79,7 +94,10 @@ class AnswerMatrix:
 
 
 def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> FloatArray:
-    """The mean of flags by family and column, over the members that were asked; not a number for none."""
+    """Mean of flags by family and column, over the members that were asked.
+
+    Not a number if nobody was asked.
+    """
     order = np.argsort(families, kind="stable")
     starts = np.searchsorted(families[order], np.arange(int(families.max()) + 1))
     sums = np.add.reduceat((flags & are_asked)[order], starts, axis=0, dtype=np.float64)
@@ -105,7 +123,10 @@ class FamilyShares:
 
     @cached_property
     def leads(self) -> FloatArray:
-        """How much oftener each family is right on each item than families are on average; 0 where not asked."""
+        """The lead of each family over the average family on each item.
+
+        0 where it was not asked.
+        """
         counts = np.maximum(self.is_known.sum(axis=0), 1)
         means = np.where(self.is_known, self.shares, 0.0).sum(axis=0) / counts
         return np.where(self.is_known, self.shares - means, 0.0)
@@ -130,7 +151,7 @@ class FamilyShares:
 
     @cached_property
     def reliability(self) -> float:
-        """How reliably items tell strong families from weak ones (Cronbach's alpha), from 0 to 1.
+        """Cronbach's alpha of the items over families, from 0 to 1.
 
         0 if families differ no more than items that know nothing of each other would make them.
         """
@@ -151,7 +172,7 @@ class FamilyShares:
         return self.units.rows()
 
     def rests(self, column: int) -> FloatArray:
-        """The mean lead of each family on the items outside the unit of a column.
+        """Mean lead of each family on the items outside the unit of a column.
 
         Not a number for a family that was asked nothing else.
         """
@@ -163,7 +184,10 @@ class FamilyShares:
 
     @cached_property
     def bands(self) -> dict[str, BoolArray]:
-        """Which families are in each third by strength; with fewer than three, all are strong."""
+        """Whether each family is in each third by strength.
+
+        With fewer than three families, all are strong.
+        """
         count = len(self.strengths)
         if count < len(BANDS):
             nobody = np.zeros(count, np.bool_)
@@ -176,7 +200,7 @@ class FamilyShares:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation over families, and what is left of it if each family in turn is left out."""
+    """A correlation over families with its jackknife error."""
 
     value: float
     error: float
@@ -185,7 +209,9 @@ class Correlation:
 
 
 def correlation(values: FloatArray, rests: FloatArray) -> Correlation | None:
-    """The correlation of an item with the rest over families; None if fewer than four vary.
+    """The correlation of an item with the rest over families.
+
+    None if fewer than four families vary.
 
     >>> found = correlation(np.array([0, 0, 1, 0, 1, 1.0]), np.array([-3, -2, -1, 1, 2, 3.0]))
     >>> round(found.value, 3), found.families

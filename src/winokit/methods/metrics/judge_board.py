@@ -28,7 +28,7 @@ LEAST_ERROR = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RankedScorer:
-    """One scorer: its rank and where it may be, its share right, and what it does with pairs."""
+    """One scorer with its rank, its share right and its pairs."""
 
     scorer: int
     rank: int | None
@@ -45,7 +45,10 @@ class RankedScorer:
 
 
 def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -> list[RankedScorer]:
-    """The scorers, the best first; those who were not asked all that somebody was asked have no rank, and are last."""
+    """Rank the scorers, the best first.
+
+    Scorers who were not asked everything that somebody was asked have no rank, and are last.
+    """
     rows = np.flatnonzero(matrix.is_asked.any(axis=0))
     is_complete = matrix.is_asked[:, rows].all(axis=1)
     ranked = np.flatnonzero(is_complete)
@@ -80,14 +83,14 @@ def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -
 
 
 def _rank_order(ranked: RankedScorer) -> tuple[bool, int, float, int]:
-    """Ranked scorers first, by rank; the others by their share."""
+    """Sort key: ranked scorers by rank, then the others by share."""
     return ranked.rank is None, ranked.rank or 0, -ranked.right.value, ranked.scorer
 
 
 def rank_intervals(
     right: BoolArray, units: Units, *, level: float = LEVEL, seed: int = 0
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The best and the worst rank that each scorer may have, all at once, and its rank.
+    """Simultaneous best and worst ranks of each scorer, and its rank.
 
     `right` has a row per scorer and a column per problem. A scorer alone is the first.
     """
@@ -106,7 +109,10 @@ def rank_intervals(
 
 
 def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> tuple[FloatArray, FloatArray, float]:
-    """How far each scorer is ahead of the mean, the standard errors, and how many of them hold for all at once."""
+    """Leads of each scorer over the mean, their standard errors, and a quantile.
+
+    Intervals of that many standard errors hold for all at once.
+    """
     from scipy import special
 
     problem_count = right.shape[1]
@@ -135,7 +141,10 @@ def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> 
 
 
 def _count_pairs(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
-    """By scorer: pairs told apart, pairs with both right, and pairs that it was asked whole."""
+    """Pairs told apart, pairs with both right, and pairs asked whole.
+
+    By scorer.
+    """
     pairs = opposite_pairs(matrix.asked)
     first = matrix.states[:, pairs[:, 0]]
     second = matrix.states[:, pairs[:, 1]]

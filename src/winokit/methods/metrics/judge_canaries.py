@@ -1,4 +1,4 @@
-"""A door of the judge: who is "right" on labels that people found wrong?
+"""A door of the judge: models that give back labels which people found wrong.
 
 A model that has learned a test by heart gives wrong labels back. A canary is such a label; problems of one unit are one
 canary, given back if the model is "right" on all of them. How likely that is without having seen the test is taken from
@@ -65,7 +65,10 @@ class CanaryTest:
 
 
 def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> CanaryTest:
-    """Test who gives back the wrong labels of some rows, beyond what families of the same strength do."""
+    """Test which models give back wrong labels more often than their equals.
+
+    Equals are families of the same strength.
+    """
     units = _group_canaries(matrix, rows)
     family_count = int(families.max()) + 1
     if not units:
@@ -113,7 +116,7 @@ def _group_canaries(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int
 
 
 def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
-    """Whether each scorer is "right" on all of a unit, and whether it was asked all of it."""
+    """Whether each scorer is "right" on all of a unit, and was asked all of it."""
     are_right = np.stack([matrix.right[:, list(rows)].all(axis=1) for rows in units], axis=1)
     are_asked = np.stack([matrix.is_asked[:, list(rows)].all(axis=1) for rows in units], axis=1)
     return are_right, are_asked
@@ -128,7 +131,9 @@ def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence
 
 
 def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
-    """By family and canary, the chance that another family of its strength gives it back.
+    """Chance that another family of the same strength gives a canary back.
+
+    By family and canary.
 
     Neighbours are as many weaker as stronger families; at the ends, more of one side.
     """

@@ -74,7 +74,10 @@ class CurveLevel:
 
     @property
     def spread(self) -> float | None:
-        """Standard deviation over restarts; None for one."""
+        """Standard deviation over restarts.
+
+        None for one restart.
+        """
         return stdev(self.values) if len(self.values) > 1 else None
 
 
@@ -129,7 +132,9 @@ def judge_curves(
     fit_from: int = 1,
     trained: Mapping[TrialName, int] | None = None,
 ) -> list[CurveSeries]:
-    """The curves of each scorer: of single problems and, where there are complete groups, of whole groups.
+    """The curves of each scorer, of problems and of whole groups.
+
+    Of groups only if there are complete ones.
 
     Parameters
     ----------
@@ -165,7 +170,7 @@ class _Curve:
 
     @cached_property
     def is_right(self) -> FloatArray:
-        """Of each trial what is right: problems, or complete groups."""
+        """Whether each trial has each problem, or complete group, right."""
         right = self.table.correct
         if self.measure == GROUP:
             right = self.table.whole_groups(right)
@@ -182,7 +187,7 @@ class _Curve:
 
     @cached_property
     def unit_shares(self) -> FloatArray:
-        """A number per trial and unit, whose plain mean over units is the trial's share right.
+        """A number per trial and unit, whose mean is the trial's share right.
 
         Units of other sizes weigh by their problems: each adds what it has more than the share gives it.
         """
@@ -194,16 +199,16 @@ class _Curve:
 
     @property
     def unit_sizes(self) -> FloatArray:
-        """How many problems, or groups, each unit has."""
+        """Number of problems, or groups, of each unit."""
         return self.units.sizes.astype(np.float64)
 
     def size_of(self, row: int) -> int:
-        """How many problems a trial was trained on."""
+        """Number of problems a trial was trained on."""
         trial = self.table.trials[row]
         return self.trained.get(trial, trial.size or 0)
 
     def series(self, goal: float | None, fit_from: int) -> CurveSeries:
-        """The curve with everything that is said of it."""
+        """The curve with its line, bend, area and goal."""
         rows_by_size = grouped((trial.size or 0, row) for row, trial in enumerate(self.table.trials))
         levels = tuple(self.level(asked, rows_by_size[asked]) for asked in sorted(rows_by_size))
         trained = [level for level in levels if level.size > 0]
@@ -224,7 +229,10 @@ class _Curve:
         return series if goal is None else replace(series, reach=reach_of(series, fit, goal))
 
     def level(self, asked: int, rows: Sequence[int]) -> CurveLevel:
-        """One size: the mean over its trials, tested against what the trials' own choices would get."""
+        """The mean over the trials of one size, with its test.
+
+        The test is against what the trials' own choices would get.
+        """
         sizes = tuple(self.size_of(row) for row in rows)
         values = tuple(float(self.is_right[row].mean()) for row in rows)
         low, high = crossed_share(self.unit_shares[list(rows)], sizes=self.unit_sizes)
@@ -232,10 +240,12 @@ class _Curve:
         details: dict[str, Detail] = {"size": fmean(sizes), "restarts": len(values), NULL: test.null}
         if test.p is not None:
             details[P] = test.p
-        own = Judge(self.table.problems.asked.dataset, self.scorer)
+        level_judge = Judge(self.table.problems.asked.dataset, self.scorer)
         chance = fmean(self.chance(row) for row in rows)
         n = self.is_right.shape[1]
-        mean = own.row((PROTOCOL, str(asked), self.measure), fmean(values), n, low, high, chance, details=details)
+        mean = level_judge.row(
+            (PROTOCOL, str(asked), self.measure), fmean(values), n, low, high, chance, details=details
+        )
         return CurveLevel(asked, sizes, values, mean)
 
     def null_test(self, rows: Sequence[int]) -> NullTest:
@@ -244,20 +254,23 @@ class _Curve:
         return trials.whole_groups_test() if self.measure == GROUP else trials.right_test()
 
     def chance(self, row: int) -> float:
-        """What a coin with the same abstentions gets."""
+        """Expected score of a coin with the same abstentions."""
         chances = self.table.one(row).chances
         if self.measure == GROUP:
             chances = self.table.layout.reduce(np.multiply, chances)
         return float(chances.mean())
 
     def area(self, levels: Sequence[CurveLevel], rows: Sequence[int]) -> Metric:
-        """The area under the curve over all sizes above zero: a weighted sum of accuracies."""
+        """The area under the curve over all sizes above zero.
+
+        It is a weighted sum of accuracies.
+        """
         sizes = [level.size for level in levels]
         note = f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"
         value = leaderboard_auc([level.mean.value for level in levels], sizes)
-        own = Judge(self.table.problems.asked.dataset, self.scorer)
+        area_judge = Judge(self.table.problems.asked.dataset, self.scorer)
         name = (PROTOCOL, "auc", f"{self.measure}_auc")
-        area = own.row(name, value, 0, chance=levels[0].mean.chance, note=note)
+        area = area_judge.row(name, value, 0, chance=levels[0].mean.chance, note=note)
         weight_by_size = {}
         for level, unit in zip(levels, np.eye(len(sizes)).tolist(), strict=True):
             weight_by_size[level.asked] = leaderboard_auc(unit, sizes) / len(level.values)
@@ -269,7 +282,7 @@ class _Curve:
         return replace(area, low=low, high=high, n=len(table))
 
     def line(self, rows: Sequence[int]) -> LogFit:
-        """The line through trials, as sure as restarts and test units let it be."""
+        """The line through trials, with the variance of restarts and test units."""
         sizes = [self.size_of(row) for row in rows]
         fit = fit_log(sizes, [PER_CENT * float(self.is_right[row].mean()) for row in rows])
         weights, _ = polynomial_weights(sizes, 1)
@@ -282,7 +295,10 @@ class _Curve:
         return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(np.array([0.0, 1.0])))
 
     def polynomial(self, rows: Sequence[int], degree: int) -> Polynomial | None:
-        """The polynomial through trials, as sure as restarts and test units let it be; None where sizes are too few."""
+        """The polynomial through trials, with the variance of restarts and test units.
+
+        None if there are too few sizes.
+        """
         if len({self.table.trials[row].size for row in rows}) <= degree:
             return None
         sizes = [self.size_of(row) for row in rows]
@@ -290,16 +306,16 @@ class _Curve:
         weights, centre = polynomial_weights(sizes, degree)
         coefficients: FloatArray = values @ weights
         powers = np.vander(np.log(sizes) - centre, degree + 1, increasing=True)
-        left = values - powers @ coefficients
+        residuals = values - powers @ coefficients
         free = len(rows) - degree - 1
-        error = float((left**2).sum()) / max(free, 1)
+        error = float((residuals**2).sum()) / max(free, 1)
         scatter = (error * weights.T @ weights, float(free))
         table = self.by_restart(rows, PER_CENT * weights)
         crossed = Crossed((scatter,)) if table is None else Crossed.of(table, self.unit_sizes, scatter=scatter)
         return Polynomial(coefficients, centre, crossed)
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
-        """The slope of each restart's own line, and the p-value of their being one."""
+        """The slope of each restart's own line, and a test of one slope."""
         by_seed = self.by_seed(rows)
         if by_seed is None:
             return (), None
@@ -312,34 +328,41 @@ class _Curve:
         return tuple(slopes), p
 
     def by_seed(self, rows: Sequence[int]) -> list[list[int]] | None:
-        """The trials of each restart, from small to large; None where a restart lacks a size."""
+        """The trials of each restart, from small to large.
+
+        None if a restart lacks a size.
+        """
         restarts = grouped((self.table.trials[row]._replace(size=None), row) for row in rows)
         ordered = [sorted(own, key=self.asked_size) for own in restarts.values()]
         sizes = [[self.asked_size(row) for row in own] for own in ordered]
         return ordered if all(own == sizes[0] for own in sizes) else None
 
     def asked_size(self, row: int) -> int:
-        """The size that a trial stands for."""
+        """The size by which a trial is named."""
         return self.table.trials[row].size or 0
 
     def by_restart(self, rows: Sequence[int], weights: FloatArray) -> FloatArray | None:
-        """Weighted sums of trials as an array of (restarts, units, sums), whose means over the first two they are.
+        """Weighted sums of trials by restart and unit.
+
+        An array of (restarts, units, sums); the sums are its means over the first two axes.
 
         `weights` has a row for each trial and a column for each sum. None where a restart lacks a size.
         """
         by_seed = self.by_seed(rows)
         if by_seed is None:
             return None
-        place = {row: at for at, row in enumerate(rows)}
+        index_of_row = {row: at for at, row in enumerate(rows)}
         sums = []
         for own in by_seed:
-            own_weights = weights[[place[row] for row in own]]
+            own_weights = weights[[index_of_row[row] for row in own]]
             sums.append(len(by_seed) * self.unit_shares[own].T @ own_weights)
         return np.stack(sums)
 
 
 def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
-    """With how many problems a curve reaches a target, in per cent, if that can be said.
+    """The number of problems with which a curve reaches a target, if it can be said.
+
+    The target is in per cent.
 
     The interval holds every size at which the target is plausible on the line (Fieller's), on the parabola, or between
     the means at two sizes.
@@ -361,23 +384,25 @@ def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
     if on_line.high > farthest or heights[-1].low <= target:
         return CurveReach(target, UNSURE)
     plausible = [size for size, height in zip(grid, heights, strict=True) if height.low <= target <= height.high]
-    plausible += _plausible_between(series.levels, target)
+    plausible += _find_sizes_between(series.levels, target)
     low = min([on_line.low, *plausible])
     if heights[0].high >= target:
         low = 0.0
     return CurveReach(target, REACHED, fit.reaches(target), low, max([on_line.high, *plausible]))
 
 
-def _plausible_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
-    """Sizes between the smallest and the largest at which a target, in per cent, is plausible by the means around them.
+def _find_sizes_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
+    """Sizes at which a target is plausible by the means around them.
+
+    Between the smallest and the largest size; the target is in per cent.
 
     Between two sizes the intervals of their means are joined by straight lines.
     """
-    known = [level for level in levels if level.size > 0]
-    sizes = np.array([level.size for level in known])
+    trained_levels = [level for level in levels if level.size > 0]
+    sizes = np.array([level.size for level in trained_levels])
     grid = np.geomspace(sizes.min(), sizes.max(), STEPS)
-    lows = np.array([PER_CENT * (level.mean.low or 0.0) for level in known])
-    highs = np.array([PER_CENT * (1.0 if level.mean.high is None else level.mean.high) for level in known])
+    lows = np.array([PER_CENT * (level.mean.low or 0.0) for level in trained_levels])
+    highs = np.array([PER_CENT * (1.0 if level.mean.high is None else level.mean.high) for level in trained_levels])
     low_between = np.interp(np.log(grid), np.log(sizes), lows)
     high_between = np.interp(np.log(grid), np.log(sizes), highs)
     is_plausible = (low_between <= target) & (target <= high_between)
@@ -386,7 +411,9 @@ def _plausible_between(levels: Sequence[CurveLevel], target: float) -> list[floa
 
 
 def curve_rows(series: CurveSeries) -> Iterator[Metric]:
-    """What was averaged and fitted, as rows: `subset` is a size, "auc" or "fit".
+    """Rows of the means and fits of a curve.
+
+    `subset` is a size, "auc" or "fit".
 
     Slopes, intercepts and bends are in per cent of the logarithm of the size. A goal that is not reached at a size that
     can be told has no value, and says why.
@@ -413,29 +440,29 @@ def curve_rows(series: CurveSeries) -> Iterator[Metric]:
 
 def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
     """The line, the bend, whether seeds differ, and where the goal is reached."""
-    own = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
+    own_judge = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
     over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
     slope = fit.slope_interval()
     intercept = fit.interval_at(1)
     measure = series.measure
-    yield own.row((PROTOCOL, "fit", f"{measure}_slope"), fit.slope, fit.n, slope.low, slope.high, note=over)
-    yield own.row(
+    yield own_judge.row((PROTOCOL, "fit", f"{measure}_slope"), fit.slope, fit.n, slope.low, slope.high, note=over)
+    yield own_judge.row(
         (PROTOCOL, "fit", f"{measure}_intercept"), fit.intercept, fit.n, intercept.low, intercept.high, note=over
     )
     if series.bend is not None:
         bend = series.bend.highest_interval()
         value = float(series.bend.coefficients[2])
         note = "per cent per squared ln(size); zero for a line"
-        yield own.row((PROTOCOL, "fit", f"{measure}_bend"), value, fit.n, bend.low, bend.high, note=note)
+        yield own_judge.row((PROTOCOL, "fit", f"{measure}_bend"), value, fit.n, bend.low, bend.high, note=note)
     if series.twist is not None:
         twist = series.twist.highest_interval()
         value = float(series.twist.coefficients[3])
         note = "per cent per cubed ln(size); zero for a line or a parabola"
-        yield own.row((PROTOCOL, "fit", f"{measure}_twist"), value, fit.n, twist.low, twist.high, note=note)
+        yield own_judge.row((PROTOCOL, "fit", f"{measure}_twist"), value, fit.n, twist.low, twist.high, note=note)
     if series.p_seeds is not None:
         note = "p-value of restarts whose lines have one slope"
         restarts = len(series.restart_slopes)
-        yield own.row((PROTOCOL, "fit", f"{measure}_p_seeds"), series.p_seeds, restarts, note=note)
+        yield own_judge.row((PROTOCOL, "fit", f"{measure}_p_seeds"), series.p_seeds, restarts, note=note)
     reach = series.reach
     if reach is not None:
         size = math.nan if reach.size is None else reach.size
@@ -443,7 +470,7 @@ def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
         note = f"of {measure}"
         if reach.kind != REACHED:
             note = f"of {measure}: {NOT_REACHED[reach.kind]}"
-        yield own.row(name, size, fit.n, reach.low, reach.high, note=note)
+        yield own_judge.row(name, size, fit.n, reach.low, reach.high, note=note)
 
 
 NOT_REACHED = {

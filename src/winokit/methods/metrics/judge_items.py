@@ -74,7 +74,7 @@ class JudgedItem:
 
 @dataclass(frozen=True, slots=True)
 class BandShares:
-    """What a third of the families does with a pair."""
+    """Shares of a third of the families on a pair of twins."""
 
     families: int
     told_apart: float
@@ -104,7 +104,7 @@ class JudgedPair:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """An item, or a pair of twins, whose label is to be doubted, and why."""
+    """An item, or a pair of twins, with a doubtful label and the reasons."""
 
     rows: tuple[int, ...]
     suspicion: float
@@ -115,7 +115,7 @@ class Suspect:
 
 @dataclass(frozen=True, eq=False)
 class JudgedItems:
-    """Everything the judge says of the items that somebody was asked."""
+    """The judgements of the items that somebody was asked."""
 
     matrix: AnswerMatrix
     families: IntArray
@@ -135,7 +135,7 @@ class JudgedItems:
 
     @cached_property
     def family_count(self) -> int:
-        """How many families there are."""
+        """Number of families."""
         return int(self.families.max()) + 1
 
     @cached_property
@@ -179,7 +179,9 @@ class JudgedItems:
 
     @cached_property
     def pair_rows(self) -> IntArray:
-        """The rows of both twins of each complete pair that somebody was asked whole, a row per pair.
+        """Rows of both twins of each complete pair, a row per pair.
+
+        Only pairs that somebody was asked whole.
 
         Twins have two candidates and different right answers: else wrong on both does not mean told apart.
         """
@@ -207,7 +209,7 @@ class JudgedItems:
         return pairs
 
     def _judge_pair(self, rows: tuple[int, int], right: FloatArray, wrong: FloatArray, rests: FloatArray) -> JudgedPair:
-        """One pair, from the shares of each family with both right and with both wrong."""
+        """Judge one pair by the shares of each family with both right and both wrong."""
         told_apart = share_of_families(right + wrong)
         both_wrong = share_of_families(wrong)
         assert told_apart is not None
@@ -234,12 +236,18 @@ class JudgedItems:
 
     @cached_property
     def suspects(self) -> list[Suspect]:
-        """The items and pairs whose label is to be doubted, in the order in which a person should look."""
+        """Items and pairs with a reason to doubt the label.
+
+        In the order in which a person should look.
+        """
         return [suspect for suspect in self.ranked if suspect.reasons]
 
     @cached_property
     def ranked(self) -> list[Suspect]:
-        """All pairs, and all items without a pair, the most suspicious first; most have no reason."""
+        """All pairs, and all items without a pair, the most suspicious first.
+
+        Most have no reason.
+        """
         paired = {row for pair in self.pairs for row in pair.rows}
         suspects = [self._rank_pair(pair) for pair in self.pairs]
         suspects += [self._rank_item(item) for item in self.items if item.row not in paired]
@@ -277,14 +285,17 @@ class JudgedItems:
         return Suspect((item.row,), self._rank_value((item.row,), margin, strong_margin, rest_value), reasons)
 
     def _rank_value(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
-        """How suspicious an item or a pair is, from its margins and its correlation."""
+        """Suspicion of an item or a pair, from its margins and its correlation."""
         if self.languages:
             return -self._estimate_language_margin(rows)
         reliability = self.shares.reliability
         return -(reliability * (strong_margin + REST_WEIGHT * rest) + (1 - reliability) * margin)
 
     def _add_languages(self, rows: Sequence[int], reasons: dict[str, str]) -> None:
-        """Note that an item, or both twins of a pair, are wrong in more than half of several languages."""
+        """Add the reason that most of several languages are wrong.
+
+        Wrong are an item, or both twins of a pair, in more than half of the languages.
+        """
         if len(self.languages) < FEWEST_LANGUAGES:
             return
         wrong = []
@@ -303,29 +314,34 @@ class JudgedItems:
 
     @cached_property
     def _item_weights(self) -> tuple[FloatArray, FloatArray]:
-        """By the answer's place and scorer, the log odds of the label if the scorer is right, and if it is wrong.
+        """Log odds of the label if a scorer is right, and if it is wrong.
+
+        By the index of the answer and scorer.
 
         A scorer that mostly chooses one place says little by it: its choice is as likely by either label.
         """
         answers = self.asked.answers
         counts = np.zeros((2, 2, len(self.matrix.states)), np.int64)
-        for place in (0, 1):
-            own_states = self.matrix.states[:, answers == place]
-            counts[0, place] = (own_states == RIGHT).sum(axis=1)
-            counts[1, place] = (own_states == WRONG).sum(axis=1)
+        for answer_index in (0, 1):
+            own_states = self.matrix.states[:, answers == answer_index]
+            counts[0, answer_index] = (own_states == RIGHT).sum(axis=1)
+            counts[1, answer_index] = (own_states == WRONG).sum(axis=1)
         rights = (counts[0] + 1) / (counts.sum(axis=0) + 2)
         return np.log(rights / (1 - rights[::-1])), np.log((1 - rights) / rights[::-1])
 
     @cached_property
     def _pair_weights(self) -> FloatArray:
-        """The log odds of each scorer of both twins right against both wrong; 0 for one no better than a coin."""
+        """Log odds of each scorer of both twins right against both wrong.
+
+        0 for a scorer no better than a coin.
+        """
         pair_states = self.matrix.states[:, self.pair_rows]
         both_right = (pair_states == RIGHT).all(axis=2).sum(axis=1)
         both_wrong = (pair_states == WRONG).all(axis=2).sum(axis=1)
         return _compute_log_odds(both_right, both_wrong)
 
     def _estimate_language_margin(self, rows: Sequence[int]) -> float:
-        """The evidence of all languages for the labels, as if they were independent: log odds, summed."""
+        """Log odds of the labels, summed over languages as if they were independent."""
         states = self.matrix.states[:, list(rows)]
         all_right = (states == RIGHT).all(axis=1)
         all_wrong = (states == WRONG).all(axis=1)
@@ -337,7 +353,9 @@ class JudgedItems:
 
 
 def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:
-    """Judge the items of a table of answers by many scorers, whose families are numbered from 0.
+    """Judge the items of a table of answers by many scorers.
+
+    Families are numbered from 0.
 
     Parameters
     ----------
@@ -348,7 +366,10 @@ def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, In
 
 
 def share_of_families(values: FloatArray) -> Estimate | None:
-    """The mean of the shares of families, each an independent witness; None if there is no family."""
+    """Mean of the shares of families, each an independent witness.
+
+    None if there is no family.
+    """
     shares = values[~np.isnan(values)]
     if not len(shares):
         return None
@@ -361,12 +382,12 @@ def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | N
     """A correlation over families with Student's interval of its Fisher transform, by the jackknife."""
     from scipy import special
 
-    found = correlation(values, rests)
-    if found is None:
+    estimate = correlation(values, rests)
+    if estimate is None:
         return None
-    half = float(special.stdtrit(found.families - 1, 0.975)) * found.error
-    middle = math.atanh(min(max(found.value, -0.999999), 0.999999))
-    return Estimate(found.value, math.tanh(middle - half), math.tanh(middle + half), found.families)
+    half = float(special.stdtrit(estimate.families - 1, 0.975)) * estimate.error
+    middle = math.atanh(min(max(estimate.value, -0.999999), 0.999999))
+    return Estimate(estimate.value, math.tanh(middle - half), math.tanh(middle + half), estimate.families)
 
 
 def _compute_log_odds(right: IntArray, wrong: IntArray) -> FloatArray:
@@ -387,7 +408,10 @@ def at_least_p(count: int, n: int, chance: float) -> float:
 
 
 def opposite_pairs(asked: AskedProblems) -> IntArray:
-    """The rows of complete pairs with the same two candidates of which different ones are right, a row per pair."""
+    """Rows of complete pairs with opposite answers, a row per pair.
+
+    Both problems have the same two candidates, and different ones are right.
+    """
     groups = complete_groups(asked.groups, asked.group_sizes)
     pairs = [rows for rows in groups.values() if len(rows) == 2 and are_opposite(asked, rows[0], rows[1])]
     return np.array(pairs, np.int64).reshape(-1, 2)
@@ -404,14 +428,17 @@ def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
 
 
 def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
-    """What some families do with a pair."""
+    """Summarise the shares of some families on a pair."""
     told_apart = float((right + wrong).mean())
     right_way = float(right.mean()) / told_apart if told_apart > 0 else None
     return BandShares(len(right), told_apart, right_way, float(wrong.mean()))
 
 
 def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
-    """Of the families that tell twins apart, the share with both wrong: a family leans the way most members do."""
+    """Share with both twins wrong, of families that tell them apart.
+
+    A family leans the way most of its members do.
+    """
     leans = right != wrong
     if not leans.any():
         return None

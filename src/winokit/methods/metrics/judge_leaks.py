@@ -13,7 +13,10 @@ from winokit.units import Units, require_units
 
 
 def p_binomial(right: int, n: int, chance: float) -> float:
-    """Two-sided p-value of so many right among n independent guesses; 1 without any."""
+    """Two-sided p-value of `right` among n independent guesses.
+
+    1 without any.
+    """
     from scipy.stats import binomtest
 
     return float(binomtest(right, n, chance).pvalue) if n else 1.0
@@ -27,7 +30,9 @@ def p_drift(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -> tuple[float, float]:
-    """The share of n guesses that is right by chance, and how probably chance is as far from it as `right`.
+    """Expected share right by chance, and a p-value of `right`.
+
+    The p-value is the probability that chance is as far from the expected share.
 
     The number right is a sum over units, each of which adds one of its `outcomes`, all equally likely; its distribution
     is computed exactly, as a product of transforms.
@@ -46,15 +51,18 @@ def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -
 
 
 def p_independent(first: Sequence[Hashable], second: Sequence[Hashable], units: Units) -> float:
-    """P-value of a score test that two columns of values are independent, its variance taken over units."""
+    """P-value of a score test that two columns of values are independent.
+
+    The variance is taken over units.
+    """
     from scipy.stats import chi2
 
     require_units(units, len(first))
     centred = []
     for values in (first, second):
-        known, which = np.unique(np.array(values), return_inverse=True)
+        distinct_values, which = np.unique(np.array(values), return_inverse=True)
         # A column of zeros and ones for each value, less its mean.
-        centred.append(np.eye(len(known))[which] - np.bincount(which) / len(which))
+        centred.append(np.eye(len(distinct_values))[which] - np.bincount(which) / len(which))
     x, y = centred
     scores = np.zeros((units.count, x.shape[1] * y.shape[1]))
     np.add.at(scores, units.numbers, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))

@@ -99,7 +99,7 @@ class AskedReadings:
         return [self._arrange_rows(table, sample_count) for table in tables]
 
     def _count_samples(self, table: Mapping[str, list[int]]) -> int:
-        """How many samples every problem has at least."""
+        """Number of samples that every problem has at least."""
         return min((len(table[name]) for name in self.ids), default=1)
 
     def _arrange_rows(self, table: Mapping[str, list[int]], sample_count: int) -> IntArray:
@@ -150,8 +150,8 @@ class AskedReadings:
         arranged = np.zeros((len(values), *map(len, axes), values.shape[-1]))
         for index, combination in enumerate(combinations_of_levels):
             indices = [axis.index(level) for axis, level in zip(axes, combination, strict=True)]
-            place: Any = (slice(None), *indices)
-            arranged[place] = values[:, index]
+            cell_index: Any = (slice(None), *indices)
+            arranged[cell_index] = values[:, index]
         return CrossedAnswers(arranged, self.factors, self.units)
 
     def prompt_means(self) -> FloatArray:
@@ -171,7 +171,10 @@ class AskedReadings:
 
 
 def levels_of(reading: ReadAnswers, factors: Sequence[str]) -> tuple[str, ...]:
-    """The level of each factor; empty for one that a reading does not have."""
+    """The level of each factor.
+
+    Empty for a factor that a reading does not have.
+    """
     return tuple(reading.levels.get(name, "") for name in factors)
 
 

@@ -1,4 +1,4 @@
-"""What the judge says of a scorer that was asked several times: rows over its samples."""
+"""Rows over the samples of a scorer that was asked several times."""
 
 from collections.abc import Iterator
 from dataclasses import replace

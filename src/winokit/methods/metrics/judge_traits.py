@@ -20,7 +20,9 @@ LEVEL = 0.95
 def log_odds(
     a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log odds ratios of a of A against b of B, with the lower and upper ends of their intervals.
+    """Log odds ratios of a of A against b of B, with their intervals.
+
+    The ratios, the lower ends and the upper ends.
 
     >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
     >>> [round(float(value[0]), 2) for value in (ratio, low, high)]
@@ -36,7 +38,10 @@ def log_odds(
 
 
 def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArray:
-    """Fisher's exact test of a of A against b of B: twice the smaller tail."""
+    """Two-sided p-value of Fisher's exact test of a of A against b of B.
+
+    Twice the smaller tail.
+    """
     a, having = np.rint(a), np.rint(a) + np.rint(b)
     tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
     p: FloatArray = np.minimum(1.0, 2 * np.minimum(*tails))
@@ -44,6 +49,6 @@ def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArr
 
 
 def discovery_rates(p_values: FloatArray) -> FloatArray:
-    """For each of many tests the false discovery rate that its p-value allows (Benjamini and Hochberg, 1995)."""
+    """False discovery rate that each p-value allows (Benjamini and Hochberg, 1995)."""
     rates: FloatArray = false_discovery_control(p_values)
     return rates

@@ -11,7 +11,9 @@ from itertools import combinations
 
 
 def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozenset[int]]:
-    """For each letter the members that have it; members are numbered from 0, and letters ordered by their first.
+    """For each letter the members that have it.
+
+    Members are numbered from 0, and letters are ordered by their first member.
 
     The best is told from the worst, and the one between them from neither:
 
@@ -24,18 +26,20 @@ def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozens
         parts = {letter - {member} for letter in split for member in (one, other)}
         letters = (letters - split) | parts
         letters = {letter for letter in letters if not any(letter < wider for wider in letters)}
-    kept = sorted(letters, key=lambda letter: sorted(letter))
-    for letter in sorted(kept, key=lambda letter: (len(letter), sorted(letter))):
-        rest = [other for other in kept if other is not letter]
+    sorted_letters = sorted(letters, key=lambda letter: sorted(letter))
+    for letter in sorted(sorted_letters, key=lambda letter: (len(letter), sorted(letter))):
+        other_letters = [other for other in sorted_letters if other is not letter]
         # What it says: that these pairs cannot be distinguished; of one alone, that it has a letter.
-        said = [set(pair) for pair in combinations(letter, 2)] or [set(letter)]
-        if all(any(pair <= other for other in rest) for pair in said):
-            kept = rest
-    return kept
+        claims = [set(pair) for pair in combinations(letter, 2)] or [set(letter)]
+        if all(any(pair <= other for other in other_letters) for pair in claims):
+            sorted_letters = other_letters
+    return sorted_letters
 
 
 def letter_name(place: int) -> str:
-    """The name of a letter by its place: a to z, then aa, ab, …
+    """The name of a letter by its index.
+
+    a to z, then aa, ab, …
 
     >>> letter_name(0), letter_name(25), letter_name(26), letter_name(52)
     ('a', 'z', 'aa', 'ba')

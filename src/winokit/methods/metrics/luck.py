@@ -1,4 +1,4 @@
-"""What luck alone would do, and how many problems it takes to rule it out.
+"""Scores of luck alone, and the number of problems that rules it out.
 
 The lucky draw is of Trichelair et al. (2018), appendix B.
 """
@@ -47,18 +47,24 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
 
 
 def guessed(chances: FloatArray, times: IntArray) -> FloatArray:
-    """The probability of each number of right answers: guesses of one kind are binomial, kinds are put together."""
-    made: FloatArray = np.ones(1)
+    """Probability of each number of right answers.
+
+    Guesses of one kind are binomial; kinds are convolved.
+    """
+    distribution: FloatArray = np.ones(1)
     kinds, counts = np.unique(np.stack([chances, times.astype(np.float64)], axis=1), axis=0, return_counts=True)
     for (chance, size), many in zip(kinds, counts, strict=True):
-        own = np.zeros(int(size * many) + 1)
-        own[:: int(size)] = binomial(int(many), float(chance))
-        made = np.convolve(made, own)
-    return made
+        kind_chances = np.zeros(int(size * many) + 1)
+        kind_chances[:: int(size)] = binomial(int(many), float(chance))
+        distribution = np.convolve(distribution, kind_chances)
+    return distribution
 
 
 def binomial(n: int, share: float) -> FloatArray:
-    """The probability of each number of right answers among n, each right with the same probability."""
+    """Probability of each number of right answers among n.
+
+    Each is right with the same probability.
+    """
     from scipy import special
 
     counts = np.arange(n + 1)
@@ -82,7 +88,9 @@ def p_best_of(tries: int, p_once: float) -> float:
 def n_to_beat_chance(
     accuracy: float, chance: float = 0.5, *, design_effect: float = 1.0, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """How many problems tell this accuracy from chance; None where it is not above chance and none would.
+    """Number of problems that tell this accuracy from chance.
+
+    None if it is not above chance, where no number would.
 
     The score test over groups, two-sided at level `alpha`, finds it with probability `power`, where twins inflate the
     variance by `design_effect`; by the normal approximation.
@@ -106,7 +114,9 @@ def n_to_beat_chance(
 def share_to_find(
     chance: float, error: float, *, alpha: float = 0.05, power: float = 0.8, most: float = 1.0
 ) -> float | None:
-    """The least share that a test finds to be above chance with that power; None if none up to `most`.
+    """The least share that a test finds to be above chance with that power.
+
+    None if none up to `most`.
 
     `error` is the standard deviation of the share by chance. Two-sided at level `alpha`, by the normal approximation; a
     share near 0 or 1 varies less.
