@@ -37,8 +37,9 @@ def credit(predictions: arrays.Choices, answers: arrays.Counts, candidates: arra
     arrays.same_length(predictions=predictions, answers=answers, candidates=candidates)
     chosen = arrays.as_choices(predictions)
     sizes = arrays.as_candidates(candidates)
-    if (chosen >= sizes).any():
-        row = int(np.argmax(chosen >= sizes))
+    is_beyond = chosen >= sizes
+    if is_beyond.any():
+        row = int(np.argmax(is_beyond))
         raise BadInput(f"row {row} predicts candidate {chosen[row]}, and the problem has {sizes[row]}, counted from 0")
     right = chosen == arrays.as_answers(answers)
     return np.where(chosen == arrays.ABSTAINED, 1 / sizes, right.astype(np.float64))
@@ -70,7 +71,8 @@ def guess_chance(predictions: arrays.Choices, candidates: arrays.Counts) -> arra
     [0.5, 0.0, 0.25]
     """
     arrays.same_length(predictions=predictions, candidates=candidates)
-    return np.where(arrays.as_choices(predictions) == arrays.ABSTAINED, 0.0, 1 / arrays.as_candidates(candidates))
+    is_silent = arrays.as_choices(predictions) == arrays.ABSTAINED
+    return np.where(is_silent, 0.0, 1 / arrays.as_candidates(candidates))
 
 
 def chance(candidates: arrays.Counts) -> float:
@@ -114,7 +116,8 @@ def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.Int
     right = arrays.as_answers(answers)
     classes = int(max(chosen.max(), right.max())) + 1
     table = np.zeros((classes, classes + 1), np.int64)
-    np.add.at(table, (right, np.where(chosen == arrays.ABSTAINED, classes, chosen)), 1)
+    columns = np.where(chosen == arrays.ABSTAINED, classes, chosen)
+    np.add.at(table, (right, columns), 1)
     return table
 
 
@@ -140,7 +143,10 @@ def f1(predictions: arrays.Choices, answers: arrays.Counts) -> F1:
     hits = table.diagonal()
     choice_counts = table[:, :-1].sum(axis=0)
     answer_counts = table.sum(axis=1)
-    present = np.flatnonzero(choice_counts + answer_counts)
-    by_class = {int(c): float(2 * hits[c] / (choice_counts[c] + answer_counts[c])) for c in present}
-    micro = 2 * hits.sum() / (choice_counts.sum() + answer_counts.sum())
-    return F1(by_class, float(np.mean(list(by_class.values()))), float(micro))
+    class_counts = choice_counts + answer_counts
+    by_class = {}
+    for index in np.flatnonzero(class_counts):
+        by_class[int(index)] = float(2 * hits[index] / class_counts[index])
+    macro = float(np.mean(list(by_class.values())))
+    micro = 2 * hits.sum() / class_counts.sum()
+    return F1(by_class, macro, float(micro))

@@ -72,9 +72,12 @@ def _estimate_coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> C
     from scipy import special
 
     value, error = _estimate_value_and_error(votes, is_ac1=is_ac1)
-    even = np.full((2, votes.shape[1]), votes.sum(axis=1).max() / votes.shape[1])
+    category_count = votes.shape[1]
+    most_votes = votes.sum(axis=1).max()
+    even = np.full((2, category_count), most_votes / category_count)
     middle, wider = _estimate_value_and_error(np.concatenate([votes, even]), is_ac1=is_ac1)
-    quantile = float(special.stdtrit(max(len(votes) - 1, 1), (1 + level) / 2))
+    degrees = max(len(votes) - 1, 1)
+    quantile = float(special.stdtrit(degrees, (1 + level) / 2))
     low = min(value - quantile * error, middle - quantile * wider)
     high = max(value + quantile * error, middle + quantile * wider)
     return Coefficient(value, max(low, -1.0), min(high, 1.0))
@@ -86,15 +89,19 @@ def _estimate_value_and_error(votes: FloatArray, *, is_ac1: bool) -> tuple[float
     shares = votes / cast
     several = cast[:, 0] >= 2
     common = shares.mean(axis=0)
-    pairs = np.where(several, cast[:, 0] * (cast[:, 0] - 1), 1)
-    agreed = np.where(several, (votes * (votes - 1)).sum(axis=1) / pairs, 0.0)
+    vote_counts = cast[:, 0]
+    pairs = np.where(several, vote_counts * (vote_counts - 1), 1)
+    agreed_pairs = (votes * (votes - 1)).sum(axis=1)
+    agreed = np.where(several, agreed_pairs / pairs, 0.0)
     weights = (1 - common) / max(len(common) - 1, 1) if is_ac1 else common
     chance = float(common @ weights)
     chances = shares @ weights
     if chance >= 1:
         raise BadInput("kappa is undefined where all votes fall into one category")
     value = (agreed.sum() / several.sum() - chance) / (1 - chance)
-    each = np.where(several, (agreed - chance) / (1 - chance), 0.0) * len(votes) / several.sum()
-    each -= 2 * (1 - value) * (chances - chance) / (1 - chance)
+    own_values = np.where(several, (agreed - chance) / (1 - chance), 0.0)
+    linearized = own_values * len(votes) / several.sum()
+    linearized -= 2 * (1 - value) * (chances - chance) / (1 - chance)
     freedom = len(votes) * max(len(votes) - 1, 1)
-    return float(value), float(np.sqrt(((each - value) ** 2).sum() / freedom))
+    squares = ((linearized - value) ** 2).sum()
+    return float(value), float(np.sqrt(squares / freedom))

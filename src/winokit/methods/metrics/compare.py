@@ -56,10 +56,12 @@ class Resolution:
         _check_power(alpha, power)
         if self.units <= 1 + ROUNDING:
             return None
-        quantile = float(special.stdtrit(self.units - 1, 1 - alpha / 2) + special.ndtri(power))
+        test_quantile = special.stdtrit(self.units - 1, 1 - alpha / 2)
+        quantile = float(test_quantile + special.ndtri(power))
 
         def excess(gap: float) -> float:
-            return gap - allowed - quantile * math.sqrt(self._estimate_variance_at(gap))
+            error = math.sqrt(self._estimate_variance_at(gap))
+            return gap - allowed - quantile * error
 
         smallest_gap = allowed
         if excess(allowed) < 0:
@@ -134,21 +136,27 @@ def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL
     same_length(first=first, second=second)
     first_values = as_values(first)
     second_values = as_values(second)
+    differences = first_values - second_values
     narrow_level = max(1 - 2 * (1 - level), 0.5)
     narrow = paired_interval(first_values, second_values, units, narrow_level)
+    interval = paired_interval(first_values, second_values, units, level)
+    p = p_paired(first_values, second_values, units)
+    only_first = int((first_values > second_values).sum())
+    only_second = int((second_values > first_values).sum())
+    needed = n_to_tell_apart(first_values, second_values, units)
     return Comparison(
-        difference=float((first_values - second_values).mean()),
-        interval=paired_interval(first_values, second_values, units, level),
-        p=p_paired(first_values, second_values, units),
-        only_first=int((first_values > second_values).sum()),
-        only_second=int((second_values > first_values).sum()),
+        difference=float(differences.mean()),
+        interval=interval,
+        p=p,
+        only_first=only_first,
+        only_second=only_second,
         n=len(first_values),
-        n_to_tell_apart=n_to_tell_apart(first_values, second_values, units),
+        n_to_tell_apart=needed,
         first=float(first_values.mean()),
         second=float(second_values.mean()),
         narrow=narrow,
         unit_count=units.count,
-        resolution=_estimate_resolution(first_values - second_values, units, narrow),
+        resolution=_estimate_resolution(differences, units, narrow),
     )
 
 
@@ -160,7 +168,8 @@ def _estimate_resolution(differences: FloatArray, units: Units, narrow: Interval
     row_variance = float(differences.var()) / len(differences)
     disagreement = 1 / equal_units
     if row_variance > ROUNDING:
-        disagreeing = int((units.sums(np.abs(differences)) > ROUNDING).sum())
+        unit_distances = units.sums(np.abs(differences))
+        disagreeing = int((unit_distances > ROUNDING).sum())
         design_effect = min(error**2 / row_variance, len(differences) / equal_units)
         problem_weight = design_effect / len(differences)
         disagreement = (disagreeing * problem_weight + WHOLE_UNITS * disagreement) / (disagreeing + WHOLE_UNITS)
@@ -211,15 +220,20 @@ def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, l
     differences = _sum_by_unit(first, second, units)
     observed = abs(float(differences.sum()))
     needed = observed - least * len(first)
-    sums = np.sort(np.abs(differences[np.abs(differences) > ROUNDING]))
+    distances = np.abs(differences)
+    sums = np.sort(distances[distances > ROUNDING])
     if not len(sums):
         return 1.0
     for parts in WHOLE_PARTS:
-        if np.allclose(parts * sums, np.round(parts * sums), atol=1e-9):
-            whole_sums = np.round(parts * sums).astype(np.int64)
-            return _compute_sign_flip_p(whole_sums, round(parts * observed) - parts * least * len(first))
-    signs = np.random.default_rng(seed).integers(0, 2, (DRAWS, len(sums))) * 2 - 1
-    extreme_count = int((np.abs(signs @ sums) >= needed - ROUNDING).sum())
+        scaled = parts * sums
+        rounded = np.round(scaled)
+        if np.allclose(scaled, rounded, atol=1e-9):
+            needed_parts = round(parts * observed) - parts * least * len(first)
+            return _compute_sign_flip_p(rounded.astype(np.int64), needed_parts)
+    rng = np.random.default_rng(seed)
+    signs = rng.integers(0, 2, (DRAWS, len(sums))) * 2 - 1
+    is_extreme = np.abs(signs @ sums) >= needed - ROUNDING
+    extreme_count = int(is_extreme.sum())
     return (extreme_count + 1) / (DRAWS + 1)
 
 
@@ -227,8 +241,10 @@ def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
     """Share of all signs whose sum of sizes is as far from zero as observed."""
     chances = guessed(np.full(len(sizes), 0.5), sizes)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.
-    sums = np.abs(2 * np.arange(len(chances)) - int(sizes.sum()))
-    return round(float(min(chances[sums >= observed].sum(), 1.0)), 12)  # sums of halves, without the tail of a float
+    total = int(sizes.sum())
+    sums = np.abs(2 * np.arange(len(chances)) - total)
+    p = float(min(chances[sums >= observed].sum(), 1.0))
+    return round(p, 12)  # sums of halves, without the tail of a float
 
 
 def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
@@ -252,11 +268,14 @@ def n_to_tell_apart(
 
     _check_power(alpha, power)
     sums = _sum_by_unit(first, second, units)
-    mean, square = float(sums.mean()), float((sums**2).mean())
+    mean = float(sums.mean())
+    square = float((sums**2).mean())
     if abs(mean) <= ROUNDING:
         return None
     spread = math.sqrt(max(square - mean**2, 0.0))
-    needed = (special.ndtri(1 - alpha / 2) * math.sqrt(square) + special.ndtri(power) * spread) ** 2 / mean**2
+    by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(square)
+    by_models = special.ndtri(power) * spread
+    needed = (by_chance + by_models) ** 2 / mean**2
     return math.ceil(float(needed) * len(first) / len(sums))
 
 

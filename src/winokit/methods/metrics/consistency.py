@@ -26,7 +26,8 @@ def role_kept(unswitched: arrays.Choices, switched: arrays.Choices) -> arrays.Fl
     before, after = _read_choices(unswitched, switched)
     if max(before.max(), after.max()) > 1:
         raise BadInput("switching is defined for problems with two candidates")
-    return np.where(_are_answered(before, after), (before != after).astype(np.float64), CONSISTENCY_CHANCE)
+    is_kept = (before != after).astype(np.float64)
+    return np.where(_are_answered(before, after), is_kept, CONSISTENCY_CHANCE)
 
 
 def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
@@ -58,7 +59,8 @@ def choice_kept_chance(
     1/candidates, and 0 where nobody chose.
     """
     arrays.same_length(original=original, candidates=candidates)
-    return np.where(_are_answered(*_read_choices(original, perturbed)), 1 / arrays.as_candidates(candidates), 0.0)
+    before, after = _read_choices(original, perturbed)
+    return np.where(_are_answered(before, after), 1 / arrays.as_candidates(candidates), 0.0)
 
 
 def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
@@ -98,7 +100,10 @@ def choice_turned(original: arrays.Choices, reordered: arrays.Choices) -> arrays
 def in_first_order(reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> list[int | None]:
     """Convert indices into reordered candidates to the original order."""
     arrays.same_length(reordered=reordered, orders=orders)
-    return [None if choice is None else order[choice] for choice, order in zip(reordered, orders, strict=True)]
+    choices: list[int | None] = []
+    for choice, order in zip(reordered, orders, strict=True):
+        choices.append(None if choice is None else order[choice])
+    return choices
 
 
 def _read_choices(before: arrays.Choices, after: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:

@@ -65,7 +65,8 @@ class LogFit:
         y = self.at(x)
         away = math.log(x) - self.centre
         there, both, slope = self.variance
-        half = self._compute_half_width(there + 2 * both * away + slope * away**2, level)
+        variance = there + 2 * both * away + slope * away**2
+        half = self._compute_half_width(variance, level)
         return Interval(y - half, y + half, level, "student")
 
     def reaches_interval(self, y: float, level: float = 0.95) -> Interval:
@@ -88,7 +89,8 @@ class LogFit:
         root = half**2 - squared * (distance**2 - wide * there)
         if squared == 0 or root < 0:
             return everything
-        low, high = sorted((half + sign * math.sqrt(root)) / squared for sign in (-1, 1))
+        reach = math.sqrt(root)
+        low, high = sorted([(half - reach) / squared, (half + reach) / squared])
         if squared < 0:
             estimate = distance / self.slope if self.slope else math.copysign(math.inf, distance)
             low, high = (high, math.inf) if estimate >= high else (-math.inf, low)
@@ -101,7 +103,8 @@ class LogFit:
         check_level(level)
         if self.degrees <= 0 or not math.isfinite(variance):
             return math.inf
-        return float(stats.t.ppf((1 + level) / 2, self.degrees)) * math.sqrt(max(0.0, variance))
+        quantile = float(stats.t.ppf((1 + level) / 2, self.degrees))
+        return quantile * math.sqrt(max(0.0, variance))
 
 
 PUBLISHED = LogFit(4.8463, 26.215)
@@ -128,15 +131,18 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     if len(set(logs.tolist())) < 2:
         raise BadInput("expected two training sizes or more: one shows no growth")
     centre = float(logs.mean())
-    spread = float(((logs - centre) ** 2).sum())
-    slope = float(((logs - centre) * (values - values.mean())).sum() / spread)
+    log_gaps = logs - centre
+    value_gaps = values - values.mean()
+    spread = float((log_gaps**2).sum())
+    slope = float((log_gaps * value_gaps).sum() / spread)
     intercept = float(values.mean() - slope * centre)
     residuals = values - slope * logs - intercept
     free = len(values) - 2
     if not free:
         return LogFit(slope, intercept, centre=centre)
     error = float((residuals**2).sum()) / free
-    return LogFit(slope, intercept, len(values), centre, (error / len(values), 0.0, error / spread), free)
+    variance = (error / len(values), 0.0, error / spread)
+    return LogFit(slope, intercept, len(values), centre, variance, free)
 
 
 def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES) -> float:
@@ -153,7 +159,9 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
         raise BadInput("expected two training sizes or more, from small to large")
     logs = np.log2([_require_positive(size) for size in sizes])
     values = np.asarray(accuracies, np.float64)
-    return float((np.diff(logs) * (values[1:] + values[:-1]) / 2).sum() / (logs[-1] - logs[0]))
+    areas = np.diff(logs) * (values[1:] + values[:-1]) / 2
+    width = logs[-1] - logs[0]
+    return float(areas.sum() / width)
 
 
 def _require_positive(x: float) -> float:
@@ -226,7 +234,10 @@ class Crossed:
             return 0.0
         shares = [(float(weights @ matrix @ weights), free) for matrix, free in self.parts]
         below = sum(variance**2 / free for variance, free in shares)
-        return sum(variance for variance, _ in shares) ** 2 / below if below > 0 else math.inf
+        if below <= 0:
+            return math.inf
+        total = sum(variance for variance, _ in shares)
+        return total**2 / below
 
 
 def _estimate_mean_covariance(means: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
@@ -239,8 +250,10 @@ def _estimate_mean_covariance(means: FloatArray, sizes: FloatArray) -> tuple[Flo
     count, statistics = means.shape
     if count < 2:
         return np.diag(np.full(statistics, math.inf)), 0.0
-    residuals = (means - means.mean(axis=0)) / (1 - sizes / sizes.sum())[:, None]
-    covariance: FloatArray = (count - 1) / count * (residuals.T @ residuals) / count**2
+    remaining_shares = 1 - sizes / sizes.sum()
+    residuals = (means - means.mean(axis=0)) / remaining_shares[:, None]
+    products = residuals.T @ residuals
+    covariance: FloatArray = (count - 1) / count * products / count**2
     return covariance, equal_units(sizes) - 1
 
 
@@ -273,7 +286,8 @@ def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | N
         share = Share(mean, len(unit_sizes), math.inf, units, exact=False)
     else:
         groups = crossed.degrees(itself) + 1
-        share = Share(mean, len(unit_sizes), groups, mean * (1 - mean) / variance, exact=False)
+        effective = mean * (1 - mean) / variance
+        share = Share(mean, len(unit_sizes), groups, effective, exact=False)
     low, high = share.limits(level)
     return min(mean, low), max(mean, high)
 
@@ -295,7 +309,8 @@ def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) 
     with_right = (own_shares > ROUNDING).any(axis=0).sum()
     telling = min(int(with_wrong), int(with_right), units)
     effect = shrunk_effect(float(of_units[0, 0]) / widest, telling, units)
-    return Crossed((*others, (np.full((1, 1), effect * widest), free)))
+    shrunk = np.full((1, 1), effect * widest)
+    return Crossed((*others, (shrunk, free)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +361,8 @@ class Polynomial:
         degrees = self.crossed.degrees(weights)
         half = math.inf
         if degrees > 0 and math.isfinite(variance):
-            half = float(special.stdtrit(degrees, (1 + level) / 2)) * math.sqrt(max(0.0, variance))
+            quantile = float(special.stdtrit(degrees, (1 + level) / 2))
+            half = quantile * math.sqrt(max(0.0, variance))
         return Interval(y - half, y + half, level, "student")
 
 
@@ -396,18 +412,22 @@ def p_slopes_differ(values: FloatArray, x: Sequence[float], sizes: FloatArray | 
     spread = float((away**2).sum())
     unit_sizes = np.ones(units) if sizes is None else sizes
     means = values.mean(axis=2)
-    residuals = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
+    size_means = means.mean(axis=0)
+    run_means = means.mean(axis=1, keepdims=True)
+    residuals = means - size_means - run_means + means.mean()
     slopes = residuals @ away / spread
     between = float((slopes**2).sum()) / (restarts - 1)
     scatter = residuals - slopes[:, None] * away
     run_degrees = (restarts - 1) * (size_count - 2)
     of_runs = float((scatter**2).sum()) / run_degrees / spread
     unit_slopes = np.einsum("rsu,s->ru", values, away) / spread
-    slope_residuals = (
-        unit_slopes - unit_slopes.mean(axis=0) - unit_slopes.mean(axis=1, keepdims=True) + unit_slopes.mean()
-    )
-    slope_residuals = slope_residuals / (1 - unit_sizes / unit_sizes.sum())
-    of_units = (units - 1) / units * float((slope_residuals**2).sum()) / (restarts - 1) / units**2
+    unit_means = unit_slopes.mean(axis=0)
+    restart_means = unit_slopes.mean(axis=1, keepdims=True)
+    slope_residuals = unit_slopes - unit_means - restart_means + unit_slopes.mean()
+    remaining_shares = 1 - unit_sizes / unit_sizes.sum()
+    slope_residuals = slope_residuals / remaining_shares
+    slope_squares = float((slope_residuals**2).sum())
+    of_units = (units - 1) / units * slope_squares / (restarts - 1) / units**2
     noise = of_runs + of_units
     if between <= ROUNDING:
         return 1.0

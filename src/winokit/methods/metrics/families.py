@@ -74,7 +74,9 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
     to agree: items that one of the two was not asked are left out, and fewer than 20 common items are too few.
     """
     columns = asked.any(axis=0)
-    signs = np.where(asked, np.where(right, 1.0, -1.0), 0.0).astype(np.float32)[:, columns]
+    right_signs = np.where(right, 1.0, -1.0)
+    asked_signs = np.where(asked, right_signs, 0.0).astype(np.float32)
+    signs = asked_signs[:, columns]
     present = asked.astype(np.float32)[:, columns]
     order = np.argsort(-signs.sum(axis=1), kind="stable")
     families = np.zeros(len(signs), np.int64)

@@ -50,16 +50,18 @@ def delta(correct: Flags, gotchas: Sequence[bool | None]) -> float:
     >>> delta([True, True, True, False], [False, False, True, True])
     0.5
     """
-    return gap(correct, _find_rows(gotchas, False), _find_rows(gotchas, True), Units.alone(len(gotchas))).value
+    plain = _find_rows(gotchas, False)
+    tricky = _find_rows(gotchas, True)
+    return gap(correct, plain, tricky, Units.alone(len(gotchas))).value
 
 
 def pro_minus_anti(correct: Flags, stereotypes: Sequence[str]) -> float:
     """WinoBias's gap: accuracy on pro-stereotyped problems minus accuracy on anti-stereotyped ones."""
     for kind in set(stereotypes) - set(STEREOTYPES):
         raise UnknownName("stereotype", str(kind), STEREOTYPES)
-    return gap(
-        correct, _find_rows(stereotypes, "pro"), _find_rows(stereotypes, "anti"), Units.alone(len(stereotypes))
-    ).value
+    pro = _find_rows(stereotypes, "pro")
+    anti = _find_rows(stereotypes, "anti")
+    return gap(correct, pro, anti, Units.alone(len(stereotypes))).value
 
 
 def _find_rows(values: Sequence[object], wanted: object) -> BoolArray:

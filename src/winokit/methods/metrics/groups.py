@@ -33,7 +33,12 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
     rows = grouped(zip(groups, count()))
     rows.pop(None, None)
     least = {} if sizes is None else sizes
-    return {group: own for group, own in rows.items() if len(own) > 1 and len(own) >= least.get(group, 0)}
+    complete = {}
+    for group, members in rows.items():
+        needed = max(2, least.get(group, 0))
+        if len(members) >= needed:
+            complete[group] = members
+    return complete
 
 
 class GroupLayout:
@@ -43,7 +48,8 @@ class GroupLayout:
     """
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
-        self.members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
+        self.members = list(complete_groups(groups, sizes).values())
+        self._length = len(groups)
         self.rows = np.fromiter(chain.from_iterable(self.members), np.int64)
         self.sizes = np.fromiter(map(len, self.members), np.int64, len(self.members))
         self.starts = np.cumsum(self.sizes) - self.sizes
@@ -165,12 +171,14 @@ def same_options(
     themselves (two of WSC's pairs list different ones). A group with an abstention is left out.
     """
     arrays.same_length(options=options, groups=groups)
-    members = complete_groups(groups, sizes).values()
-    chosen = [[options[row] for row in rows] for rows in members]
-    answered = [choices for choices in chosen if None not in choices]
-    if not answered:
+    are_same = []
+    for rows in complete_groups(groups, sizes).values():
+        chosen = {options[row] for row in rows}
+        if None not in chosen:
+            are_same.append(len(chosen) == 1)
+    if not are_same:
         raise BadInput("no complete group is answered in full")
-    return np.array([len(set(choices)) == 1 for choices in answered], np.bool_)
+    return np.array(are_same, np.bool_)
 
 
 def same_option(options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None) -> float:
@@ -189,7 +197,8 @@ def same_option_chance(candidates: arrays.Counts, groups: arrays.Groups, sizes: 
     number = arrays.as_candidates(candidates).astype(np.float64)
     # The fewest candidates any member has are the options that all members share.
     shared = _make_layout(groups, sizes).reduce(np.minimum, number)
-    return float((shared * all_right_chance(1 / number, groups, sizes)).mean())
+    group_chances = shared * all_right_chance(1 / number, groups, sizes)
+    return float(group_chances.mean())
 
 
 def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:

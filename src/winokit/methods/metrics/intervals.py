@@ -97,12 +97,15 @@ class Share:
             return 1.0 if abs(self.value - chance) <= ROUNDING else 0.0
         if self.exact:
             trials = round(self.effective)
-            return float(_compute_acceptability(round(self.value * trials), trials, np.array([chance]))[0])
+            right = round(self.value * trials)
+            p_values = _compute_acceptability(right, trials, np.array([chance]))
+            return float(p_values[0])
         if self.groups <= 1:
             return 1.0
         from scipy import special
 
-        distance = abs(self.value - chance) / math.sqrt(chance * (1 - chance) / self.effective)
+        error = math.sqrt(chance * (1 - chance) / self.effective)
+        distance = abs(self.value - chance) / error
         return float(2 * special.stdtr(self.groups - 1, -distance))
 
     def limits(self, level: float) -> tuple[float, float]:
@@ -112,7 +115,8 @@ class Share:
             return 0.0, 1.0
         part = quantile**2 / self.effective
         middle = (self.value + part / 2) / (1 + part)
-        half = math.sqrt(part * (self.value * (1 - self.value) + part / 4)) / (1 + part)
+        variance = self.value * (1 - self.value) + part / 4
+        half = math.sqrt(part * variance) / (1 + part)
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
@@ -159,7 +163,8 @@ def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> floa
     if unit_effect >= 1:
         return unit_effect
     untold_share = 1 - telling / unit_count
-    halvings = math.log2(EFFECT_OF_PAIRS / min(max(unit_effect, LEAST_EFFECT), EFFECT_OF_PAIRS))
+    bounded_effect = min(max(unit_effect, LEAST_EFFECT), EFFECT_OF_PAIRS)
+    halvings = math.log2(EFFECT_OF_PAIRS / bounded_effect)
     prior_units = PRIOR_UNITS + halvings * untold_share
     return (telling * unit_effect + prior_units) / (telling + prior_units)
 
@@ -201,7 +206,8 @@ def _estimate_mean_variance(values: arrays.FloatArray, units: Units, mean: float
         return 0.0
     n = len(values)
     residuals = units.sums(values - mean) / (1 - units.sizes / n)
-    return float((units.count - 1) / units.count * _compute_dot(residuals, residuals) / n**2)
+    squares = _compute_dot(residuals, residuals)
+    return float((units.count - 1) / units.count * squares / n**2)
 
 
 def share_interval(credits: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
@@ -270,16 +276,20 @@ class Gap:
 
         if room(LEAST) > 0:
             return 0.0
-        return float(optimize.brentq(room, LEAST, 1 - LEAST)) if room(1 - LEAST) > 0 else 1.0
+        if room(1 - LEAST) <= 0:
+            return 1.0
+        return float(optimize.brentq(room, LEAST, 1 - LEAST))
 
     def _compute_limits(self, level: float) -> tuple[float, float]:
-        (low, high), (low2, high2) = self.first.limits(level), self.second.limits(level)
-        down = self._join_distances(self.first.value - low, high2 - self.second.value)
-        up = self._join_distances(high - self.first.value, self.second.value - low2)
+        first_low, first_high = self.first.limits(level)
+        second_low, second_high = self.second.limits(level)
+        down = self._join_distances(self.first.value - first_low, second_high - self.second.value)
+        up = self._join_distances(first_high - self.first.value, self.second.value - second_low)
         return max(self.value - down, -1.0), min(self.value + up, 1.0)
 
     def _join_distances(self, one: float, other: float) -> float:
-        return math.sqrt(max(one**2 - 2 * self.correlation * one * other + other**2, 0.0))
+        square = one**2 - 2 * self.correlation * one * other + other**2
+        return math.sqrt(max(square, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +319,8 @@ def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, units:
     arrays.same_length(values=values, first=first, second=second)
     scores = arrays.as_values(values)
     sides = []
-    for flags, which in ((arrays.as_flags(first), "first"), (arrays.as_flags(second), "second")):
+    for side_flags, which in ((first, "first"), (second, "second")):
+        flags = arrays.as_flags(side_flags)
         if not flags.any():
             raise BadInput(f"a gap needs problems on both sides, and none is on the {which}")
         sides.append(_Side.of(scores, units, flags))
@@ -335,9 +346,9 @@ def _build_gap(first: _Side, second: _Side) -> Gap:
     The correlation is shrunk towards 0.
     """
     unit_count = int((first.is_present | second.is_present).sum())
-    spread = math.sqrt(
-        _compute_dot(first.residuals, first.residuals) * _compute_dot(second.residuals, second.residuals)
-    )
+    first_square = _compute_dot(first.residuals, first.residuals)
+    second_square = _compute_dot(second.residuals, second.residuals)
+    spread = math.sqrt(first_square * second_square)
     correlation = 0.0
     if spread > ROUNDING:
         correlation = _compute_dot(first.residuals, second.residuals) / spread
@@ -349,15 +360,20 @@ def _compute_dot(one: arrays.FloatArray, other: arrays.FloatArray) -> float:
 
     The same however many threads BLAS has. Threads would also wait in a loop after it.
     """
-    starts = range(0, len(one), BLOCK)
-    return sum(float(one[start : start + BLOCK] @ other[start : start + BLOCK]) for start in starts)
+    products = []
+    for start in range(0, len(one), BLOCK):
+        block = slice(start, start + BLOCK)
+        products.append(float(one[block] @ other[block]))
+    return sum(products)
 
 
 @lru_cache(maxsize=4096)
 def _find_quantile(level: float, groups: float) -> float:
     from scipy import special
 
-    return float(special.stdtrit(groups - 1, (1 + level) / 2)) if groups > 1 + ROUNDING else math.inf
+    if groups <= 1 + ROUNDING:
+        return math.inf
+    return float(special.stdtrit(groups - 1, (1 + level) / 2))
 
 
 def check_level(level: float) -> None:
@@ -401,7 +417,8 @@ def _compute_p_at_most(count: int | arrays.FloatArray, n: int, shares: arrays.Fl
     from scipy import special
 
     counts = np.asarray(count, np.float64)
-    chances: arrays.FloatArray = np.where(counts < 0, 0.0, special.bdtr(np.maximum(counts, 0), n, shares))
+    sums = special.bdtr(np.maximum(counts, 0), n, shares)
+    chances: arrays.FloatArray = np.where(counts < 0, 0.0, sums)
     return chances
 
 
@@ -429,9 +446,11 @@ def _find_blaker_limits(right: int, n: int, level: float) -> tuple[float, float]
     low = 0.0
     high = 1.0
     if right > 0:
-        low = _find_edge(right, n, level, float(special.betaincinv(right, n - right + 1, tail)), right / n)
+        lowest = float(special.betaincinv(right, n - right + 1, tail))
+        low = _find_edge(right, n, level, lowest, right / n)
     if right < n:
-        high = _find_edge(right, n, level, float(special.betaincinv(right + 1, n - right, 1 - tail)), right / n)
+        highest = float(special.betaincinv(right + 1, n - right, 1 - tail))
+        high = _find_edge(right, n, level, highest, right / n)
     return low, high
 
 

@@ -48,7 +48,11 @@ class ItemBank:
         ends = [float(self.chances(strength).mean()) for strength in STRENGTHS]
         if not min(ends) < right < max(ends):
             return None
-        return float(optimize.brentq(lambda strength: self.chances(strength).mean() - right, *STRENGTHS))
+
+        def excess(strength: float) -> float:
+            return float(self.chances(strength).mean() - right)
+
+        return float(optimize.brentq(excess, *STRENGTHS))
 
     def correlation_with(self, rights: Mapping[int, float]) -> float | None:
         """Correlation of shares right by row with the shares that the bank expects.
@@ -58,10 +62,13 @@ class ItemBank:
         places = [place for place, row in enumerate(self.rows) if row in rights]
         own_bank = self.take(places)
         observed = np.array([rights[row] for row in own_bank.rows])
-        strength = own_bank.strength_of(float(observed.mean())) if len(places) >= FEWEST_ITEMS else None
+        strength = None
+        if len(places) >= FEWEST_ITEMS:
+            strength = own_bank.strength_of(float(observed.mean()))
         if strength is None or observed.std() == 0:
             return None
-        return float(np.corrcoef(observed, own_bank.chances(strength))[0, 1])
+        expected = own_bank.chances(strength)
+        return float(np.corrcoef(observed, expected)[0, 1])
 
     def pair_bounds(
         self, right: float, pairs: Sequence[tuple[int, int]], asked: Sequence[int] | None = None
@@ -83,10 +90,14 @@ class ItemBank:
         [0.6, 0.8]
         """
         place_of = {row: place for place, row in enumerate(self.rows)}
-        places = np.array([(place_of[a], place_of[b]) for a, b in pairs if a in place_of and b in place_of])
+        known_pairs = [(one, other) for one, other in pairs if one in place_of and other in place_of]
+        places = np.array([(place_of[one], place_of[other]) for one, other in known_pairs])
         if not len(places):
             raise BadInput("the bank has both twins of no pair")
-        own_bank = self if asked is None else self.take([place_of[row] for row in asked if row in place_of])
+        own_bank = self
+        if asked is not None:
+            asked_places = [place_of[row] for row in asked if row in place_of]
+            own_bank = self.take(asked_places)
         strength = own_bank.strength_of(right) if own_bank.rows else None
         if strength is None:
             return None
@@ -100,4 +111,6 @@ class ItemBank:
         """Some of the items."""
         index = np.array(places, np.int64)
         rows = tuple(self.rows[place] for place in places)
-        return ItemBank(rows, self.slopes[index], self.intercepts[index], self.lowest[index], self.highest[index])
+        slopes = self.slopes[index]
+        intercepts = self.intercepts[index]
+        return ItemBank(rows, slopes, intercepts, self.lowest[index], self.highest[index])

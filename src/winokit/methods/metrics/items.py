@@ -102,7 +102,8 @@ def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> 
     starts = np.searchsorted(families[order], np.arange(int(families.max()) + 1))
     sums = np.add.reduceat((flags & are_asked)[order], starts, axis=0, dtype=np.float64)
     counts = np.add.reduceat(are_asked[order], starts, axis=0, dtype=np.float64)
-    means: FloatArray = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    unknown = np.full_like(sums, np.nan)
+    means: FloatArray = np.divide(sums, counts, out=unknown, where=counts > 0)
     return means
 
 
@@ -160,7 +161,8 @@ class FamilyShares:
         counts = self.is_known.sum(axis=0)
         # Leads are 0 on average over the families that were asked.
         variances = (self.leads**2).sum(axis=0) / np.maximum(counts - 1, 1)
-        total = float(((self.strengths - self.strengths.mean()) ** 2).sum() / (len(self.strengths) - 1))
+        strength_gaps = self.strengths - self.strengths.mean()
+        total = float((strength_gaps**2).sum() / (len(self.strengths) - 1))
         total *= float(self.item_counts.mean()) ** 2
         if total < VARIANCE_FLOOR:
             return 0.0
@@ -179,7 +181,8 @@ class FamilyShares:
         unit_columns = self.unit_columns[self.units.numbers[column]]
         counts = self.item_counts - self.is_known[:, unit_columns].sum(axis=1)
         leads = self.lead_sums - self.leads[:, unit_columns].sum(axis=1)
-        rests: FloatArray = np.divide(leads, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        unknown = np.full(len(counts), np.nan)
+        rests: FloatArray = np.divide(leads, counts, out=unknown, where=counts > 0)
         return rests
 
     @cached_property
@@ -235,6 +238,7 @@ def correlation(values: FloatArray, rests: FloatArray) -> Correlation | None:
     products = sums[2] - shrinkage * value_gaps * rest_gaps
     scale = np.sqrt(np.maximum(value_squares * rest_squares, VARIANCE_FLOOR))
     left_out = np.arctanh(np.clip(products / scale, -MOST_CORRELATED, MOST_CORRELATED))
-    variance = (count - 1) / count * ((left_out - left_out.mean()) ** 2).sum()
+    distances = left_out - left_out.mean()
+    variance = (count - 1) / count * (distances**2).sum()
     value = float(sums[2] / np.sqrt(sums[0] * sums[1]))
     return Correlation(value, float(np.sqrt(variance)), count)

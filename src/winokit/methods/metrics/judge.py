@@ -161,8 +161,9 @@ class Judge:
     def mean(self, name: Name, values: Sequence[float], units: Units, *, n: int | None = None) -> Iterator[Metric]:
         """Any other mean, with `n` as in `share`."""
         if values:
+            mean = float(np.mean(values))
             interval = mean_interval(values, units)
-            yield self.row(name, float(np.mean(values)), n or len(values), interval.low, interval.high)
+            yield self.row(name, mean, n or len(values), interval.low, interval.high)
 
     def accuracy(
         self, name: Name, answers: Answers, note: str | None = None, *, by_answer: bool = False
@@ -186,7 +187,8 @@ class Judge:
         n = answers.problem_count
         row = self.tested_share(name, answers.correct, answers.units, answers.chances, test, note, n=n)
         if row.is_untestable:
-            row = replace(row, details={**row.details, ONE_CHOICE: len(set(answers.choices.tolist())) == 1})
+            has_one_choice = len(set(answers.choices.tolist())) == 1
+            row = replace(row, details={**row.details, ONE_CHOICE: has_one_choice})
         if row.is_untestable and cannot_change_places(answers):
             in_one_place = is_one_place(answers)
             reason = ONE_PLACE if in_one_place else NO_TWO_ALIKE
@@ -207,8 +209,9 @@ class Judge:
         row = self.tested_share(name, settled, answers.units, chance, right_test(answers), n=n)
         guessed = float((answers.silent / answers.candidates).mean())
         null = row.details.get(NULL)
-        details = {**row.details, NULL: None if null is None else float(null) + guessed}
-        yield replace(row, details=details)
+        if null is not None:
+            null = float(null) + guessed
+        yield replace(row, details={**row.details, NULL: null})
 
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
@@ -284,14 +287,16 @@ class Judge:
             return
         guesses = Counter(zip(texts, answers.chances.tolist(), strict=True))
         coin_chances = [chance for _, chance in guesses]
+        right_count = int(answers.correct.sum())
         # A coin guesses once for all samples of a problem.
-        once = p_chance(int(answers.correct.sum()), len(answers), coin_chances, list(guesses.values()))
+        once = p_chance(right_count, len(answers), coin_chances, list(guesses.values()))
         yield self.row(("luck", "all", "p_chance"), once, n)
         yield self.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
         test = right_test(answers)
         if test.p_as_high is not None:
             yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
-            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
+            p_null_best = p_best_of(TRIES, test.p_as_high)
+            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_null_best, n)
         score = _replace_size(share(answers.correct, answers.units), n)
         level = float(answers.chances.mean()) if test.null is None else test.null
         needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
@@ -327,11 +332,15 @@ class Judge:
         if not len(pairs):
             return
         first, second = _align_twin_choices(answers, pairs)
-        answered = (first >= 0) & (second >= 0)
-        is_told_apart = answered & (first != second)
+        answered = np.minimum(first, second) >= 0
+        is_different = first != second
+        is_told_apart = answered & is_different
         units = answers.units.take(pairs[:, 0])
-        chance = np.where(answered, 1 - 1 / answers.candidates[pairs[:, 0]], 0.0)
-        test = told_apart_test(first[answered], second[answered], units.take(answered)) if answered.any() else None
+        candidates = answers.candidates[pairs[:, 0]]
+        chance = np.where(answered, 1 - 1 / candidates, 0.0)
+        test = None
+        if answered.any():
+            test = told_apart_test(first[answered], second[answered], units.take(answered))
         told_name = ("groups", subset, "told_apart")
         pair_count = _count_pairs(answers, pairs)
         if test is None:
@@ -340,14 +349,15 @@ class Judge:
         of_all = NullTest(test.observed, len(pairs), test.distribution)
         yield self.tested_share(told_name, is_told_apart, units, chance, of_all, n=pair_count)
         if is_told_apart.any():
-            told_answers = answers.subset(pairs[is_told_apart].ravel())
-            both_right = answers.correct[pairs[is_told_apart]].all(axis=1)
+            told_pairs = pairs[is_told_apart]
+            told_answers = answers.subset(told_pairs.ravel())
+            both_right = answers.correct[told_pairs].all(axis=1)
             name = ("groups", subset, "right_way_round")
-            candidates = answers.candidates[pairs[is_told_apart][:, 0]]
+            told_candidates = candidates[is_told_apart]
             # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
-            coin = 1 / (candidates * (candidates - 1))
+            coin = 1 / (told_candidates * (told_candidates - 1))
             test = whole_groups_test(told_answers)
-            pair_count = _count_pairs(answers, pairs[is_told_apart])
+            pair_count = _count_pairs(answers, told_pairs)
             yield self.tested_share(name, both_right, units.take(is_told_apart), coin, test, n=pair_count)
 
 
@@ -375,14 +385,13 @@ def _make_standard_rows(answers: Answers, subset: str, details: Mapping[str, Det
     """The rows of one scorer, one variant and one trial."""
     if not len(answers):
         return []
-    place = 0 if answers.scorer_index is None else int(answers.scorer_index[0])
-    own_judge = Judge(answers.asked.dataset, answers.scorers[place], details)
+    first_index = 0 if answers.scorer_index is None else int(answers.scorer_index[0])
+    own_judge = Judge(answers.asked.dataset, answers.scorers[first_index], details)
     rows = list(own_judge.accuracy(("accuracy", subset, "accuracy"), answers))
     if answers.silent.any():
         rows += own_judge.expected_accuracy(subset, answers)
-        rows.append(
-            own_judge.row(("accuracy", subset, "abstained"), float(answers.silent.mean()), answers.problem_count)
-        )
+        silent_share = float(answers.silent.mean())
+        rows.append(own_judge.row(("accuracy", subset, "abstained"), silent_share, answers.problem_count))
     rows += own_judge.by_group(("groups", subset, "group_accuracy"), answers)
     return [*rows, *own_judge.twins(subset, answers)]
 
@@ -398,8 +407,10 @@ def layout_of(answers: Answers) -> GroupLayout:
 
 def count_groups(answers: Answers) -> int:
     """Number of complete groups, however many samples."""
-    firsts = layout_of(answers).rows[layout_of(answers).starts]
-    return len({answers.asked.groups[answers.problem_index[row]] for row in firsts})
+    layout = layout_of(answers)
+    first_rows = layout.rows[layout.starts]
+    names = {answers.asked.groups[answers.problem_index[row]] for row in first_rows}
+    return len(names)
 
 
 def _count_pairs(answers: Answers, pairs: IntArray) -> int:
@@ -426,7 +437,8 @@ def cannot_change_places(answers: Answers) -> bool:
 
     Nothing can be told from such a file.
     """
-    return not null_of(answers if answers.whole is None else answers.whole).answers_vary
+    whole_table = answers if answers.whole is None else answers.whole
+    return not null_of(whole_table).answers_vary
 
 
 def is_one_place(answers: Answers) -> bool:
@@ -455,7 +467,9 @@ def _align_twin_choices(answers: Answers, pairs: IntArray) -> tuple[IntArray, In
 
 def _estimate_expected_gap(first: Answers, second: Answers) -> float:
     """Gap between two tables that the scorer's preferences alone bring."""
-    return (right_test(first).null or 0.0) - (right_test(second).null or 0.0)
+    first_null = right_test(first).null or 0.0
+    second_null = right_test(second).null or 0.0
+    return first_null - second_null
 
 
 def _make_null_details(test: NullTest, problems_by_row: float = 1.0) -> dict[str, Detail]:
@@ -513,7 +527,8 @@ def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metr
             part = answers.subset(of_gender & flagged)
             yield from own.accuracy(("gender", subset, "accuracy"), part, note, by_answer=True)
         rows = np.flatnonzero(of_gender & (is_plain | is_tricky))
-        for row in own.gap(("gender", gender, "delta"), answers.subset(rows), is_plain[rows], note, by_answer=True):
+        of_gotchas = answers.subset(rows)
+        for row in own.gap(("gender", gender, "delta"), of_gotchas, is_plain[rows], note, by_answer=True):
             yield row
             yield own.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
 

@@ -76,16 +76,21 @@ def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOf
     corrected = low = high = None
     if len(chosen):
         corrected = float(chosen.mean())
-        low, high = (float(end) for end in np.quantile(chosen, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
+        tail = (1 - LEVEL) / 2
+        low, high = np.quantile(chosen, (tail, (1 + LEVEL) / 2)).tolist()
+    level = level_of(table, int(scores.argmax()))
+    p_guessing = _estimate_p_as_high(guessed, best)
+    equal = median + float(ahead.mean())
+    p_equal = _estimate_p_as_high(ahead, best - median)
     return BestOfTrials(
         trials=len(table),
         problems=earned.shape[1],
         best=best,
-        level=level_of(table, int(scores.argmax())),
+        level=level,
         guessing=float(guessed.mean()),
-        p_guessing=_estimate_p_as_high(guessed, best),
-        equal=min(1.0, median + float(ahead.mean())),
-        p_equal=_estimate_p_as_high(ahead, best - median),
+        p_guessing=p_guessing,
+        equal=min(1.0, equal),
+        p_equal=p_equal,
         corrected=corrected,
         low=low,
         high=high,
@@ -94,14 +99,17 @@ def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOf
 
 def settled_credits(table: TrialTable) -> FloatArray:
     """Expected credit of each trial and problem if a coin settles abstentions."""
-    return np.where(table.choices < 0, 1 / table.problems.candidates, table.correct.astype(np.float64))
+    is_right = table.correct.astype(np.float64)
+    return np.where(table.choices < 0, 1 / table.problems.candidates, is_right)
 
 
 def best_if_exchanged(table: TrialTable, draws: int = DRAWS, seed: int = 0) -> FloatArray:
     """The best score of all trials in each of many draws of the null."""
     count = table.choices.shape[1]
-    by_coin = np.where(table.choices < 0, 1 / table.problems.candidates, 0.0).sum(axis=1)
-    scores = (table.drawn_counts(count_right, draws, seed) + by_coin) / count
+    coin_parts = np.where(table.choices < 0, 1 / table.problems.candidates, 0.0)
+    by_coin = coin_parts.sum(axis=1)
+    counts = table.drawn_counts(count_right, draws, seed)
+    scores = (counts + by_coin) / count
     best: FloatArray = scores.max(axis=1)
     return best
 
@@ -110,7 +118,8 @@ def level_of(table: TrialTable, row: int) -> float:
     """The expected score of one trial under its null, abstentions settled by a coin."""
     choices = table.choices[row]
     null = table.take([row]).right_test().null or 0.0
-    return null + float(np.where(choices < 0, 1 / table.problems.candidates, 0.0).mean())
+    coin_parts = np.where(choices < 0, 1 / table.problems.candidates, 0.0)
+    return null + float(coin_parts.mean())
 
 
 def _estimate_p_as_high(drawn: FloatArray, observed: float) -> float:
@@ -137,9 +146,9 @@ def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tupl
     chosen = []
     ahead = []
     for start in range(0, draws, AT_A_TIME):
-        unit_counts = rng.multinomial(count, np.full(count, 1 / count), size=min(AT_A_TIME, draws - start)).astype(
-            np.float64
-        )
+        size = min(AT_A_TIME, draws - start)
+        drawn = rng.multinomial(count, np.full(count, 1 / count), size=size)
+        unit_counts = drawn.astype(np.float64)
         weight = unit_counts @ sizes
         picked_trials = np.argmax(unit_counts @ sums, axis=1)
         equal_sums = unit_counts @ equals

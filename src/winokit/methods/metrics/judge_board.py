@@ -53,7 +53,8 @@ def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -
     is_complete = matrix.is_asked[:, rows].all(axis=1)
     ranked = np.flatnonzero(is_complete)
     units = matrix.asked.units.take(rows)
-    lows, highs, ranks = rank_intervals(matrix.right[np.ix_(ranked, rows)], units, level=level, seed=seed)
+    ranked_right = matrix.right[np.ix_(ranked, rows)]
+    lows, highs, ranks = rank_intervals(ranked_right, units, level=level, seed=seed)
     places = {int(scorer): place for place, scorer in enumerate(ranked)}
     told_apart, both_right, pair_counts = _count_pairs(matrix)
     judged = []
@@ -66,19 +67,17 @@ def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -
         interval = proportion.interval(level)
         pairs = int(pair_counts[scorer])
         told_count = int(told_apart[scorer])
-        judged.append(
-            RankedScorer(
-                scorer,
-                None if rank_place is None else int(ranks[rank_place]),
-                None if rank_place is None else int(lows[rank_place]),
-                None if rank_place is None else int(highs[rank_place]),
-                Estimate(proportion.value, interval.low, interval.high, proportion.n),
-                int((matrix.states[scorer, columns] != SILENT).sum()),
-                told_count / pairs if pairs else None,
-                int(both_right[scorer]) / told_count if told_count else None,
-                pairs,
-            )
-        )
+        rank = low = high = None
+        if rank_place is not None:
+            rank = int(ranks[rank_place])
+            low = int(lows[rank_place])
+            high = int(highs[rank_place])
+        right = Estimate(proportion.value, interval.low, interval.high, proportion.n)
+        is_answered = matrix.states[scorer, columns] != SILENT
+        told_share = told_count / pairs if pairs else None
+        right_share = int(both_right[scorer]) / told_count if told_count else None
+        answered_count = int(is_answered.sum())
+        judged.append(RankedScorer(scorer, rank, low, high, right, answered_count, told_share, right_share, pairs))
     return sorted(judged, key=_rank_order)
 
 
@@ -128,7 +127,8 @@ def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> 
         block = slice(start, start + BLOCK)
         residuals = (right[block] - problem_means - leads[block, None])[:, order]
         sums = np.add.reduceat(residuals, starts, axis=1)
-        variances = (sums**2).sum(axis=1) * units.count / max(units.count - 1, 1)
+        squares = (sums**2).sum(axis=1)
+        variances = squares * units.count / max(units.count - 1, 1)
         errors[block] = np.sqrt(variances) / problem_count
         scales = np.maximum(np.sqrt(variances), LEAST_ERROR)
         sums_drawn = multipliers @ (sums / scales[:, None]).astype(np.float32).T

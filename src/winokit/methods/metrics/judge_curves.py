@@ -32,6 +32,7 @@ from winokit.methods.metrics.curve import (
     p_slopes_differ,
     polynomial_weights,
 )
+from winokit.methods.metrics.intervals import Interval
 from winokit.methods.metrics.judge import Judge, layout_of
 from winokit.methods.metrics.null import NullTest
 from winokit.methods.metrics.trials import TrialTable
@@ -211,22 +212,38 @@ class _Curve:
         """The curve with its line, bend, area and goal."""
         rows_by_size = grouped((trial.size or 0, row) for row, trial in enumerate(self.table.trials))
         levels = tuple(self.level(asked, rows_by_size[asked]) for asked in sorted(rows_by_size))
-        trained = [level for level in levels if level.size > 0]
-        auc = None
-        if len(trained) >= FEWEST_SIZES:
-            auc = self.area(trained, [row for level in trained for row in rows_by_size[level.asked]])
+        auc = self.area_of_trained(levels, rows_by_size)
         dataset = self.table.problems.asked.dataset
         series = CurveSeries(dataset, self.scorer.scoring, self.measure, levels, auc=auc)
-        fitted = [row for row in range(len(self.table)) if self.size_of(row) >= max(1, fit_from)]
-        sizes = tuple(sorted({self.size_of(row) for row in fitted}))
-        if len(sizes) < FEWEST_SIZES:
+        smallest = max(1, fit_from)
+        fitted = [row for row in range(len(self.table)) if self.size_of(row) >= smallest]
+        if len({self.size_of(row) for row in fitted}) >= FEWEST_SIZES:
+            series = self.fit_series(series, fitted)
+        if goal is None or series.fit is None:
             return series
+        return replace(series, reach=reach_of(series, series.fit, goal))
+
+    def area_of_trained(self, levels: Sequence[CurveLevel], rows_by_size: Mapping[int, list[int]]) -> Metric | None:
+        """The area under the curve over the sizes above zero.
+
+        None if there are fewer than two such sizes.
+        """
+        trained = [level for level in levels if level.size > 0]
+        if len(trained) < FEWEST_SIZES:
+            return None
+        rows: list[int] = []
+        for level in trained:
+            rows += rows_by_size[level.asked]
+        return self.area(trained, rows)
+
+    def fit_series(self, series: CurveSeries, fitted: Sequence[int]) -> CurveSeries:
+        """The curve with its line, bend, twist and the slopes of its restarts."""
+        sizes = tuple(sorted({self.size_of(row) for row in fitted}))
         fit = self.line(fitted)
         bend = self.polynomial(fitted, 2)
         twist = self.polynomial(fitted, 3)
         slopes, p_seeds = self.seeds(fitted)
-        series = replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
-        return series if goal is None else replace(series, reach=reach_of(series, fit, goal))
+        return replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
 
     def level(self, asked: int, rows: Sequence[int]) -> CurveLevel:
         """The mean over the trials of one size, with its test.
@@ -234,7 +251,7 @@ class _Curve:
         The test is against what the trials' own choices would get.
         """
         sizes = tuple(self.size_of(row) for row in rows)
-        values = tuple(float(self.is_right[row].mean()) for row in rows)
+        values = tuple(self.share_of(row) for row in rows)
         low, high = crossed_share(self.unit_shares[list(rows)], sizes=self.unit_sizes)
         test = self.null_test(rows)
         details: dict[str, Detail] = {"size": fmean(sizes), "restarts": len(values), NULL: test.null}
@@ -243,9 +260,8 @@ class _Curve:
         level_judge = Judge(self.table.problems.asked.dataset, self.scorer)
         chance = fmean(self.chance(row) for row in rows)
         n = self.is_right.shape[1]
-        mean = level_judge.row(
-            (PROTOCOL, str(asked), self.measure), fmean(values), n, low, high, chance, details=details
-        )
+        name = (PROTOCOL, str(asked), self.measure)
+        mean = level_judge.row(name, fmean(values), n, low, high, chance, details=details)
         return CurveLevel(asked, sizes, values, mean)
 
     def null_test(self, rows: Sequence[int]) -> NullTest:
@@ -266,7 +282,9 @@ class _Curve:
         It is a weighted sum of accuracies.
         """
         sizes = [level.size for level in levels]
-        note = f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"
+        smallest = levels[0].asked
+        largest = levels[-1].asked
+        note = f"over log2 of {smallest:,} to {largest:,}"
         value = leaderboard_auc([level.mean.value for level in levels], sizes)
         area_judge = Judge(self.table.problems.asked.dataset, self.scorer)
         name = (PROTOCOL, "auc", f"{self.measure}_auc")
@@ -274,8 +292,8 @@ class _Curve:
         weight_by_size = {}
         for level, unit in zip(levels, np.eye(len(sizes)).tolist(), strict=True):
             weight_by_size[level.asked] = leaderboard_auc(unit, sizes) / len(level.values)
-        weights = np.array([[weight_by_size[self.table.trials[row].size or 0]] for row in rows])
-        table = self.by_restart(rows, weights)
+        trial_weights = np.array([weight_by_size[self.asked_size(row)] for row in rows])
+        table = self.by_restart(rows, trial_weights[:, None])
         if table is None:
             return area
         low, high = crossed_share(table[:, :, 0], sizes=self.unit_sizes)
@@ -284,7 +302,8 @@ class _Curve:
     def line(self, rows: Sequence[int]) -> LogFit:
         """The line through trials, with the variance of restarts and test units."""
         sizes = [self.size_of(row) for row in rows]
-        fit = fit_log(sizes, [PER_CENT * float(self.is_right[row].mean()) for row in rows])
+        values = [PER_CENT * self.share_of(row) for row in rows]
+        fit = fit_log(sizes, values)
         weights, _ = polynomial_weights(sizes, 1)
         table = self.by_restart(rows, PER_CENT * weights)
         if table is None:
@@ -292,7 +311,8 @@ class _Curve:
         there, _, slope = fit.variance
         crossed = Crossed.of(table, self.unit_sizes, scatter=(np.diag([there, slope]), fit.degrees))
         (there, both), (_, slope) = crossed.covariance.tolist()
-        return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(np.array([0.0, 1.0])))
+        degrees = crossed.degrees(np.array([0.0, 1.0]))
+        return replace(fit, variance=(there, both, slope), degrees=degrees)
 
     def polynomial(self, rows: Sequence[int], degree: int) -> Polynomial | None:
         """The polynomial through trials, with the variance of restarts and test units.
@@ -302,7 +322,7 @@ class _Curve:
         if len({self.table.trials[row].size for row in rows}) <= degree:
             return None
         sizes = [self.size_of(row) for row in rows]
-        values = np.array([PER_CENT * float(self.is_right[row].mean()) for row in rows])
+        values = np.array([PER_CENT * self.share_of(row) for row in rows])
         weights, centre = polynomial_weights(sizes, degree)
         coefficients: FloatArray = values @ weights
         powers = np.vander(np.log(sizes) - centre, degree + 1, increasing=True)
@@ -311,8 +331,9 @@ class _Curve:
         error = float((residuals**2).sum()) / max(free, 1)
         scatter = (error * weights.T @ weights, float(free))
         table = self.by_restart(rows, PER_CENT * weights)
-        crossed = Crossed((scatter,)) if table is None else Crossed.of(table, self.unit_sizes, scatter=scatter)
-        return Polynomial(coefficients, centre, crossed)
+        if table is None:
+            return Polynomial(coefficients, centre, Crossed((scatter,)))
+        return Polynomial(coefficients, centre, Crossed.of(table, self.unit_sizes, scatter=scatter))
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
         """The slope of each restart's own line, and a test of one slope."""
@@ -320,10 +341,13 @@ class _Curve:
         if by_seed is None:
             return (), None
         slopes = []
+        sizes_by_seed = []
         for own in by_seed:
             sizes = [self.size_of(row) for row in own]
-            slopes.append(fit_log(sizes, [float(self.is_right[row].mean()) for row in own]).slope)
-        mean_sizes = [fmean(self.size_of(row) for row in level) for level in zip(*by_seed, strict=True)]
+            shares = [self.share_of(row) for row in own]
+            slopes.append(fit_log(sizes, shares).slope)
+            sizes_by_seed.append(sizes)
+        mean_sizes = [fmean(level_sizes) for level_sizes in zip(*sizes_by_seed, strict=True)]
         p = p_slopes_differ(self.unit_shares[np.array(by_seed)], mean_sizes, self.unit_sizes)
         return tuple(slopes), p
 
@@ -334,8 +358,12 @@ class _Curve:
         """
         restarts = grouped((self.table.trials[row]._replace(size=None), row) for row in rows)
         ordered = [sorted(own, key=self.asked_size) for own in restarts.values()]
-        sizes = [[self.asked_size(row) for row in own] for own in ordered]
-        return ordered if all(own == sizes[0] for own in sizes) else None
+        size_lists = {tuple(map(self.asked_size, own)) for own in ordered}
+        return ordered if len(size_lists) <= 1 else None
+
+    def share_of(self, row: int) -> float:
+        """The share right of one trial."""
+        return float(self.is_right[row].mean())
 
     def asked_size(self, row: int) -> int:
         """The size by which a trial is named."""
@@ -379,16 +407,27 @@ def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
     on_line = fit.reaches_interval(target)
     grid = np.geomspace(min(series.fitted), farthest, STEPS).tolist()
     heights = [bend.interval_at(size) for size in grid]
-    if on_line.low > farthest and all(height.high < target for height in heights):
+    highest = max(height.high for height in heights)
+    if on_line.low > farthest and highest < target:
         return CurveReach(target, BEYOND)
     if on_line.high > farthest or heights[-1].low <= target:
         return CurveReach(target, UNSURE)
-    plausible = [size for size, height in zip(grid, heights, strict=True) if height.low <= target <= height.high]
-    plausible += _find_sizes_between(series.levels, target)
+    on_parabola = _find_sizes_at(target, grid, heights)
+    plausible = [*on_parabola, *_find_sizes_between(series.levels, target)]
     low = min([on_line.low, *plausible])
+    high = max([on_line.high, *plausible])
     if heights[0].high >= target:
         low = 0.0
-    return CurveReach(target, REACHED, fit.reaches(target), low, max([on_line.high, *plausible]))
+    return CurveReach(target, REACHED, fit.reaches(target), low, high)
+
+
+def _find_sizes_at(target: float, sizes: Sequence[float], heights: Sequence[Interval]) -> list[float]:
+    """The sizes at which the interval of the height contains the target."""
+    plausible = []
+    for size, height in zip(sizes, heights, strict=True):
+        if height.low <= target <= height.high:
+            plausible.append(size)
+    return plausible
 
 
 def _find_sizes_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
@@ -402,10 +441,13 @@ def _find_sizes_between(levels: Sequence[CurveLevel], target: float) -> list[flo
     sizes = np.array([level.size for level in trained_levels])
     grid = np.geomspace(sizes.min(), sizes.max(), STEPS)
     lows = np.array([PER_CENT * (level.mean.low or 0.0) for level in trained_levels])
-    highs = np.array([PER_CENT * (1.0 if level.mean.high is None else level.mean.high) for level in trained_levels])
+    high_ends = []
+    for level in trained_levels:
+        high_ends.append(1.0 if level.mean.high is None else level.mean.high)
+    highs = PER_CENT * np.array(high_ends)
     low_between = np.interp(np.log(grid), np.log(sizes), lows)
     high_between = np.interp(np.log(grid), np.log(sizes), highs)
-    is_plausible = (low_between <= target) & (target <= high_between)
+    is_plausible = np.logical_and(low_between <= target, target <= high_between)
     sizes_found: list[float] = grid[is_plausible].tolist()
     return sizes_found
 
@@ -422,16 +464,10 @@ def curve_rows(series: CurveSeries) -> Iterator[Metric]:
         yield level.mean
         if level.spread is not None:
             name = f"{series.measure}_std"
-            yield replace(
-                level.mean,
-                metric=name,
-                value=level.spread,
-                n=len(level.values),
-                low=None,
-                high=None,
-                chance=None,
-                details={"size": level.size, "restarts": len(level.values)},
-            )
+            count = len(level.values)
+            details: dict[str, Detail] = {"size": level.size, "restarts": count}
+            without_limits = replace(level.mean, low=None, high=None, chance=None)
+            yield replace(without_limits, metric=name, value=level.spread, n=count, details=details)
     if series.auc is not None:
         yield series.auc
     if series.fit is not None:
@@ -441,28 +477,33 @@ def curve_rows(series: CurveSeries) -> Iterator[Metric]:
 def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
     """The line, the bend, whether seeds differ, and where the goal is reached."""
     own_judge = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
-    over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
+    smallest = series.fitted[0]
+    largest = series.fitted[-1]
+    over = f"per cent = slope * ln(size) + intercept, over {smallest:,} to {largest:,}"
     slope = fit.slope_interval()
     intercept = fit.interval_at(1)
     measure = series.measure
-    yield own_judge.row((PROTOCOL, "fit", f"{measure}_slope"), fit.slope, fit.n, slope.low, slope.high, note=over)
-    yield own_judge.row(
-        (PROTOCOL, "fit", f"{measure}_intercept"), fit.intercept, fit.n, intercept.low, intercept.high, note=over
-    )
+    name = (PROTOCOL, "fit", f"{measure}_slope")
+    yield own_judge.row(name, fit.slope, fit.n, slope.low, slope.high, note=over)
+    name = (PROTOCOL, "fit", f"{measure}_intercept")
+    yield own_judge.row(name, fit.intercept, fit.n, intercept.low, intercept.high, note=over)
     if series.bend is not None:
         bend = series.bend.highest_interval()
         value = float(series.bend.coefficients[2])
         note = "per cent per squared ln(size); zero for a line"
-        yield own_judge.row((PROTOCOL, "fit", f"{measure}_bend"), value, fit.n, bend.low, bend.high, note=note)
+        name = (PROTOCOL, "fit", f"{measure}_bend")
+        yield own_judge.row(name, value, fit.n, bend.low, bend.high, note=note)
     if series.twist is not None:
         twist = series.twist.highest_interval()
         value = float(series.twist.coefficients[3])
         note = "per cent per cubed ln(size); zero for a line or a parabola"
-        yield own_judge.row((PROTOCOL, "fit", f"{measure}_twist"), value, fit.n, twist.low, twist.high, note=note)
+        name = (PROTOCOL, "fit", f"{measure}_twist")
+        yield own_judge.row(name, value, fit.n, twist.low, twist.high, note=note)
     if series.p_seeds is not None:
         note = "p-value of restarts whose lines have one slope"
         restarts = len(series.restart_slopes)
-        yield own_judge.row((PROTOCOL, "fit", f"{measure}_p_seeds"), series.p_seeds, restarts, note=note)
+        name = (PROTOCOL, "fit", f"{measure}_p_seeds")
+        yield own_judge.row(name, series.p_seeds, restarts, note=note)
     reach = series.reach
     if reach is not None:
         size = math.nan if reach.size is None else reach.size

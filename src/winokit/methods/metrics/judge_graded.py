@@ -69,7 +69,8 @@ def lead_of(first: FloatArray, second: FloatArray, units: Units, margin: float =
     interval = paired_interval(first, second, units)
     beyond_margin = p_exchanged(first, second, units, least=margin)
     p = max(p_paired(first, second, units), beyond_margin)
-    return Lead(float(first.mean() - second.mean()), interval.low, interval.high, p)
+    difference = float(first.mean() - second.mean())
+    return Lead(difference, interval.low, interval.high, p)
 
 
 def corrected_for_number(p_values: Sequence[float]) -> list[float]:
@@ -96,7 +97,9 @@ def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
     always_right = int(np.minimum(right_counts, wrong_counts).sum())
     if not leads.any():
         return 1.0
-    p_once = p_chance(int(right_counts.sum()) - always_right, int(leads.sum()), 0.5, times=leads[leads > 0])
+    lead_total = int(leads.sum())
+    right_above = int(right_counts.sum()) - always_right
+    p_once = p_chance(right_above, lead_total, 0.5, times=leads[leads > 0])
     return p_best_of(tries, p_once)
 
 
@@ -116,4 +119,5 @@ def curve_weights(sizes: Sequence[int]) -> FloatArray:
 
     The area is a weighted mean of accuracies.
     """
-    return np.array([leaderboard_auc(list(unit), sizes) for unit in np.eye(len(sizes))])
+    unit_vectors = np.eye(len(sizes))
+    return np.array([leaderboard_auc(list(vector), sizes) for vector in unit_vectors])

@@ -154,14 +154,9 @@ class JudgedItems:
             values = self.shares.shares[:, column]
             right = share_of_families(values)
             assert right is not None
-            item = JudgedItem(
-                row,
-                int(models[column]),
-                right,
-                share_of_families(values[strong]),
-                estimated_correlation(values, self.shares.rests(column)),
-            )
-            items.append(item)
+            strong_right = share_of_families(values[strong])
+            rest = estimated_correlation(values, self.shares.rests(column))
+            items.append(JudgedItem(row, int(models[column]), right, strong_right, rest))
         return items
 
     @cached_property
@@ -175,7 +170,8 @@ class JudgedItems:
     @property
     def chance(self) -> float:
         """The share right by guessing."""
-        return float((1 / self.asked.candidates[self.rows]).mean())
+        chances = 1 / self.asked.candidates[self.rows]
+        return float(chances.mean())
 
     @cached_property
     def pair_rows(self) -> IntArray:
@@ -214,24 +210,26 @@ class JudgedItems:
         both_wrong = share_of_families(wrong)
         assert told_apart is not None
         assert both_wrong is not None
-        strong = self.shares.bands[STRONG] & ~np.isnan(right)
+        was_asked = ~np.isnan(right)
+        strong = self.shares.bands[STRONG] & was_asked
         bands = {}
         for band, members in self.shares.bands.items():
-            members_asked = members & ~np.isnan(right)
+            members_asked = members & was_asked
             if members_asked.any():
                 bands[band] = _sum_band(right[members_asked], wrong[members_asked])
-        margin = float((right - wrong)[strong].mean()) if strong.any() else 0.0
-        all_known = ~np.isnan(right)
+        margins = right - wrong
+        strong_margin = float(margins[strong].mean()) if strong.any() else 0.0
+        right_way_round = _sum_band(right[was_asked], wrong[was_asked]).right_way_round
         return JudgedPair(
             rows,
             told_apart,
-            _sum_band(right[all_known], wrong[all_known]).right_way_round,
+            right_way_round,
             both_wrong,
             bands,
-            float((right - wrong)[all_known].mean()),
-            margin,
+            float(margins[was_asked].mean()),
+            strong_margin,
             _estimate_turned(right[strong], wrong[strong]),
-            estimated_correlation(right - wrong, rests),
+            estimated_correlation(margins, rests),
         )
 
     @cached_property
@@ -248,9 +246,11 @@ class JudgedItems:
 
         Most have no reason.
         """
-        paired = {row for pair in self.pairs for row in pair.rows}
+        paired_rows: set[int] = set()
+        for pair in self.pairs:
+            paired_rows.update(pair.rows)
         suspects = [self._rank_pair(pair) for pair in self.pairs]
-        suspects += [self._rank_item(item) for item in self.items if item.row not in paired]
+        suspects += [self._rank_item(item) for item in self.items if item.row not in paired_rows]
         return sorted(suspects, key=lambda suspect: (-suspect.suspicion, suspect.rows))
 
     def _rank_pair(self, pair: JudgedPair) -> Suspect:
@@ -260,10 +260,10 @@ class JudgedItems:
         turned = pair.strong_turned
         if turned is not None and turned.low > 0.5:
             wrong = pair.bands[STRONG].both_wrong
-            reasons[BOTH_WRONG] = (
-                f"{_round_percent(wrong)} of {turned.n:,} strong families have both twins wrong, "
-                f"{_round_percent(wrong + pair.strong_margin)} both right"
-            )
+            wrong_percent = _round_percent(wrong)
+            right_percent = _round_percent(wrong + pair.strong_margin)
+            families = f"{turned.n:,} strong families"
+            reasons[BOTH_WRONG] = f"{wrong_percent} of {families} have both twins wrong, {right_percent} both right"
         if pair.rest is not None and pair.rest.high < 0:
             reasons[NEGATIVE] = _tell_negative(pair.rest)
         self._add_languages(pair.rows, reasons)
@@ -280,7 +280,8 @@ class JudgedItems:
         has_two = self.asked.candidates[item.row] == 2
         right = item.strong_right
         if has_two and right is not None and right.high < 0.5:
-            reasons[OTHER_ANSWER] = f"{_round_percent(1 - right.value)} of {right.n:,} strong families are wrong"
+            wrong_percent = _round_percent(1 - right.value)
+            reasons[OTHER_ANSWER] = f"{wrong_percent} of {right.n:,} strong families are wrong"
         self._add_languages((item.row,), reasons)
         return Suspect((item.row,), self._rank_value((item.row,), margin, strong_margin, rest_value), reasons)
 
@@ -310,7 +311,8 @@ class JudgedItems:
         coin = float(np.prod(1 - 1 / self.asked.candidates[list(rows)]))
         if len(wrong) >= FEWEST_LANGUAGES and at_least_p(len(wrong), asked_count, coin) < SMALL:
             what = "both twins wrong" if len(rows) > 1 else "wrong"
-            reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({', '.join(wrong)})"
+            names = ", ".join(wrong)
+            reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({names})"
 
     @cached_property
     def _item_weights(self) -> tuple[FloatArray, FloatArray]:
@@ -327,7 +329,11 @@ class JudgedItems:
             counts[0, answer_index] = (own_states == RIGHT).sum(axis=1)
             counts[1, answer_index] = (own_states == WRONG).sum(axis=1)
         rights = (counts[0] + 1) / (counts.sum(axis=0) + 2)
-        return np.log(rights / (1 - rights[::-1])), np.log((1 - rights) / rights[::-1])
+        # The share right of labels that have the other answer.
+        other_rights = rights[::-1]
+        if_right = np.log(rights / (1 - other_rights))
+        if_wrong = np.log((1 - rights) / other_rights)
+        return if_right, if_wrong
 
     @cached_property
     def _pair_weights(self) -> FloatArray:
@@ -348,7 +354,10 @@ class JudgedItems:
         if_right = self._pair_weights
         if_wrong = -self._pair_weights
         if len(rows) == 1 and self.asked.candidates[rows[0]] == 2:
-            if_right, if_wrong = (weights[self.asked.answers[rows[0]]] for weights in self._item_weights)
+            answer = self.asked.answers[rows[0]]
+            right_weights, wrong_weights = self._item_weights
+            if_right = right_weights[answer]
+            if_wrong = wrong_weights[answer]
         return float(if_right[all_right].sum() + if_wrong[all_wrong].sum())
 
 
@@ -387,7 +396,9 @@ def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | N
         return None
     half = float(special.stdtrit(estimate.families - 1, 0.975)) * estimate.error
     middle = math.atanh(min(max(estimate.value, -0.999999), 0.999999))
-    return Estimate(estimate.value, math.tanh(middle - half), math.tanh(middle + half), estimate.families)
+    low = math.tanh(middle - half)
+    high = math.tanh(middle + half)
+    return Estimate(estimate.value, low, high, estimate.families)
 
 
 def _compute_log_odds(right: IntArray, wrong: IntArray) -> FloatArray:
@@ -412,8 +423,10 @@ def opposite_pairs(asked: AskedProblems) -> IntArray:
 
     Both problems have the same two candidates, and different ones are right.
     """
-    groups = complete_groups(asked.groups, asked.group_sizes)
-    pairs = [rows for rows in groups.values() if len(rows) == 2 and are_opposite(asked, rows[0], rows[1])]
+    pairs = []
+    for rows in complete_groups(asked.groups, asked.group_sizes).values():
+        if len(rows) == 2 and are_opposite(asked, rows[0], rows[1]):
+            pairs.append(rows)
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
@@ -424,14 +437,16 @@ def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
     names = {folded_text(candidate) for candidate in twin.candidates}
     other_names = {folded_text(candidate) for candidate in other.candidates}
     are_same = len(names) == 2 and names == other_names
-    return are_same and folded_text(twin.right or "") != folded_text(other.right or "")
+    right_name = folded_text(twin.right or "")
+    return are_same and right_name != folded_text(other.right or "")
 
 
 def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
     """Summarise the shares of some families on a pair."""
     told_apart = float((right + wrong).mean())
     right_way = float(right.mean()) / told_apart if told_apart > 0 else None
-    return BandShares(len(right), told_apart, right_way, float(wrong.mean()))
+    both_wrong = float(wrong.mean())
+    return BandShares(len(right), told_apart, right_way, both_wrong)
 
 
 def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
@@ -448,7 +463,8 @@ def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
 
 def _tell_negative(rest: Estimate) -> str:
     """A negative correlation in words."""
-    return f"item-rest correlation {rest.value:+.2f} [{rest.low:+.2f}, {rest.high:+.2f}] over {rest.n:,} families"
+    limits = f"[{rest.low:+.2f}, {rest.high:+.2f}]"
+    return f"item-rest correlation {rest.value:+.2f} {limits} over {rest.n:,} families"
 
 
 def _round_percent(value: float) -> str:

@@ -42,12 +42,17 @@ def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -
     """
     kinds = Counter(outcomes)
     transform = np.ones(n + 1, dtype=complex)
+    unit_means = []
     for counts, times in kinds.items():
-        transform *= np.fft.fft(np.bincount(counts, minlength=n + 1) / len(counts)) ** times
+        frequencies = np.bincount(counts, minlength=n + 1) / len(counts)
+        transform *= np.fft.fft(frequencies) ** times
+        unit_means.append(times * sum(counts) / len(counts))
     likely = np.clip(np.fft.ifft(transform).real, 0, 1)
-    mean = sum(times * sum(counts) / len(counts) for counts, times in kinds.items())
-    as_far = np.abs(np.arange(n + 1) - mean) >= abs(right - mean) - 1e-9
-    return mean / n, round(min(1.0, float(likely[as_far].sum())), 12)
+    mean = sum(unit_means)
+    distances = np.abs(np.arange(n + 1) - mean)
+    is_as_far = distances >= abs(right - mean) - 1e-9
+    p = min(1.0, float(likely[is_as_far].sum()))
+    return mean / n, round(p, 12)
 
 
 def p_independent(first: Sequence[Hashable], second: Sequence[Hashable], units: Units) -> float:
@@ -60,13 +65,20 @@ def p_independent(first: Sequence[Hashable], second: Sequence[Hashable], units: 
     require_units(units, len(first))
     centred = []
     for values in (first, second):
-        distinct_values, which = np.unique(np.array(values), return_inverse=True)
+        distinct_values, value_numbers = np.unique(np.array(values), return_inverse=True)
         # A column of zeros and ones for each value, less its mean.
-        centred.append(np.eye(len(distinct_values))[which] - np.bincount(which) / len(which))
+        indicators = np.eye(len(distinct_values))[value_numbers]
+        means = np.bincount(value_numbers) / len(value_numbers)
+        centred.append(indicators - means)
     x, y = centred
-    scores = np.zeros((units.count, x.shape[1] * y.shape[1]))
-    np.add.at(scores, units.numbers, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))
+    products = (x[:, :, None] * y[:, None, :]).reshape(len(x), -1)
+    scores = np.zeros((units.count, products.shape[1]))
+    np.add.at(scores, units.numbers, products)
     total = scores.sum(axis=0)
     variance = scores.T @ scores
     rank = int(np.linalg.matrix_rank(variance, hermitian=True))
-    return float(chi2.sf(total @ np.linalg.pinv(variance, hermitian=True) @ total, rank)) if rank else 1.0
+    if not rank:
+        return 1.0
+    inverse = np.linalg.pinv(variance, hermitian=True)
+    statistic = total @ inverse @ total
+    return float(chi2.sf(statistic, rank))

@@ -77,7 +77,9 @@ class SharedAnswers:
         row_of = {key: row for row, key in enumerate(other_keys)}
         rows = [row for row, key in enumerate(keys) if key in row_of]
         other_rows = [row_of[keys[row]] for row in rows]
-        return cls(([own.take(rows) for own in tables], [own.take(other_rows) for own in others]))
+        shared_tables = [own.take(rows) for own in tables]
+        shared_others = [own.take(other_rows) for own in others]
+        return cls((shared_tables, shared_others))
 
     @property
     def first(self) -> Answers:
@@ -103,7 +105,8 @@ class SharedAnswers:
         if first_units == second_units:
             return first_units
         pairs = zip(first_units.numbers.tolist(), second_units.numbers.tolist(), strict=True)
-        return Units.of_names(joined([("first", number), ("second", own)] for number, own in pairs))
+        keys = ([("first", number), ("second", other_number)] for number, other_number in pairs)
+        return Units.of_names(joined(keys))
 
     @cached_property
     def layout(self) -> GroupLayout:
@@ -111,17 +114,18 @@ class SharedAnswers:
 
         A group is complete with all members that either dataset gives it.
         """
-        named = self.first
+        if self.first.groups == self.second.groups and self.first.group_sizes == self.second.group_sizes:
+            return layout_of(self.first)
+        grouped = self.first
         other = self.second
-        if named.groups == other.groups and named.group_sizes == other.group_sizes:
-            return layout_of(named)
-        if not any(named.groups):
-            named, other = other, named
-        sizes = dict(named.group_sizes)
-        for name, own in zip(named.groups, other.groups, strict=True):
-            if name is not None and own is not None:
-                sizes[name] = max(sizes.get(name, 0), other.group_sizes.get(own, 0))
-        return GroupLayout(named.groups, sizes)
+        if not any(self.first.groups):
+            grouped = self.second
+            other = self.first
+        sizes = dict(grouped.group_sizes)
+        for name, other_name in zip(grouped.groups, other.groups, strict=True):
+            if name is not None and other_name is not None:
+                sizes[name] = max(sizes.get(name, 0), other.group_sizes.get(other_name, 0))
+        return GroupLayout(grouped.groups, sizes)
 
 
 Values = tuple[FloatArray, FloatArray, Units]
@@ -143,10 +147,9 @@ def keys_of(answers: Answers) -> list[Key]:
         if answers.samples is not None:
             keys = list(dict.fromkeys(keys))
         if len(set(keys)) < len(keys):
-            raise BadInput(
-                f"expected one answer per problem, found {len(keys):,} to {len(set(keys)):,}: "
-                "take the table apart by scorer and trial"
-            )
+            problem_count = len(set(keys))
+            found = f"{len(keys):,} to {problem_count:,}"
+            raise BadInput(f"expected one answer per problem, found {found}: take the table apart by scorer and trial")
         object.__setattr__(answers, KEPT_AS, keys)
     return keys
 
@@ -212,8 +215,8 @@ def _take_values(
         first, second = (_compute_group_shares(tables, layout) for tables in shared.samples)
         return first, second, shared.units.take(layout.rows[layout.starts])
     values_of = _mark_right if measure == "accuracy" else _compute_credits
-    first, second = (_compute_means(list(map(values_of, tables))) for tables in shared.samples)
-    return first, second, shared.units
+    means = [_compute_means(list(map(values_of, tables))) for tables in shared.samples]
+    return means[0], means[1], shared.units
 
 
 def _compute_group_shares(tables: Sequence[Answers], layout: GroupLayout) -> FloatArray:
@@ -250,19 +253,19 @@ def _compare_roles(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> 
     after = SharedAnswers.of(*switched)
     row_of = {name: row for row, (_, name) in enumerate(keys_of(after.first))}
     names = [name for _, name in keys_of(shared.first)]
-    rows = np.array([row for row, name in enumerate(names) if name in row_of], np.int64)
-    if not len(rows):
+    shared_rows = [row for row, name in enumerate(names) if name in row_of]
+    if not shared_rows:
         return None
-    after_rows = np.array([row_of[names[row]] for row in rows], np.int64)
-
-    def kept(before: Sequence[Answers], later: Sequence[Answers]) -> FloatArray:
-        both = zip(before, later, strict=False)
-        return _compute_means(
-            [role_kept(one.take(rows).predictions, two.take(after_rows).predictions) for one, two in both]
-        )
-
-    first, second = (kept(before, later) for before, later in zip(shared.samples, after.samples, strict=True))
-    return first, second, shared.units.take(rows)
+    rows = np.array(shared_rows, np.int64)
+    after_rows = np.array([row_of[names[row]] for row in shared_rows], np.int64)
+    means = []
+    for tables, switched_tables in zip(shared.samples, after.samples, strict=True):
+        roles_kept = []
+        for table, switched_table in zip(tables, switched_tables, strict=False):
+            before = table.take(rows).predictions
+            roles_kept.append(role_kept(before, switched_table.take(after_rows).predictions))
+        means.append(_compute_means(roles_kept))
+    return means[0], means[1], shared.units.take(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +286,11 @@ class PairVerdict:
 
         Who answers nothing is never ahead.
         """
-        found = self.comparison
-        is_shown = self.p_corrected < SMALL and found.difference != 0
+        difference = self.comparison.difference
+        is_shown = self.p_corrected < SMALL and difference != 0
         if not is_shown or self._leader_refuses:
             return 0
-        return 1 if found.difference > 0 else -1
+        return 1 if difference > 0 else -1
 
     @property
     def word(self) -> str:
@@ -341,8 +344,9 @@ class PairVerdict:
 
         A coin's part for each abstention is no lead.
         """
-        found = self.comparison
-        return found.first_refuses if found.difference > 0 else found.second_refuses
+        if self.comparison.difference > 0:
+            return self.comparison.first_refuses
+        return self.comparison.second_refuses
 
     def _choose_lead_word(self, margin: float) -> str:
         """Word for how much the leader is shown to be ahead.

@@ -30,10 +30,15 @@ def log_odds(
     """
     share = (a + b) / (of_a + of_b)
     # A thousandth of a unit keeps traits finite that nobody has, or everybody.
-    having = [np.clip(n + prior * share, 0.001, of + prior - 0.001) for n, of in ((a, of_a), (b, of_b))]
-    cells = [having[0], of_a + prior - having[0], having[1], of_b + prior - having[1]]
-    ratio = np.log(cells[0] / cells[1]) - np.log(cells[2] / cells[3])
-    half = norm.ppf((1 + level) / 2) * np.sqrt(sum(1 / cell for cell in cells))
+    a_with = np.clip(a + prior * share, 0.001, of_a + prior - 0.001)
+    b_with = np.clip(b + prior * share, 0.001, of_b + prior - 0.001)
+    a_without = of_a + prior - a_with
+    b_without = of_b + prior - b_with
+    a_log_odds = np.log(a_with / a_without)
+    b_log_odds = np.log(b_with / b_without)
+    ratio = a_log_odds - b_log_odds
+    variance = 1 / a_with + 1 / a_without + 1 / b_with + 1 / b_without
+    half = norm.ppf((1 + level) / 2) * np.sqrt(variance)
     return ratio, ratio - half, ratio + half
 
 
@@ -42,9 +47,12 @@ def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArr
 
     Twice the smaller tail.
     """
-    a, having = np.rint(a), np.rint(a) + np.rint(b)
-    tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
-    p: FloatArray = np.minimum(1.0, 2 * np.minimum(*tails))
+    count = np.rint(a)
+    having = count + np.rint(b)
+    total = of_a + of_b
+    lower = hypergeom.cdf(count, total, having, of_a)
+    upper = hypergeom.sf(count - 1, total, having, of_a)
+    p: FloatArray = np.minimum(1.0, 2 * np.minimum(lower, upper))
     return p
 
 

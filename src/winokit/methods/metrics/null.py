@@ -127,8 +127,9 @@ class CountDistribution:
     @property
     def deviation(self) -> float:
         """The standard deviation of the count."""
-        counts = self.start + np.arange(len(self.chances)) - self.mean
-        return math.sqrt(float((counts**2 * self.chances).sum() / self.chances.sum()))
+        distances = self.start + np.arange(len(self.chances)) - self.mean
+        squares = (distances**2 * self.chances).sum()
+        return math.sqrt(float(squares / self.chances.sum()))
 
     def upper_mid_p(self, observed: int) -> float:
         """Probability of a larger count, and half of that of the observed one.
@@ -199,12 +200,12 @@ class NullTest:
         if not self.distribution.varies:
             return None
         doubled = self.distribution.plus(self.distribution)
-        doubled_count = self.observed + self.distribution.mean
-        is_above = self.observed > self.distribution.mean
+        mean = self.distribution.mean
+        shifted_count = self.observed + mean
         # Counts are whole: rounded towards what is expected.
-        return doubled.two_sided(
-            math.floor(doubled_count + ROUNDING) if is_above else math.ceil(doubled_count - ROUNDING)
-        )
+        if self.observed > mean:
+            return doubled.two_sided(math.floor(shifted_count + ROUNDING))
+        return doubled.two_sided(math.ceil(shifted_count - ROUNDING))
 
     @property
     def p_as_high(self) -> float | None:
@@ -326,7 +327,8 @@ class Null:
             for group in groups:
                 if bool((group.right_places != group.right_places[:, :1]).any()):
                     return True
-        return any(not pool.is_fixed and len(np.unique(right[pool.rows])) > 1 for pool in self._pools)
+        moving_pools = [pool for pool in self._pools if not pool.is_fixed]
+        return any(len(np.unique(right[pool.rows])) > 1 for pool in moving_pools)
 
     @cached_property
     def untestable(self) -> int:
@@ -356,8 +358,10 @@ class Null:
             distribution = distribution.plus(self._count_right_in_pool(pool, counted, number))
             if pool.is_fixed:
                 untestable += int(counted[pool.rows].sum())
-        observed = int((self.choices[:, counted] == self.answers.answers[counted]).sum())
-        return NullTest(observed, len(self.choices) * int(counted.sum()), distribution, untestable)
+        is_right = self.choices[:, counted] == self.answers.answers[counted]
+        observed = int(is_right.sum())
+        n = len(self.choices) * int(counted.sum())
+        return NullTest(observed, n, distribution, untestable)
 
     def whole_groups(self, is_counted: BoolArray | None = None) -> NullTest:
         """Test the number of complete groups whose every member is right.
@@ -367,8 +371,10 @@ class Null:
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
         choices = self.choices[:, self._pairs.rows]
         in_full = counted[self._pairs.rows].all(axis=1)
-        is_now = in_full & (choices == self.answers.answers[self._pairs.rows]).all(axis=2)
-        is_turned = in_full & (choices == self._pairs.turned_answers).all(axis=2)
+        right_now = choices == self.answers.answers[self._pairs.rows]
+        right_turned = choices == self._pairs.turned_answers
+        is_now = in_full & right_now.all(axis=2)
+        is_turned = in_full & right_turned.all(axis=2)
         now = is_now.sum(axis=0)
         turned = is_turned.sum(axis=0)
         distribution = self._pairs.coins(now, turned)
@@ -377,7 +383,9 @@ class Null:
         for groups in self._larger:
             counted_groups = [group for group in groups if counted[group.rows].all()]
             if counted_groups:
-                tables = [table for group in counted_groups for table in self._is_right(group)]
+                tables: list[BoolArray] = []
+                for group in counted_groups:
+                    tables += list(self._is_right(group))
                 distribution = distribution.plus(self._count_over_permutations(tables, np.logical_and))
                 observed += sum(int(table.diagonal().all()) for table in tables)
                 group_count += len(counted_groups)
@@ -412,14 +420,19 @@ class Null:
         """Distribution of the number right in complete groups."""
         choices = self.choices[:, self._pairs.rows]
         own_counted = counted[self._pairs.rows]
-        now = (own_counted & (choices == self.answers.answers[self._pairs.rows])).sum(axis=(0, 2))
-        turned = (own_counted & (choices == self._pairs.turned_answers)).sum(axis=(0, 2))
+        right_now = choices == self.answers.answers[self._pairs.rows]
+        right_turned = choices == self._pairs.turned_answers
+        now = np.logical_and(own_counted, right_now).sum(axis=(0, 2))
+        turned = np.logical_and(own_counted, right_turned).sum(axis=(0, 2))
         distribution = self._pairs.coins(now, turned)
         for groups in self._larger:
-            if any(counted[group.rows].any() for group in groups):
-                is_right = [self._is_right(group) & counted[group.rows][:, None] for group in groups]
-                tables = [table for group_tables in is_right for table in group_tables]
-                distribution = distribution.plus(self._count_over_permutations(tables, np.add))
+            if not any(counted[group.rows].any() for group in groups):
+                continue
+            tables: list[BoolArray] = []
+            for group in groups:
+                is_member_counted = counted[group.rows][:, None]
+                tables += list(self._is_right(group) & is_member_counted)
+            distribution = distribution.plus(self._count_over_permutations(tables, np.add))
         return distribution
 
     def _is_right(self, group: _LargerGroup) -> BoolArray:
@@ -441,7 +454,8 @@ class Null:
             counts = np.zeros(len(orders), np.int64)
             for table in tables:
                 if len(table) == size:
-                    counts += np.asarray(combine.reduce(table[np.arange(size), orders], axis=1), np.int64)
+                    combined = combine.reduce(table[np.arange(size), orders], axis=1)
+                    counts += np.asarray(combined, np.int64)
             is_counted_out = size <= LARGEST_ENUMERATED
             of_counts = CountDistribution.of_all if is_counted_out else CountDistribution.of_draws
             distribution = distribution.plus(of_counts(counts))
@@ -502,12 +516,15 @@ class Null:
 
         Yes/no questions have pools of their own.
         """
-        is_question = np.fromiter((self.answers.problems[row].query is not None for row in rows), np.bool_, len(rows))
+        queries = [self.answers.problems[row].query for row in rows]
+        is_question = np.array([query is not None for query in queries], np.bool_)
         pools = []
         for text, is_of_kind in ((-1, ~is_question), (0, is_question)):
             own_rows = rows[is_of_kind]
             candidates = self.answers.candidates[own_rows]
-            pools += [_Pool(own_rows[candidates == count][:, None], (text,)) for count in np.unique(candidates)]
+            for count in np.unique(candidates):
+                pool_rows = own_rows[candidates == count]
+                pools.append(_Pool(pool_rows[:, None], (text,)))
         return pools
 
     def _number_texts(self, rows: IntArray) -> tuple[int, ...]:
@@ -605,12 +622,13 @@ def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Gener
     if copies > 1:
         return matches_if_exchanged(first[:, columns], second[:, columns], rng).times(copies)
     if first.shape[1] == 1 and max(first.max(), second.max()) <= 1:
-        choice_counts = np.bincount(first[first >= 0].ravel(), minlength=2)
-        right_counts = np.bincount(second.ravel(), minlength=2)
-        return matches_of_two(int(choice_counts[0]), int(choice_counts[1]), int(right_counts[0]), int(right_counts[1]))
+        choice_counts = np.bincount(first[first >= 0].ravel(), minlength=2).tolist()
+        right_counts = np.bincount(second.ravel(), minlength=2).tolist()
+        return matches_of_two(choice_counts[0], choice_counts[1], right_counts[0], right_counts[1])
     first_patterns, first_counts = np.unique(first, axis=0, return_counts=True)
     second_patterns, second_counts = np.unique(second, axis=0, return_counts=True)
-    matches = (first_patterns[:, None, :] == second_patterns[None, :, :]).sum(axis=2)
+    is_equal = first_patterns[:, None, :] == second_patterns[None, :, :]
+    matches = is_equal.sum(axis=2)
     if len(second_patterns) == 1:
         return CountDistribution.constant(int((first_counts * matches[:, 0]).sum()))
     if matches.size <= max(len(first), 64):
@@ -665,18 +683,22 @@ def _compute_hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArr
     high = min(drawn, marked)
     if total > 1 and high > low:
         share = marked / total
-        spread = math.sqrt(drawn * share * (1 - share) * (total - drawn) / (total - 1))
-        reach = WINDOW * spread + 10
+        variance = drawn * share * (1 - share) * (total - drawn) / (total - 1)
+        reach = WINDOW * math.sqrt(variance) + 10
         low = max(low, math.floor(drawn * share - reach))
         high = min(high, math.ceil(drawn * share + reach))
     counts = np.arange(low, high + 1)
 
     def log_ways(n: float, k: IntArray) -> FloatArray:
-        ways: FloatArray = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+        orders_of_all = special.gammaln(n + 1)
+        orders_of_chosen = special.gammaln(k + 1)
+        ways: FloatArray = orders_of_all - orders_of_chosen - special.gammaln(n - k + 1)
         return ways
 
-    logs = log_ways(marked, counts) + log_ways(total - marked, drawn - counts) - log_ways(total, np.array(drawn))
-    return counts, np.exp(logs)
+    marked_ways = log_ways(marked, counts)
+    other_ways = log_ways(total - marked, drawn - counts)
+    all_ways = log_ways(total, np.array(drawn))
+    return counts, np.exp(marked_ways + other_ways - all_ways)
 
 
 def _add_coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
@@ -708,7 +730,7 @@ def _draw_tables(
         for place in range(remaining_counts.shape[1]):
             others = remaining_counts[:, place + 1 :].sum(axis=1)
             dealt = np.zeros(DRAWS, np.int64)
-            can_draw = (still_needed > 0) & (remaining_counts[:, place] > 0)
+            can_draw = np.logical_and(still_needed > 0, remaining_counts[:, place] > 0)
             good = remaining_counts[can_draw, place]
             bad = others[can_draw]
             many = still_needed[can_draw]
@@ -722,7 +744,8 @@ def _draw_tables(
 def _draw_permutations(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
     """Draw numbers of matches when the rows of `second` are permuted."""
     unit_count = len(first)
-    matches = (first[:, None, :] == second[None, :, :]).sum(axis=2)
+    is_equal = first[:, None, :] == second[None, :, :]
+    matches = is_equal.sum(axis=2)
     at_once = max(DRAWN_AT_ONCE // unit_count, 1)
     counts = []
     for start in range(0, DRAWS, at_once):
@@ -745,7 +768,8 @@ def _draw_within_texts(
     counts = []
     for start in range(0, DRAWS, at_once):
         drawn_answers = _draw_exchanged_within(right, texts, min(at_once, DRAWS - start), of_units, of_members)
-        counts.append(sum((drawn_answers == own).sum(axis=(1, 2)) for own in choices))
+        trial_counts = [(drawn_answers == own).sum(axis=(1, 2)) for own in choices]
+        counts.append(sum(trial_counts))
     return CountDistribution.of_draws(np.concatenate(counts))
 
 
@@ -756,7 +780,8 @@ def _draw_exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Gen
     """
     if pool.exchanges_within:
         return _draw_exchanged_within(right, pool.texts, draws, rng, rng)
-    orders = rng.permuted(np.tile(np.arange(len(right)), (draws, 1)), axis=1)
+    file_orders = np.tile(np.arange(len(right)), (draws, 1))
+    orders = rng.permuted(file_orders, axis=1)
     exchanged: IntArray = right[orders]
     return exchanged
 
@@ -772,11 +797,14 @@ def _draw_exchanged_within(
     """
     unit_count, size = right.shape
     # A member that is no yes/no question stays at its place.
-    text_numbers = np.array([text if text >= 0 else size + at for at, text in enumerate(texts)])
+    text_numbers = np.array(texts)
+    is_no_question = text_numbers < 0
+    text_numbers[is_no_question] = size + np.flatnonzero(is_no_question)
     in_text_order = np.argsort(text_numbers, kind="stable")
     orders = of_units.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
     slots = _number_slots(text_numbers.tolist())
-    keys = text_numbers + of_members.random((draws, unit_count, max(slots) + 1))[:, :, slots]
+    shifts = of_members.random((draws, unit_count, max(slots) + 1))
+    keys = text_numbers + shifts[:, :, slots]
     members = np.argsort(keys, axis=2)
     exchanged = np.empty((draws, unit_count, size), np.int64)
     exchanged[:, :, in_text_order] = right[orders[:, :, None], members]

@@ -69,7 +69,9 @@ class TrialTable:
 
     def take(self, rows: Sequence[int]) -> TrialTable:
         """Some of the trials, by their rows."""
-        return TrialTable(tuple(self.trials[row] for row in rows), self.problems, self.choices[list(rows)])
+        trials = tuple(self.trials[row] for row in rows)
+        choices = self.choices[list(rows)]
+        return TrialTable(trials, self.problems, choices)
 
     def one(self, row: int) -> Answers:
         """The answers of one trial, by its row."""
@@ -80,7 +82,9 @@ class TrialTable:
 
         The last axis of `is_right` are the problems.
         """
-        together: BoolArray = np.logical_and.reduceat(is_right[..., self.layout.rows], self.layout.starts, axis=-1)
+        layout = self.layout
+        member_flags = is_right[..., layout.rows]
+        together: BoolArray = np.logical_and.reduceat(member_flags, layout.starts, axis=-1)
         return together
 
     @cached_property
