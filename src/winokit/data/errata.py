@@ -1,4 +1,6 @@
-"""Errata: labels that people found wrong, in a file beside the dataset. Labels are marked, never mended.
+"""Errata: labels that people found wrong, in a file beside the dataset.
+
+Labels are marked, never mended.
 
     [[erratum]]
     id = "3b5d…"                # of the problem, or of its source (qID)
@@ -35,7 +37,7 @@ IDS = ("qID", "idx", "id", "index", "UID")
 
 @dataclass(frozen=True)
 class Erratum:
-    """What people say of one problem, how many of them, and how many agree."""
+    """The verdict of people on one problem, with their numbers."""
 
     id: str
     verdict: str
@@ -51,22 +53,25 @@ class Erratum:
 
 
 def read_errata(path: str | Path) -> list[Erratum]:
-    """The errata in a file. Raises BadInput if an entry lacks what is needed to judge it."""
-    place = Path(path)
+    """Read the errata in a file.
+
+    Raises BadInput if an entry lacks what is needed to judge it.
+    """
+    toml_path = Path(path)
     try:
-        table = tomllib.loads(read_text(place).removeprefix("\ufeff"))
+        table = tomllib.loads(read_text(toml_path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{place}: not TOML: {error}") from None
+        raise BadInput(f"{toml_path}: not TOML: {error}") from None
     for key in table:
-        check_known(f"key of {place.name}", key, ("erratum",))
+        check_known(f"key of {toml_path.name}", key, ("erratum",))
     rows = table.get("erratum", [])
     if not isinstance(rows, list):
-        raise BadInput(f"{place}: expected tables [[erratum]]")
-    return [_check_erratum(row, f"{place}, erratum {number}") for number, row in enumerate(rows, 1)]
+        raise BadInput(f"{toml_path}: expected tables [[erratum]]")
+    return [_check_erratum(row, f"{toml_path}, erratum {number}") for number, row in enumerate(rows, 1)]
 
 
 def _check_erratum(row: object, place: str) -> Erratum:
-    """One entry, with its fields checked."""
+    """Check the fields of one entry."""
     if not isinstance(row, Mapping):
         raise BadInput(f"{place}: expected a table [[erratum]]")
     for key in row:
@@ -89,7 +94,10 @@ def _check_erratum(row: object, place: str) -> Erratum:
 
 
 def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
-    """The dataset with a label on each problem of the file; entries that fit no problem are noted."""
+    """Label each problem of a dataset that has an erratum.
+
+    Entries that fit no problem are noted.
+    """
     errata = read_errata(path)
     places = grouped((name, place) for place, problem in enumerate(dataset) for name in _collect_names(problem))
     problems = list(dataset)
@@ -137,7 +145,7 @@ def _write_value(value: str | int) -> str:
 
 
 def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
-    """The errata that people's votes make of problems, and how many have votes.
+    """Errata from people's votes on problems, and the number with votes.
 
     `problems` are those of `evaluated.jsonl` or `labels.jsonl` of `winokit collect export`: their votes are in the
     provenance. A label is wrong if more than half chose one other candidate, and ambiguous if more than half cannot
@@ -162,7 +170,7 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
 
 
 def is_counted(vote: Mapping[str, Any]) -> bool:
-    """Whether a vote is on the answer of the problem as it is, and counts."""
+    """Whether a vote counts and is on the answer of the original problem."""
     on_answer = vote.get("variant", "original") == "original" and vote.get("kind", "evaluate") in ON_ANSWERS
     return on_answer and bool(vote.get("counted", True)) and not vote.get("gold")
 

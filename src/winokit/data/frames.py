@@ -58,7 +58,7 @@ def from_frame(
 def problems_of_frame(
     frame: Any, columns: Mapping[str, str] | None = None, *, name: str = "frame", lenient: bool = False
 ) -> Dataset:
-    """The problems in a data frame as they are, without a language and groups that are found."""
+    """Problems in a data frame, without a search for language and groups."""
     names, rows = frame_rows(frame)
     roles = dict(columns or {})
     if roles.keys().isdisjoint({"options", "text1", "good"}):  # these take the place of the others

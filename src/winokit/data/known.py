@@ -1,4 +1,4 @@
-"""What is known about the public Winograd-style datasets, and which of them some problems are.
+"""The public Winograd-style datasets, and which of them some problems are.
 
 `CATALOGUE` has where to get each, under which licence, and how people do on it, and the hashes of its files: facts
 with their sources, from `assets/catalogue.toml`; no data.
@@ -48,7 +48,7 @@ SOME = "some"
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A dataset's card and what `winokit datasets` shows beside it."""
+    """A dataset's card, with the details that `winokit datasets` shows."""
 
     card: Card
     problems: str
@@ -70,7 +70,10 @@ class CatalogueEntry:
 
     @classmethod
     def of(cls, name: str, facts: dict[str, Any]) -> CatalogueEntry:
-        """The entry of a table of the catalogue: its own fields, and those of the card."""
+        """Build an entry from a table of the catalogue.
+
+        The table has the fields of the entry and those of the card.
+        """
         own: dict[str, Any] = {each.name: facts.pop(each.name) for each in fields(cls) if each.name in facts}
         own |= {key: tuple(value) for key, value in own.items() if isinstance(value, list)}
         return cls(card=Card(name, **facts), **own)
@@ -80,7 +83,9 @@ CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("a
 
 
 def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
-    """The dataset that a name means, and its parts: `winogrande/xl`, or `winogrande` for the default part.
+    """The dataset and the parts that a name means.
+
+    `winogrande/xl` is a part, `winogrande` the default part.
 
     None where the catalogue has no such dataset. A part may go by the name of its file too: `winogrande/train_xl`.
 
@@ -100,14 +105,14 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
 
 
 def dataset_names() -> list[str]:
-    """Every name that stands for data: datasets, and their parts where there are several."""
+    """Every name of the catalogue: datasets, and parts if there are several."""
     parts = [f"{name}/{part}" for name, entry in CATALOGUE.items() for part in entry.files if len(entry.files) > 1]
     return [*CATALOGUE, *parts]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSet:
-    """One file of a public dataset: its name, how many problems it has, and sums of their hashes."""
+    """One file of a public dataset, with sums of its problems' hashes."""
 
     name: str
     card: str
@@ -123,7 +128,10 @@ class KnownSet:
 
 @dataclass(frozen=True, slots=True)
 class KnownIdentity:
-    """The known set that problems come from, and how: whole, part, with other answers, with repeats, or some."""
+    """The known set that problems come from, and the way they do.
+
+    Whole, part, with other answers, with repeats, or some.
+    """
 
     known: KnownSet
     how: str
@@ -131,7 +139,10 @@ class KnownIdentity:
     """Of the problems at hand, how many are in the known set; estimated where its hashes are sampled."""
 
     def card(self, problems: int) -> Card | None:
-        """The card that is true of the problems; None where only some of them are known."""
+        """The card that is true of the problems.
+
+        None if only some of them are known.
+        """
         card = replace(CATALOGUE[self.known.card].card, name=self.known.name)
         if self.how == PART:
             return card.part(problems, self.known.problems)
@@ -142,7 +153,9 @@ class KnownIdentity:
 
 
 def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: int = 0) -> KnownIdentity | None:
-    """The known set that problems are, are a part of, or come from in part; None where none is known.
+    """The known set that problems are, or come from.
+
+    None if no such set is known.
 
     Text, pronoun and query make a problem here, by letters and digits alone: spaces, case, punctuation and the order of
     candidates and rows do not count.
@@ -158,10 +171,10 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
 
     keys = [problem_key(problem) for problem in problems]
     hashes = hashes_of(keys)
-    known, _, _ = _known()
+    known_sets, _, _ = _read_known_sets()
     content = total(hashes)
     repeated = sum(problem.occurrence > 1 for problem in problems)
-    same = sorted((each for each in known if each.content == content), key=lambda each: each.card != prefer)
+    same = sorted((each for each in known_sets if each.content == content), key=lambda each: each.card != prefer)
     if same:
         whole = next((each for each in same if each.repeated == repeated), None)
         if whole is None:
@@ -169,11 +182,11 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
         answered = all(problem.answer is not None for problem in problems)
         other = answered and whole.answers not in (None, answers_total(keys, problems))
         return KnownIdentity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
-    short, _, bits = _looked_up(hashes)
+    short, _, bits = _look_up_hashes(hashes)
     sampled = short < SAMPLED_BELOW
     count = len(problems) + unread
     sources: list[tuple[bool, float, bool, bool, float, KnownSet]] = []
-    for place, source in enumerate(known):
+    for place, source in enumerate(known_sets):
         within = (bits >> np.uint64(place)) & np.uint64(1) == 1
         tried = int(sampled.sum()) if source.sampled else len(problems)
         if not within.any() or (source.sampled and tried < FEWEST_SAMPLED):
@@ -190,7 +203,9 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
 
 
 def are_public(problems: Sequence[Problem]) -> list[bool]:
-    """Whether each problem is in a public set or bundled with winokit, so that its answer can be found elsewhere.
+    """Whether each problem is in a public set or bundled with winokit.
+
+    Its answer can then be found elsewhere.
 
     Of sets of more than 2,000 problems only the eighth with the smallest hashes is known. Where all problems with such
     hashes are known, and eight or more are from such a set, those with other hashes are taken for its problems too: a
@@ -200,12 +215,12 @@ def are_public(problems: Sequence[Problem]) -> list[bool]:
 
     from winokit.methods.overlap import copy_keys
 
-    known, _, _ = _known()
+    known_sets, _, _ = _read_known_sets()
     keys = [problem_key(problem) for problem in problems]
-    bundled = _bundled_texts()
+    bundled = _read_bundled_texts()
     is_bundled = np.array([copy_keys(problem)[0] in bundled for problem in problems], np.bool_)
-    short, is_listed, listed_in = _looked_up(hashes_of(keys))
-    sets_sampled = sum(1 << place for place, source in enumerate(known) if source.sampled)
+    short, is_listed, listed_in = _look_up_hashes(hashes_of(keys))
+    sets_sampled = sum(1 << place for place, source in enumerate(known_sets) if source.sampled)
     is_sampled = is_listed & (listed_in & np.uint64(sets_sampled) != 0)
     is_known = is_listed | is_bundled | _are_known_questions(problems, keys)
     is_foreign = ~is_known & (short < SAMPLED_BELOW)
@@ -215,11 +230,14 @@ def are_public(problems: Sequence[Problem]) -> list[bool]:
     return public
 
 
-def _looked_up(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
-    """The first bits of each hash, whether the table of known problems has them, and a bit for each set they are in."""
+def _look_up_hashes(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
+    """Look up hashes in the table of known problems.
+
+    The first bits of each hash, whether the table has them, and a bit for each set they are in.
+    """
     import numpy as np
 
-    _, table, members = _known()
+    _, table, members = _read_known_sets()
     short = hashes >> np.uint64(64 - BITS)
     places = np.minimum(np.searchsorted(table, short), len(table) - 1)
     is_listed = table[places] == short
@@ -227,24 +245,27 @@ def _looked_up(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
 
 
 def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether each problem is a choice that was merged from known yes/no questions about its candidates."""
+    """Whether each problem was merged from known yes/no questions.
+
+    The questions are about its candidates.
+    """
     import numpy as np
 
     rows = []
-    asked = []
+    questions = []
     for row, (problem, key) in enumerate(zip(problems, keys, strict=True)):
         if problem.pronoun is not None and problem.query is None:
             rows += [row] * len(problem.candidates)
-            asked += [key + letters(name) for name in problem.candidates]
-    found = np.zeros(len(problems), np.bool_)
-    if asked:
-        _, is_listed, _ = _looked_up(hashes_of(asked))
-        np.logical_or.at(found, rows, is_listed)
-    return found
+            questions += [key + letters(name) for name in problem.candidates]
+    are_known = np.zeros(len(problems), np.bool_)
+    if questions:
+        _, is_listed, _ = _look_up_hashes(hashes_of(questions))
+        np.logical_or.at(are_known, rows, is_listed)
+    return are_known
 
 
 @cache
-def _bundled_texts() -> frozenset[str]:
+def _read_bundled_texts() -> frozenset[str]:
     """The normalised texts of the twins that come with winokit."""
     from winokit.data.formats.jsonl import parse
     from winokit.methods.overlap import copy_keys
@@ -256,7 +277,7 @@ def _bundled_texts() -> frozenset[str]:
 def with_true_card(
     dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None, *, unread: int = 0
 ) -> Dataset:
-    """The same dataset, given the card that its content deserves.
+    """Give a dataset the card that its content deserves.
 
     Parameters
     ----------
@@ -278,14 +299,17 @@ def with_true_card(
     elif own is not None:
         dataset.card = replace(own, name=f"{own.name.split(',')[0]}, changed", human_accuracy=None)
     if identity and card is None:
-        about = "about " if identity.known.sampled else ""
-        note = f"{path_name}: {about}{100 * identity.share:.1f} % of its problems are from {identity.known.name}"
+        prefix = "about " if identity.known.sampled else ""
+        note = f"{path_name}: {prefix}{100 * identity.share:.1f} % of its problems are from {identity.known.name}"
         dataset.notes = (*dataset.notes, note)
     return dataset
 
 
 def problem_key(problem: Problem) -> str:
-    """What makes a problem the same wherever it stands: the letters and digits of its text, pronoun and query."""
+    """Letters and digits of a problem's text, pronoun and query.
+
+    Problems with the same key are the same.
+    """
     if problem.is_whole:
         return "|".join(sorted(map(letters, problem.candidates)))
     parts = (problem.before, problem.after, problem.pronoun or "", problem.query or "")
@@ -293,7 +317,7 @@ def problem_key(problem: Problem) -> str:
 
 
 def hashes_of(keys: Sequence[str]) -> Hashes:
-    """A 64-bit hash of each."""
+    """64-bit hashes of keys."""
     import numpy as np
 
     digests = [hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys]
@@ -307,18 +331,24 @@ def answers_total(keys: Sequence[str], problems: Sequence[Problem]) -> str:
 
 
 def total(hashes: Hashes) -> str:
-    """One number for a set of hashes: the sum of the distinct ones, so that neither order nor views of it count."""
+    """One number for a set of hashes.
+
+    It is the sum of the distinct ones, so that neither order nor repeats count.
+    """
     import numpy as np
 
     return f"{int(np.unique(hashes).sum(dtype=np.uint64)):016x}"
 
 
 @cache
-def _known() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
-    """The known sets, the sorted hashes of their problems, and for each hash a bit for every set that has it."""
+def _read_known_sets() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
+    """The known sets, the sorted hashes of their problems, and a bit per set.
+
+    The bits of a hash say which sets have it.
+    """
     import numpy as np
 
-    known = tuple(KnownSet(**row) for row in json.loads((ASSETS / "known.json").read_text("utf-8")))
+    known_sets = tuple(KnownSet(**row) for row in json.loads((ASSETS / "known.json").read_text("utf-8")))
     with as_file(ASSETS / "known.npz") as path, np.load(path) as stored:
         table = (stored["high"].astype(np.uint64) << np.uint64(32)) | stored["low"]
-        return known, table, stored["patterns"][stored["pattern"]]
+        return known_sets, table, stored["patterns"][stored["pattern"]]

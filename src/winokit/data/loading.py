@@ -1,4 +1,7 @@
-"""DATA, as users write it: a name of the catalogue, a path, `format:path`, `hub:org/name`, or a folder of files."""
+"""DATA, as users write it.
+
+A name of the catalogue, a path, `format:path`, `hub:org/name`, or a folder of files.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -44,7 +47,7 @@ Perturbed = Annotated[
 
 @dataclass(frozen=True)
 class Reading(Settings):
-    """How data is read that does not say it itself."""
+    """Settings for data that does not describe itself."""
 
     language: Annotated[
         str | None,
@@ -84,7 +87,7 @@ Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
 @dataclass(frozen=True)
 class Loading(Reading):
-    """How a verb loads its data."""
+    """Settings with which a verb loads its data."""
 
     as_: As = None
     labels: Labels = ()
@@ -94,7 +97,7 @@ class Loading(Reading):
 
     @property
     def how(self) -> dict[str, Any]:
-        """What `load` takes of it."""
+        """The keywords of `load`."""
         return {
             "as_": self.as_,
             "labels": self.labels,
@@ -104,7 +107,7 @@ class Loading(Reading):
         }
 
     def one(self, data: DataLike) -> Dataset:
-        """Load a dataset, and tell its notes."""
+        """Load a dataset, and report its notes."""
         return load_one(data, limit=self.limit, **self.how)
 
 
@@ -157,7 +160,7 @@ def load(
         `language` and `columns`, which can be given by themselves: a BCP 47 code, and what the columns of a table are,
         `{"text": "satz", "option1": "a", "option2": "b", "answer": "loesung"}`.
     """
-    dataset = _loaded_dataset(data, lenient, reading.named_columns)
+    dataset = _load_dataset(data, lenient, reading.named_columns)
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
@@ -169,12 +172,15 @@ def load(
         from winokit.data.errata import mark_errata
 
         dataset = mark_errata(dataset, errata)
-    dataset = _in_view(dataset, data, as_ or view_beside(data))
+    dataset = _convert_view(dataset, data, as_ or view_beside(data))
     return with_groups(dataset) if groups and dataset is not data else dataset
 
 
-def _in_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
-    """Another view of the problems; the dataset itself if none is asked for."""
+def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
+    """Another view of the problems.
+
+    The dataset itself if none is asked for.
+    """
     if view is None:
         return dataset
     from winokit.methods.transforms.views import VIEWS
@@ -187,7 +193,10 @@ def _in_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
 
 
 def view_beside(data: DataLike) -> str | None:
-    """The view of problems that a winokit.toml beside DATA asks for; None if there is none."""
+    """The view of problems that a winokit.toml beside DATA asks for.
+
+    None if there is none.
+    """
     folders = {path.parent for path in paths_of(data) if path.is_file()}
     if not any((folder / PROJECT_FILE).is_file() for folder in folders):
         return None
@@ -197,14 +206,14 @@ def view_beside(data: DataLike) -> str | None:
     return views.pop() if len(views) == 1 else None
 
 
-def _loaded_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
+def _load_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
     if isinstance(data, Dataset):
         return data
     if isinstance(data, Frame):
         from winokit.data.frames import problems_of_frame  # it needs this module
 
         return problems_of_frame(data, columns, lenient=lenient)
-    return _read(as_typed(data), lenient, columns)
+    return _read_data(as_typed(data), lenient, columns)
 
 
 def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
@@ -213,18 +222,22 @@ def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
 
 
 def in_language(dataset: Dataset, language: str | None) -> Dataset:
-    """The dataset with its language: as given, else as its card or its problems say, else as recognised.
+    """The dataset with its language: as given, as stated, or as recognised.
+
+    Its card or its problems may state it.
 
     Of problems in several languages those in the one given are taken.
     """
     card = dataset.card
     spoken = dataset.languages
     if language is not None and spoken not in ((), ("en",)):
-        taken = [problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]]
-        if not taken:
+        in_this_language = [
+            problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]
+        ]
+        if not in_this_language:
             raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
         name = card.name if len(spoken) == 1 else f"{card.name}, {language}"
-        return Dataset(taken, replace(card, name=name, language=language), dataset.notes)
+        return Dataset(in_this_language, replace(card, name=name, language=language), dataset.notes)
     notes = list(dataset.notes)
     if spoken != ("en",):
         code = languages_of(spoken)
@@ -248,14 +261,19 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
 
 @dataclass(frozen=True)
 class LoadedData:
-    """A dataset, and where the records of the files that were read for it stand; none where it was given loaded."""
+    """A dataset, and the records of the files that were read for it.
+
+    No records if it was given loaded.
+    """
 
     dataset: Dataset
     files: Sequence[FileRecords] = ()
 
 
 def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **how: Any) -> list[Dataset]:
-    """Load one or several datasets, folders replaced by what is in them; what is loaded already is taken as it is.
+    """Load one or several datasets, folders replaced by the datasets in them.
+
+    A loaded dataset is taken as it is.
 
     Notes are told as they come. Datasets that would go by one name go by the one they were given under. `how` is what
     `load` takes besides.
@@ -266,18 +284,18 @@ def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **ho
 def load_with_records(
     data: DataLike | Sequence[DataLike], *, lenient: bool = False, keep_empty: bool = False, **how: Any
 ) -> list[LoadedData]:
-    """Load as `load_all` does, and tell the records of the files apart.
+    """Load as `load_all` does, and return the records of the files too.
 
     Parameters
     ----------
     keep_empty
         Whether a file of which every record is malformed is a dataset without problems, instead of an error.
     """
-    given = one_or_several(data)
-    named = how.get("reading", Reading()).named_columns
-    names, notes = expand([as_typed(each) for each in given if isinstance(each, (str, Path))], named)
+    sources = one_or_several(data)
+    columns = how.get("reading", Reading()).named_columns
+    names, notes = expand([as_typed(each) for each in sources if isinstance(each, (str, Path))], columns)
     tell(notes)
-    loaded = [LoadedData(load(each, **how)) for each in given if not isinstance(each, (str, Path))]
+    loaded = [LoadedData(load(each, **how)) for each in sources if not isinstance(each, (str, Path))]
     for name in names:
         with remembering_records() as files:
             try:
@@ -288,15 +306,18 @@ def load_with_records(
                 dataset = Dataset([], Card(name))
         loaded.append(LoadedData(dataset, files))
         tell(dataset.notes)
-    seen = Counter(each.dataset.card.name for each in loaded)
+    name_counts = Counter(each.dataset.card.name for each in loaded)
     for name, each in zip(names, loaded[len(loaded) - len(names) :], strict=True):
-        if seen[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
+        if name_counts[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
             each.dataset.card = replace(each.dataset.card, name=name)
     return loaded
 
 
 def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
-    """Write how data is read beside it, into a winokit.toml in the folder of each file; these are returned."""
+    """Write the settings of reading into a winokit.toml beside each file.
+
+    Returns the paths that were written.
+    """
     places = [path for path in map(path_of, one_or_several(data)) if path is not None]
     if reading.named_columns is None or not places:
         raise BadInput("--remember stores --columns next to files: give both")
@@ -305,12 +326,17 @@ def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> l
 
 
 def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset:
-    """Load a dataset for a verb, as `load` does; tell its notes, and keep the first `limit` problems."""
+    """Load a dataset for a verb, as `load` does.
+
+    Reports its notes, and keeps the first `limit` problems.
+    """
     return load_first(data, limit, **how)[:limit]
 
 
 def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
-    """Load the first `limit` problems of a dataset, and those after them that tell which are twins; tell its notes.
+    """Load the first `limit` problems of a dataset, and those with their twins.
+
+    Reports its notes.
 
     Of a large file the rest is counted and not parsed (`Dataset.unread`). Another view, labels, and one of several
     languages need all problems.
@@ -328,7 +354,7 @@ def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
 
 
 def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
-    """The plan with its pool of shots loaded, without problems that give one of the dataset's away."""
+    """Load the pool of shots, without problems that give the dataset's away."""
     if plan.shots_from is None:
         return plan
     if not plan.shots:
@@ -339,12 +365,15 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     shared = overlap(pool, dataset)
     if shared.given:
         tell([f"shots: {len(shared.given):,} of {len(pool):,} left out ({said(shared.dropped)} as in the data)"])
-    kept = [problem for row, problem in enumerate(pool) if row not in shared.given]
-    return replace(plan, shots_from=pool.with_problems(kept))
+    kept_problems = [problem for row, problem in enumerate(pool) if row not in shared.given]
+    return replace(plan, shots_from=pool.with_problems(kept_problems))
 
 
 def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
-    """Each folder replaced by the datasets in it, or by the tables with the columns given; and notes on the rest."""
+    """Replace each folder by the datasets in it.
+
+    Or by the tables with the columns given. The second list has notes on the other files.
+    """
     names: list[str] = []
     notes: list[str] = []
     for name in data:
@@ -370,8 +399,11 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
     return names, notes
 
 
-def _joined(parts: Sequence[Dataset]) -> Dataset:
-    """Several datasets as one: WinoBias's pro and anti files, say. Groups of the same name stay apart."""
+def _join_datasets(parts: Sequence[Dataset]) -> Dataset:
+    """Several datasets as one, such as WinoBias's pro and anti files.
+
+    Groups of the same name stay apart.
+    """
     problems = [
         problem if problem.group is None or len(parts) == 1 else problem.replace(group=f"{number}.{problem.group}")
         for number, part in enumerate(parts, 1)
@@ -384,7 +416,9 @@ def _joined(parts: Sequence[Dataset]) -> Dataset:
 
 
 def is_data_name(name: str) -> bool:
-    """Whether a text is a name of `winokit datasets`, a part of one, or several with +: such a text is never a path.
+    """Whether a text is a name of `winokit datasets`.
+
+    A dataset, a part of one, or several with +. Such a text is never a path.
 
     >>> is_data_name("winogrande/dev"), is_data_name("winogrande/dev.jsonl"), is_data_name("./open")
     (True, False, False)
@@ -407,28 +441,36 @@ def _is_generated(name: str) -> bool:
 
 
 def path_of(data: DataLike) -> Path | None:
-    """The file or folder that DATA is the path of; None for anything else, and for a name of the catalogue."""
+    """The file or folder that DATA is the path of.
+
+    None for anything else, and for a name of the catalogue.
+    """
     if not isinstance(data, (str, Path)):
         return None
     name = as_typed(data)
-    return Path(name) if not is_data_name(name) and _exists(name) else None
+    return Path(name) if not is_data_name(name) and _is_path(name) else None
 
 
 def paths_of(data: DataLike) -> list[Path]:
-    """The files that DATA names: by their path alone, with a format before them, or joined with +."""
+    """The files that DATA names.
+
+    By their path alone, with a format before them, or joined with +.
+    """
     if not isinstance(data, (str, Path)):
         return []
     paths = []
     for part in parts_of(as_typed(data)):
-        prefix, _, place = part.partition(":")
-        path = Path(place) if prefix in FORMATS and _exists(place) else path_of(part)
+        prefix, _, location = part.partition(":")
+        path = Path(location) if prefix in FORMATS and _is_path(location) else path_of(part)
         if path is not None:
             paths.append(path)
     return paths
 
 
 def as_typed(data: str | Path) -> str:
-    """DATA as it would be typed: a `Path` is a path, also one that is called like a dataset.
+    """DATA as it would be typed.
+
+    A `Path` is a path, also one that is called like a dataset.
 
     >>> as_typed(Path("open")), as_typed("open"), as_typed(Path("dev.jsonl"))
     ('./open', 'open', 'dev.jsonl')
@@ -437,7 +479,7 @@ def as_typed(data: str | Path) -> str:
     return f"./{data}" if is_shadowed else str(data)
 
 
-def _exists(name: str) -> bool:
+def _is_path(name: str) -> bool:
     try:
         return bool(name) and Path(name).exists()  # an empty name is no folder, though Path takes it for this one
     except OSError:  # a name too long for a file, or in a folder we may not enter
@@ -445,7 +487,9 @@ def _exists(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """The datasets that a name with + between joins; a + inside a path that exists belongs to the path.
+    """The datasets that a name joins with +.
+
+    A + inside a path that exists belongs to the path.
 
     >>> parts_of("open+synthetic-3")
     ['open', 'synthetic-3']
@@ -453,14 +497,14 @@ def parts_of(name: str) -> list[str]:
     pieces = name.split("+")
     for size in range(len(pieces), 1, -1):
         first = "+".join(pieces[:size])
-        prefix, _, place = first.partition(":")
-        if path_of(first) is not None or (prefix in FORMATS and _exists(place)):
+        prefix, _, location = first.partition(":")
+        if path_of(first) is not None or (prefix in FORMATS and _is_path(location)):
             return [first, *(parts_of("+".join(pieces[size:])) if pieces[size:] else ())]
     return [pieces[0], *(parts_of("+".join(pieces[1:])) if pieces[1:] else ())]
 
 
-def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
-    if not _exists(name):
+def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
+    if not _is_path(name):
         return _read_named_or_joined(name, lenient, columns)
     if not is_data_name(name):
         return read(name, lenient=lenient, columns=columns)
@@ -475,19 +519,22 @@ def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) ->
 
 
 def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
-    """DATA that is no path: a name, `format:path`, `hub:…`, or several with + between."""
-    prefix, colon, place = name.partition(":")
+    """Read DATA that is no path.
+
+    A name, `format:path`, `hub:…`, or several with + between.
+    """
+    prefix, colon, location = name.partition(":")
     if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := parts_of(name)) > 1:
         try:
-            return _joined([_read(part, lenient, columns) for part in parts])
+            return _join_datasets([_read_data(part, lenient, columns) for part in parts])
         except (BadInput, UnknownName) as error:
-            if any(part in BUNDLED or _exists(part) or _exists(part.partition(":")[2]) for part in parts):
+            if any(part in BUNDLED or _is_path(part) or _is_path(part.partition(":")[2]) for part in parts):
                 raise
             raise BadInput(f"{name}: no such file; split at +: {error}") from None
     if colon and prefix == "hub":
         from winokit.data.formats.dialects import load_hub
 
-        return load_hub(place, lenient=lenient, columns=columns)
+        return load_hub(location, lenient=lenient, columns=columns)
     dataset = _read_own(name, lenient)
     if columns is not None:
         dataset.notes = (*dataset.notes, f"{name}: has columns of its own; --columns is for files named by path alone")
@@ -495,7 +542,7 @@ def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] |
 
 
 def _read_own(name: str, lenient: bool) -> Dataset:
-    """A dataset whose name says how it is read."""
+    """Read a dataset whose name says which format it has."""
     if name in BUNDLED:
         with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
@@ -508,9 +555,9 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         return synthetic(int(count))
     if (known := named_parts(name)) is not None:
         return _read_named(name, *known, lenient)
-    prefix, colon, place = name.partition(":")
+    prefix, colon, location = name.partition(":")
     if colon and prefix in FORMATS:
-        return read(place, prefix, lenient=lenient)
+        return read(location, prefix, lenient=lenient)
     if colon and "/" not in prefix and "\\" not in prefix and "." not in prefix:
         raise UnknownName("format", prefix, [*FORMATS, "hub"])
     if "/" in name or "." in name:
@@ -519,13 +566,13 @@ def _read_own(name: str, lenient: bool) -> Dataset:
 
 
 def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient: bool) -> Dataset:
-    """Parts of a public dataset as one."""
+    """Read parts of a public dataset as one."""
     from winokit.data.download import find_file
 
     loaded = [read(find_file(entry, part), entry.read_as, lenient=lenient) for part in parts]
     dataset = loaded[0]
     if len(loaded) > 1:
-        dataset = _joined(loaded)
+        dataset = _join_datasets(loaded)
         dataset.card = replace(dataset.card, name=name)
     if "/" not in name and len(entry.files) > len(parts):
         dataset.notes = (*dataset.notes, f"{name} means {name}/{'+'.join(parts)}; parts: {', '.join(entry.files)}")
@@ -533,7 +580,9 @@ def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient:
 
 
 def check_part(data: DataLike) -> None:
-    """Refuse a dataset by its name alone, whose default part is one to test on."""
-    known = named_parts(data) if isinstance(data, str) and "/" not in data else None
-    if known is not None and len(known[0].files) > 1:
-        raise BadInput(f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in known[0].files)}")
+    """Refuse the bare name of a dataset whose default part is one to test on."""
+    dataset_and_parts = named_parts(data) if isinstance(data, str) and "/" not in data else None
+    if dataset_and_parts is not None and len(dataset_and_parts[0].files) > 1:
+        raise BadInput(
+            f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in dataset_and_parts[0].files)}"
+        )

@@ -1,4 +1,6 @@
-"""Many twins with a planted, known artifact: for tests of debiasing and for showing what it does.
+"""Many twins with a planted, known artifact.
+
+For tests of debiasing and for showing what it does.
 
 The twins are made of parts and read so; they are not a benchmark. What they have that real data lacks is the truth: a
 share `bias` of the pairs gives its answers away through one word each, and `labels["planted"]` says which.
@@ -15,7 +17,9 @@ SCENES: list[tuple[str, str, tuple[str, str]]] = _PARTS["scenes"]
 
 
 def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
-    """Make `n` twin pairs; in a share `bias` of them a word at the end gives the answer away.
+    """Make `n` twin pairs with a planted artifact.
+
+    In a share `bias` of them a word at the end gives the answer away.
 
     >>> data = synthetic(100, bias=0.4, seed=1)
     >>> len(data), sum(problem.labels["planted"] for problem in data)
