@@ -27,10 +27,10 @@ def find_file(entry: CatalogueEntry, part: str) -> Path:
     path = entry.files[part][0]
     cached = user_cache("datasets") / path
     folder = os.environ.get("WINOKIT_DATA")
-    for place in ([Path(folder) / path] if folder else []) + [cached]:
-        if place.is_file():
-            return place
-    _download_part(entry, part, cached)
+    if folder and (Path(folder) / path).is_file():
+        return Path(folder) / path
+    if not cached.is_file():
+        _download_part(entry, part, cached)
     return cached
 
 
@@ -44,17 +44,20 @@ def _download_part(entry: CatalogueEntry, part: str, target: Path) -> None:
     url = home if inside else f"{home}/{Path(path).name}"
     way_out = f"put the file at {target}, or set WINOKIT_DATA to a folder that has {path}"
     content = _fetch_content(url, f"{entry.card.name} is not on this machine", way_out)
-    files = {known: content for known in [part] if not inside} or _unpack_parts(entry, content, inside, url)
-    for known, (place, expected) in entry.files.items():
-        if known in files and (digest := hashlib.sha256(files[known]).hexdigest()) == expected:
-            write_whole(user_cache("datasets") / place, files[known])
-        elif known == part:
-            actual = f"SHA-256 {digest[:12]}…" if known in files else "no such file in the archive"
-            raise BadInput(
-                f"{url}: {Path(path).name} is not the published file ({actual}, {expected[:12]}… expected); {way_out}"
-            )
+    contents = {part: content}
+    if inside:
+        contents = _unpack_parts(entry, content, inside, url)
+    digests = {name: hashlib.sha256(own).hexdigest() for name, own in contents.items()}
+    for name, (file_path, expected) in entry.files.items():
+        if digests.get(name) == expected:
+            write_whole(user_cache("datasets") / file_path, contents[name])
+        elif name == part:
+            actual = f"SHA-256 {digests[name][:12]}…" if name in digests else "no such file in the archive"
+            wrong = f"{url}: {Path(path).name} is not the published file"
+            raise BadInput(f"{wrong} ({actual}, {expected[:12]}… expected); {way_out}")
     card = entry.card
-    tell([f"{card.title} ({card.citation}) downloaded from {url} to {target.parent}; licence: {card.licence}"])
+    what = f"{card.title} ({card.citation})"
+    tell([f"{what} downloaded from {url} to {target.parent}; licence: {card.licence}"])
 
 
 def _fetch_content(url: str, why: str, way_out: str) -> bytes:
@@ -79,15 +82,21 @@ def _fetch_content(url: str, why: str, way_out: str) -> bytes:
 
 def _unpack_parts(entry: CatalogueEntry, content: bytes, inside: str, url: str) -> dict[str, bytes]:
     """The parts of a dataset in a folder of an archive."""
-    members = {part: f"{inside}/{Path(path).name}" for part, (path, _) in entry.files.items()}
+    members = {}
+    for part, (path, _) in entry.files.items():
+        members[part] = f"{inside}/{Path(path).name}"
     try:
         if zipfile.is_zipfile(io.BytesIO(content)):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                known = {*archive.namelist()}
-                return {part: archive.read(member) for part, member in members.items() if member in known}
+                names = set(archive.namelist())
+                return {part: archive.read(member) for part, member in members.items() if member in names}
         with tarfile.open(fileobj=io.BytesIO(content)) as packed:
-            known = {*packed.getnames()}
-            opened = {part: packed.extractfile(member) for part, member in members.items() if member in known}
-            return {part: file.read() for part, file in opened.items() if file is not None}
+            names = set(packed.getnames())
+            contents = {}
+            for part, member in members.items():
+                file = packed.extractfile(member) if member in names else None
+                if file is not None:
+                    contents[part] = file.read()
+            return contents
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
         raise BadInput(f"{url}: not an archive that can be unpacked ({error}); try again later") from None

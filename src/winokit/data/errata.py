@@ -23,7 +23,7 @@ from typing import Any
 
 from winokit.errors import BadInput, check_known
 from winokit.files import read_text, write_whole
-from winokit.problem import ERRATUM, Dataset, Problem, grouped
+from winokit.problem import ERRATUM, Dataset, Problem
 
 WRONG_LABEL = "wrong label"
 AMBIGUOUS = "ambiguous"
@@ -49,7 +49,8 @@ class Erratum:
     @property
     def words(self) -> str:
         """The verdict with how many say so: "wrong label (3 of 3 people)"."""
-        return f"{self.verdict} ({self.agreed:,} of {self.people:,} people)"
+        people = f"{self.agreed:,} of {self.people:,} people"
+        return f"{self.verdict} ({people})"
 
 
 def read_errata(path: str | Path) -> list[Erratum]:
@@ -67,7 +68,10 @@ def read_errata(path: str | Path) -> list[Erratum]:
     rows = table.get("erratum", [])
     if not isinstance(rows, list):
         raise BadInput(f"{toml_path}: expected tables [[erratum]]")
-    return [_check_erratum(row, f"{toml_path}, erratum {number}") for number, row in enumerate(rows, 1)]
+    errata = []
+    for number, row in enumerate(rows, 1):
+        errata.append(_check_erratum(row, f"{toml_path}, erratum {number}"))
+    return errata
 
 
 def _check_erratum(row: object, place: str) -> Erratum:
@@ -81,9 +85,10 @@ def _check_erratum(row: object, place: str) -> Erratum:
             raise BadInput(f"{place}: expected a text as {key}, found {row.get(key)!r}")
     check_known("verdict", row["verdict"], VERDICTS)
     for key in ("people", "agreed"):
-        is_count = isinstance(row.get(key), int) and not isinstance(row.get(key), bool)
+        value = row.get(key)
+        is_count = isinstance(value, int) and not isinstance(value, bool)
         if not is_count:
-            raise BadInput(f"{place}: expected a number as {key}, found {row.get(key)!r}: how many people looked")
+            raise BadInput(f"{place}: expected a number as {key}, found {value!r}: how many people looked")
     if not 1 <= row["agreed"] <= row["people"]:
         raise BadInput(
             f"{place}: {row['agreed']} of {row['people']} people: expected at least 1, and no more than looked"
@@ -99,26 +104,32 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
     Entries that fit no problem are noted.
     """
     errata = read_errata(path)
-    places = grouped((name, place) for place, problem in enumerate(dataset) for name in _collect_names(problem))
+    rows_by_name: dict[str, list[int]] = {}
+    for row, problem in enumerate(dataset):
+        for name in _collect_names(problem):
+            rows_by_name.setdefault(name, []).append(row)
     problems = list(dataset)
     unused = []
     for erratum in errata:
-        fitting = places.get(erratum.id, [])
-        if len(fitting) != 1:
-            unused.append(f"{erratum.id} (fits {len(fitting)} problems)")
+        fitting_rows = rows_by_name.get(erratum.id, [])
+        if len(fitting_rows) != 1:
+            unused.append(f"{erratum.id} (fits {len(fitting_rows)} problems)")
             continue
-        problems[fitting[0]] = problems[fitting[0]].with_labels(**{ERRATUM: erratum.words})
+        row = fitting_rows[0]
+        problems[row] = problems[row].with_labels(**{ERRATUM: erratum.words})
     if errata and len(unused) == len(errata):
         raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
     notes = []
     if unused:
-        notes.append(f"{path}: {len(unused):,} of {len(errata):,} errata not used; the first: {unused[0]}")
+        counts = f"{len(unused):,} of {len(errata):,}"
+        notes.append(f"{path}: {counts} errata not used; the first: {unused[0]}")
     return dataset.with_problems(problems, notes)
 
 
 def _collect_names(problem: Problem) -> set[str]:
     """The ids of a problem: its own, and those of its source."""
-    return {problem.id, *(str(problem.provenance[key]) for key in IDS if key in problem.provenance)}
+    source_ids = {str(problem.provenance[key]) for key in IDS if key in problem.provenance}
+    return {problem.id} | source_ids
 
 
 def has_wrong_label(problem: Problem) -> bool:
@@ -131,7 +142,9 @@ def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
     lines: list[str] = []
     for erratum in errata:
         lines.append("[[erratum]]")
-        lines += [f"{key} = {_write_value(value)}" for key, value in asdict(erratum).items() if value != ""]
+        for key, value in asdict(erratum).items():
+            if value != "":
+                lines.append(f"{key} = {_write_value(value)}")
         lines.append("")
     write_whole(Path(path), "\n".join(lines).encode())
     return Path(path)
@@ -159,14 +172,19 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
             continue
         judged += 1
         choices = [choice_of_vote(vote) for vote in votes]
-        silent = sum(choice is None for choice in choices)
-        others = [choice for choice in choices if choice is not None and choice != problem.answer]
-        most = max((others.count(choice) for choice in set(others)), default=0)
+        silent = choices.count(None)
+        most = _count_other_choice(choices, problem.answer)
         if 2 * most > len(votes):
             errata.append(Erratum(problem.id, WRONG_LABEL, len(votes), most, who))
         elif 2 * silent > len(votes):
             errata.append(Erratum(problem.id, AMBIGUOUS, len(votes), silent, who))
     return errata, judged
+
+
+def _count_other_choice(choices: Sequence[Any], answer: int) -> int:
+    """Number of votes for the commonest choice that is not the answer."""
+    others = [choice for choice in choices if choice is not None and choice != answer]
+    return max((others.count(choice) for choice in set(others)), default=0)
 
 
 def is_counted(vote: Mapping[str, Any]) -> bool:

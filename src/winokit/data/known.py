@@ -74,9 +74,12 @@ class CatalogueEntry:
 
         The table has the fields of the entry and those of the card.
         """
-        own: dict[str, Any] = {each.name: facts.pop(each.name) for each in fields(cls) if each.name in facts}
-        own |= {key: tuple(value) for key, value in own.items() if isinstance(value, list)}
-        return cls(card=Card(name, **facts), **own)
+        entry_fields: dict[str, Any] = {}
+        for known_field in fields(cls):
+            if known_field.name in facts:
+                value = facts.pop(known_field.name)
+                entry_fields[known_field.name] = tuple(value) if isinstance(value, list) else value
+        return cls(card=Card(name, **facts), **entry_fields)
 
 
 CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("assets/catalogue.toml").items()}
@@ -98,16 +101,24 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
         return None
     if not slash:
         return entry, entry.default
-    stems = {Path(path).name.partition(".")[0]: known for known, (path, _) in entry.files.items()}
-    if part not in entry.files and part not in stems:
+    if part in entry.files:
+        return entry, (part,)
+    part_of_stem = {}
+    for own_part, (path, _) in entry.files.items():
+        stem = Path(path).name.partition(".")[0]
+        part_of_stem[stem] = own_part
+    if part not in part_of_stem:
         raise UnknownName(f"part of {dataset}", part, entry.files)
-    return entry, (part if part in entry.files else stems[part],)
+    return entry, (part_of_stem[part],)
 
 
 def dataset_names() -> list[str]:
     """Every name of the catalogue: datasets, and parts if there are several."""
-    parts = [f"{name}/{part}" for name, entry in CATALOGUE.items() for part in entry.files if len(entry.files) > 1]
-    return [*CATALOGUE, *parts]
+    names = list(CATALOGUE)
+    for name, entry in CATALOGUE.items():
+        if len(entry.files) > 1:
+            names += [f"{name}/{part}" for part in entry.files]
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,32 +185,47 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
     known_sets, _, _ = _read_known_sets()
     content = total(hashes)
     repeated = sum(problem.occurrence > 1 for problem in problems)
-    same = sorted((each for each in known_sets if each.content == content), key=lambda each: each.card != prefer)
-    if same:
-        whole = next((each for each in same if each.repeated == repeated), None)
-        if whole is None:
-            return KnownIdentity(same[0], REPEATS, 1.0)
-        answered = all(problem.answer is not None for problem in problems)
-        other = answered and whole.answers not in (None, answers_total(keys, problems))
-        return KnownIdentity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
+    same_sets = [known_set for known_set in known_sets if known_set.content == content]
+    same_sets.sort(key=lambda known_set: known_set.card != prefer)
+    if same_sets:
+        return _identify_whole(problems, keys, same_sets, repeated)
     short, _, bits = _look_up_hashes(hashes)
-    sampled = short < SAMPLED_BELOW
+    sampled_count = int((short < SAMPLED_BELOW).sum())
     count = len(problems) + unread
-    sources: list[tuple[bool, float, bool, bool, float, KnownSet]] = []
-    for place, source in enumerate(known_sets):
-        within = (bits >> np.uint64(place)) & np.uint64(1) == 1
-        tried = int(sampled.sum()) if source.sampled else len(problems)
-        if not within.any() or (source.sampled and tried < FEWEST_SAMPLED):
+    sources: list[tuple[tuple[bool, float, bool, bool, float], KnownSet]] = []
+    for set_index, source in enumerate(known_sets):
+        set_bits = (bits >> np.uint64(set_index)) & np.uint64(1)
+        within_count = int((set_bits == 1).sum())
+        tried = sampled_count if source.sampled else len(problems)
+        if not within_count or (source.sampled and tried < FEWEST_SAMPLED):
             continue
-        share = float(within.sum()) / tried
+        share = float(within_count) / tried
         is_begun = unread > 0 and source.problems == count
-        sources.append((share == 1, share, is_begun, source.card == prefer, -source.problems, source))
+        rank = (share == 1, share, is_begun, source.card == prefer, -source.problems)
+        sources.append((rank, source))
     if not sources:
         return None
-    all_in, share, is_begun, *_, best = max(sources, key=lambda entry: entry[:5])
+    (all_in, share, is_begun, *_), best = max(sources, key=lambda entry: entry[0])
     if all_in and is_begun:
         return KnownIdentity(best, WHOLE, share)
-    return KnownIdentity(best, PART if all_in and count <= best.problems else SOME, share)
+    is_part = all_in and count <= best.problems
+    return KnownIdentity(best, PART if is_part else SOME, share)
+
+
+def _identify_whole(
+    problems: Sequence[Problem], keys: Sequence[str], same_sets: Sequence[KnownSet], repeated: int
+) -> KnownIdentity:
+    """Identify problems that are all those of some known sets.
+
+    `repeated` problems of them are there again.
+    """
+    with_as_many_repeats = [known_set for known_set in same_sets if known_set.repeated == repeated]
+    if not with_as_many_repeats:
+        return KnownIdentity(same_sets[0], REPEATS, 1.0)
+    whole_set = with_as_many_repeats[0]
+    are_answered = all(problem.answer is not None for problem in problems)
+    has_other_answers = are_answered and whole_set.answers not in (None, answers_total(keys, problems))
+    return KnownIdentity(whole_set, OTHER_ANSWERS if has_other_answers else WHOLE, 1.0)
 
 
 def are_public(problems: Sequence[Problem]) -> list[bool]:
@@ -218,12 +244,14 @@ def are_public(problems: Sequence[Problem]) -> list[bool]:
     known_sets, _, _ = _read_known_sets()
     keys = [problem_key(problem) for problem in problems]
     bundled = _read_bundled_texts()
-    is_bundled = np.array([copy_keys(problem)[0] in bundled for problem in problems], np.bool_)
+    text_keys = [copy_keys(problem)[0] for problem in problems]
+    is_bundled = np.array([key in bundled for key in text_keys], np.bool_)
     short, is_listed, listed_in = _look_up_hashes(hashes_of(keys))
-    sets_sampled = sum(1 << place for place, source in enumerate(known_sets) if source.sampled)
-    is_sampled = is_listed & (listed_in & np.uint64(sets_sampled) != 0)
+    sets_sampled = sum(1 << set_index for set_index, source in enumerate(known_sets) if source.sampled)
+    sampled_bits = listed_in & np.uint64(sets_sampled)
+    is_sampled = np.logical_and(is_listed, sampled_bits != 0)
     is_known = is_listed | is_bundled | _are_known_questions(problems, keys)
-    is_foreign = ~is_known & (short < SAMPLED_BELOW)
+    is_foreign = np.logical_and(~is_known, short < SAMPLED_BELOW)
     if is_sampled.sum() >= FEWEST_SAMPLED and not is_foreign.any():
         return [True] * len(problems)
     public: list[bool] = is_known.tolist()
@@ -289,18 +317,22 @@ def with_true_card(
         Problems of its file that were not parsed.
     """
     dataset.card = own or Card(path_name)
-    claimed = None if own is None else CATALOGUE.get(own.name.replace(",", "/").split("/")[0])
-    if own is not None and (claimed is None or claimed.bundled):
-        return dataset
+    if own is not None:
+        claimed_name = own.name.replace(",", "/").split("/")[0]
+        claimed = CATALOGUE.get(claimed_name)
+        if claimed is None or claimed.bundled:
+            return dataset
     identity = identify(dataset.problems, prefer, unread=unread)
     card = identity.card(len(dataset) + unread) if identity else None
     if card is not None:
         dataset.card = card
     elif own is not None:
-        dataset.card = replace(own, name=f"{own.name.split(',')[0]}, changed", human_accuracy=None)
+        own_name = own.name.split(",")[0]
+        dataset.card = replace(own, name=f"{own_name}, changed", human_accuracy=None)
     if identity and card is None:
         prefix = "about " if identity.known.sampled else ""
-        note = f"{path_name}: {prefix}{100 * identity.share:.1f} % of its problems are from {identity.known.name}"
+        share = f"{prefix}{100 * identity.share:.1f} %"
+        note = f"{path_name}: {share} of its problems are from {identity.known.name}"
         dataset.notes = (*dataset.notes, note)
     return dataset
 
@@ -320,14 +352,18 @@ def hashes_of(keys: Sequence[str]) -> Hashes:
     """64-bit hashes of keys."""
     import numpy as np
 
-    digests = [hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys]
+    encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
+    digests = [hashlib.blake2b(code, digest_size=8).digest() for code in encoded]
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
 def answers_total(keys: Sequence[str], problems: Sequence[Problem]) -> str:
     """One number for the right candidates of problems with these keys."""
-    pairs = zip(keys, problems, strict=True)
-    return total(hashes_of([f"{key}|{letters(problem.right or '')}" for key, problem in pairs]))
+    answer_keys = []
+    for key, problem in zip(keys, problems, strict=True):
+        right = letters(problem.right or "")
+        answer_keys.append(f"{key}|{right}")
+    return total(hashes_of(answer_keys))
 
 
 def total(hashes: Hashes) -> str:
@@ -348,7 +384,9 @@ def _read_known_sets() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
     """
     import numpy as np
 
-    known_sets = tuple(KnownSet(**row) for row in json.loads((ASSETS / "known.json").read_text("utf-8")))
+    rows = json.loads((ASSETS / "known.json").read_text("utf-8"))
+    known_sets = tuple(KnownSet(**row) for row in rows)
     with as_file(ASSETS / "known.npz") as path, np.load(path) as stored:
-        table = (stored["high"].astype(np.uint64) << np.uint64(32)) | stored["low"]
+        high_bits = stored["high"].astype(np.uint64) << np.uint64(32)
+        table = high_bits | stored["low"]
         return known_sets, table, stored["patterns"][stored["pattern"]]

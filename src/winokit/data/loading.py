@@ -19,7 +19,7 @@ from winokit.errors import BadInput, UnknownName, UnusedSetting, check_known
 from winokit.files import PROJECT_FILE
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
-from winokit.problem import Card, Dataset, collector_off
+from winokit.problem import Card, Dataset, Problem, collector_off
 from winokit.progress import tell
 from winokit.settings import DATA_HELP, Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
@@ -166,8 +166,11 @@ def load(
     if labels:
         from winokit.data.formats.trichelair import annotate
 
-        formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
-        dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
+        tables = []
+        for path in dict.fromkeys(labels):
+            kind = "jsonl" if str(path).endswith(".jsonl") else "trichelair"
+            tables.append(read(path, kind, lenient=lenient))
+        dataset = annotate(dataset, tables)
     if errata is not None:
         from winokit.data.errata import mark_errata
 
@@ -188,7 +191,8 @@ def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset
     check_known("view", view, VIEWS)
     viewed = VIEWS[view](dataset)
     if not len(viewed):
-        raise BadInput(f"{data}: no problem is left as {view}: {'; '.join(viewed.notes[-3:])}")
+        reasons = "; ".join(viewed.notes[-3:])
+        raise BadInput(f"{data}: no problem is left as {view}: {reasons}")
     return viewed
 
 
@@ -231,32 +235,52 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
     card = dataset.card
     spoken = dataset.languages
     if language is not None and spoken not in ((), ("en",)):
-        in_this_language = [
-            problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]
-        ]
-        if not in_this_language:
-            raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
-        name = card.name if len(spoken) == 1 else f"{card.name}, {language}"
-        return Dataset(in_this_language, replace(card, name=name, language=language), dataset.notes)
+        return _choose_language(dataset, language)
     notes = list(dataset.notes)
+    stated = language or card.language
     if spoken != ("en",):
         code = languages_of(spoken)
-    elif language or card.language:
-        code = language or card.language
-        texts = [problem.texts[0] for problem in dataset]
-        looks = detect(texts) if sum(len(text.split()) for text in texts[:ENOUGH]) >= ENOUGH else UNDETERMINED
-        if looks not in (UNDETERMINED, code.partition("-")[0]):
-            notes.append(f"{card.name}: looks like {language_of(looks)}; treated as {language_of(code)}, as stated")
+    elif stated:
+        code = stated
+        notes += _check_stated_language(dataset, stated)
     else:
         code = detect([problem.texts[0] for problem in dataset])
         if code == UNDETERMINED:
             notes.append(f"{card.name}: language not recognised, so no language's rules are applied; give --language")
         elif code != "en":
             notes.append(f"{card.name}: language recognised as {language_of(code)}; name another with --language")
+    card = replace(card, language=code)
     if spoken == ("en",) and code != "en":
-        return Dataset([p.replace(language=code) for p in dataset], replace(card, language=code), notes)
-    dataset.card, dataset.notes = replace(card, language=code), tuple(notes)
+        problems = [problem.replace(language=code) for problem in dataset]
+        return Dataset(problems, card, notes)
+    dataset.card = card
+    dataset.notes = tuple(notes)
     return dataset
+
+
+def _choose_language(dataset: Dataset, language: str) -> Dataset:
+    """The problems of a dataset that are in one language, whatever the region."""
+    main_code = language.partition("-")[0]
+    problems = [problem for problem in dataset if problem.language.partition("-")[0] == main_code]
+    card = dataset.card
+    spoken = dataset.languages
+    if not problems:
+        raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
+    name = card.name if len(spoken) == 1 else f"{card.name}, {language}"
+    return Dataset(problems, replace(card, name=name, language=language), dataset.notes)
+
+
+def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
+    """A note if the texts look like another language than the stated one.
+
+    Nothing is said of a few words.
+    """
+    texts = [problem.texts[0] for problem in dataset]
+    word_count = sum(len(text.split()) for text in texts[:ENOUGH])
+    looks = detect(texts) if word_count >= ENOUGH else UNDETERMINED
+    if looks in (UNDETERMINED, code.partition("-")[0]):
+        return []
+    return [f"{dataset.card.name}: looks like {language_of(looks)}; treated as {language_of(code)}, as stated"]
 
 
 @dataclass(frozen=True)
@@ -293,21 +317,30 @@ def load_with_records(
     """
     sources = one_or_several(data)
     columns = how.get("reading", Reading()).named_columns
-    names, notes = expand([as_typed(each) for each in sources if isinstance(each, (str, Path))], columns)
+    typed_names = []
+    loaded = []
+    for source in sources:
+        if isinstance(source, (str, Path)):
+            typed_names.append(as_typed(source))
+    names, notes = expand(typed_names, columns)
     tell(notes)
-    loaded = [LoadedData(load(each, **how)) for each in sources if not isinstance(each, (str, Path))]
+    for source in sources:
+        if not isinstance(source, (str, Path)):
+            loaded.append(LoadedData(load(source, **how)))
+    named_start = len(loaded)
     for name in names:
         with remembering_records() as files:
             try:
                 dataset = load(name, lenient=lenient, **how)
             except NoProblems:
-                if not keep_empty or not any(file.malformed for file in files):
+                is_malformed = any(file.malformed for file in files)
+                if not (keep_empty and is_malformed):
                     raise
                 dataset = Dataset([], Card(name))
         loaded.append(LoadedData(dataset, files))
         tell(dataset.notes)
     name_counts = Counter(each.dataset.card.name for each in loaded)
-    for name, each in zip(names, loaded[len(loaded) - len(names) :], strict=True):
+    for name, each in zip(names, loaded[named_start:], strict=True):
         if name_counts[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
             each.dataset.card = replace(each.dataset.card, name=name)
     return loaded
@@ -342,7 +375,8 @@ def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
     languages need all problems.
     """
     reading = how.get("reading", Reading())
-    needs_all = reading.language is not None or any(how[name] for name in how if name not in ("reading", "lenient"))
+    other_settings = [how[name] for name in how if name not in ("reading", "lenient")]
+    needs_all = reading.language is not None or any(other_settings)
     if limit is None or needs_all or view_beside(data) is not None:
         loaded = load(data, **how)
     else:
@@ -364,7 +398,8 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     pool = load_one(plan.shots_from)
     shared = overlap(pool, dataset)
     if shared.given:
-        tell([f"shots: {len(shared.given):,} of {len(pool):,} left out ({said(shared.dropped)} as in the data)"])
+        counts = f"{len(shared.given):,} of {len(pool):,}"
+        tell([f"shots: {counts} left out ({said(shared.dropped)} as in the data)"])
     kept_problems = [problem for row, problem in enumerate(pool) if row not in shared.given]
     return replace(plan, shots_from=pool.with_problems(kept_problems))
 
@@ -384,13 +419,12 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
         inside = []
         skipped = 0
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != PROJECT_FILE:
-                try:
-                    fits = has_columns(path, columns) if columns else bool(recognise(path))
-                except BadInput:
-                    fits = False
-                inside += [as_typed(path)] * fits
-                skipped += not fits
+            if not path.is_file() or path.name == PROJECT_FILE:
+                continue
+            if _is_readable(path, columns):
+                inside.append(as_typed(path))
+            else:
+                skipped += 1
         names += inside
         if skipped or not inside:
             notes.append(f"{name}: {len(inside)} datasets; {skipped} other files skipped")
@@ -399,20 +433,34 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
     return names, notes
 
 
+def _is_readable(path: Path, columns: Mapping[str, str] | None) -> bool:
+    """Whether a file is a dataset, or a table with the columns given."""
+    try:
+        return has_columns(path, columns) if columns else bool(recognise(path))
+    except BadInput:
+        return False
+
+
 def _join_datasets(parts: Sequence[Dataset]) -> Dataset:
     """Several datasets as one, such as WinoBias's pro and anti files.
 
     Groups of the same name stay apart.
     """
-    problems = [
-        problem if problem.group is None or len(parts) == 1 else problem.replace(group=f"{number}.{problem.group}")
-        for number, part in enumerate(parts, 1)
-        for problem in part
-    ]
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for number, part in enumerate(parts, 1):
+        notes += part.notes
+        for problem in part:
+            if problem.group is not None and len(parts) > 1:
+                problem = problem.replace(group=f"{number}.{problem.group}")
+            problems.append(problem)
     cards = [asdict(part.card) for part in parts]
-    shared = {name: value for name, value in cards[0].items() if all(card[name] == value for card in cards)}
-    card = Card(**{**shared, "name": "+".join(part.card.name for part in parts)})
-    return Dataset(problems, card, [note for part in parts for note in part.notes])
+    shared_facts = {}
+    for name, value in cards[0].items():
+        if all(card[name] == value for card in cards):
+            shared_facts[name] = value
+    shared_facts["name"] = "+".join(part.card.name for part in parts)
+    return Dataset(problems, Card(**shared_facts), notes)
 
 
 def is_data_name(name: str) -> bool:
@@ -499,8 +547,13 @@ def parts_of(name: str) -> list[str]:
         first = "+".join(pieces[:size])
         prefix, _, location = first.partition(":")
         if path_of(first) is not None or (prefix in FORMATS and _is_path(location)):
-            return [first, *(parts_of("+".join(pieces[size:])) if pieces[size:] else ())]
-    return [pieces[0], *(parts_of("+".join(pieces[1:])) if pieces[1:] else ())]
+            return [first, *_split_rest(pieces[size:])]
+    return [pieces[0], *_split_rest(pieces[1:])]
+
+
+def _split_rest(pieces: Sequence[str]) -> list[str]:
+    """The datasets that the remaining pieces of a name join."""
+    return parts_of("+".join(pieces)) if pieces else []
 
 
 def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
@@ -524,11 +577,13 @@ def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] |
     A name, `format:path`, `hub:…`, or several with + between.
     """
     prefix, colon, location = name.partition(":")
-    if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := parts_of(name)) > 1:
+    is_joined = "+" in name and all(name.split("+")) and prefix != "hub"
+    parts = parts_of(name) if is_joined else [name]
+    if len(parts) > 1:
         try:
             return _join_datasets([_read_data(part, lenient, columns) for part in parts])
         except (BadInput, UnknownName) as error:
-            if any(part in BUNDLED or _is_path(part) or _is_path(part.partition(":")[2]) for part in parts):
+            if any(map(_is_readable_part, parts)):
                 raise
             raise BadInput(f"{name}: no such file; split at +: {error}") from None
     if colon and prefix == "hub":
@@ -539,6 +594,11 @@ def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] |
     if columns is not None:
         dataset.notes = (*dataset.notes, f"{name}: has columns of its own; --columns is for files named by path alone")
     return dataset
+
+
+def _is_readable_part(part: str) -> bool:
+    """Whether a part of a joined name is bundled, a path, or a path with a format before it."""
+    return part in BUNDLED or _is_path(part) or _is_path(part.partition(":")[2])
 
 
 def _read_own(name: str, lenient: bool) -> Dataset:
@@ -553,8 +613,9 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         from winokit.data.synthetic import synthetic
 
         return synthetic(int(count))
-    if (known := named_parts(name)) is not None:
-        return _read_named(name, *known, lenient)
+    entry_and_parts = named_parts(name)
+    if entry_and_parts is not None:
+        return _read_named(name, *entry_and_parts, lenient)
     prefix, colon, location = name.partition(":")
     if colon and prefix in FORMATS:
         return read(location, prefix, lenient=lenient)
@@ -575,14 +636,21 @@ def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient:
         dataset = _join_datasets(loaded)
         dataset.card = replace(dataset.card, name=name)
     if "/" not in name and len(entry.files) > len(parts):
-        dataset.notes = (*dataset.notes, f"{name} means {name}/{'+'.join(parts)}; parts: {', '.join(entry.files)}")
+        default_parts = "+".join(parts)
+        every_part = ", ".join(entry.files)
+        note = f"{name} means {name}/{default_parts}; parts: {every_part}"
+        dataset.notes = (*dataset.notes, note)
     return dataset
 
 
 def check_part(data: DataLike) -> None:
     """Refuse the bare name of a dataset whose default part is one to test on."""
-    dataset_and_parts = named_parts(data) if isinstance(data, str) and "/" not in data else None
-    if dataset_and_parts is not None and len(dataset_and_parts[0].files) > 1:
-        raise BadInput(
-            f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in dataset_and_parts[0].files)}"
-        )
+    if not isinstance(data, str) or "/" in data:
+        return
+    entry_and_parts = named_parts(data)
+    if entry_and_parts is None:
+        return
+    entry, _ = entry_and_parts
+    if len(entry.files) > 1:
+        choices = ", ".join(f"{data}/{part}" for part in entry.files)
+        raise BadInput(f"{data}: name the part to train on: {choices}")

@@ -97,13 +97,15 @@ class Run(Brief):
         row = self.find_or_none(protocol, subset, metric, model, scoring)
         if row is not None:
             return row
-        rows = [row for row in self.metrics if model in (None, row.model) and scoring in (None, row.scoring)]
+        of_model = [row for row in self.metrics if model in (None, row.model)]
+        rows = [row for row in of_model if scoring in (None, row.scoring)]
         if not rows:
             check_known("model in the run", str(model), {row.model for row in self.metrics})
             check_known("scoring in the run", str(scoring), {row.scoring for row in self.metrics})
         check_known("protocol in the run", protocol, {row.protocol for row in rows})
-        places = {f"{row.protocol} {row.subset} {row.metric}" for row in rows if row.protocol == protocol}
-        raise UnknownName("row", f"{protocol} {subset} {metric}", places)
+        of_protocol = [row for row in rows if row.protocol == protocol]
+        row_names = {f"{row.protocol} {row.subset} {row.metric}" for row in of_protocol}
+        raise UnknownName("row", f"{protocol} {subset} {metric}", row_names)
 
     def find_or_none(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
@@ -135,11 +137,10 @@ class Run(Brief):
         """The row of the only scorer of the run."""
         scorers = {(row.model, row.scoring) for row in self.metrics}
         if len(scorers) > 1:
-            names = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in scorers))
-            raise BadInput(
-                f"the run has {len(scorers)} scorers: name one, as in "
-                f"run.find({protocol!r}, {subset!r}, {metric!r}, model=…): {names}"
-            )
+            scorer_names = [f"{model} ({scoring})" for model, scoring in scorers]
+            listed = ", ".join(sorted(scorer_names))
+            call = f"run.find({protocol!r}, {subset!r}, {metric!r}, model=…)"
+            raise BadInput(f"the run has {len(scorers)} scorers: name one, as in {call}: {listed}")
         return self.find(protocol, subset, metric)
 
     def summary(self) -> str:
@@ -187,23 +188,31 @@ class Run(Brief):
         counts = [len(predictions[name]) for name in ids]
         rows = np.repeat(np.array(problem_rows, np.int64), counts).tolist()
         if formalization is None:
-            own = (row for row in self.metrics if (row.model, row.scoring) == (model, scoring))
-            formalization = next((row.formalization for row in own), None)
+            formalization = self._find_formalization(model, scoring)
         option_chances = None
         if formalization is not None:
             from winokit.methods.formalizations.cases import guesses
 
             chances = guesses([asked.problems[row] for row in rows], formalization)
             option_chances = None if chances is None else np.array(chances)
+        choices = choice_numbers([row.prediction for row in answered])
+        scores = tuple(row.scores for row in answered)
         return Answers(
             asked,
             np.array(rows, np.int64),
-            choice_numbers([row.prediction for row in answered]),
+            choices,
             (Scorer(model, scoring, formalization),),
             samples=sample_column(answered),
-            scores=tuple(row.scores for row in answered),
+            scores=scores,
             option_chances=option_chances,
         )
+
+    def _find_formalization(self, model: str, scoring: str) -> str | None:
+        """The formalization in the first row of a scorer; None if it has no row."""
+        for row in self.metrics:
+            if (row.model, row.scoring) == (model, scoring):
+                return row.formalization
+        return None
 
     def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Sequence[Prediction]]:
         """Predictions of one scorer for one variant, by the id of the problem."""
@@ -261,12 +270,10 @@ class Run(Brief):
 
     def of_models(self, names: Collection[str]) -> "Run":
         """The same run with only some of its models."""
-        return replace(
-            self,
-            metrics=[row for row in self.metrics if row.model in names],
-            predictions=[row for row in self.predictions if row.model in names],
-            transcripts=[row for row in self.transcripts if row.model in names],
-        )
+        metrics = [row for row in self.metrics if row.model in names]
+        predictions = [row for row in self.predictions if row.model in names]
+        transcripts = [row for row in self.transcripts if row.model in names]
+        return replace(self, metrics=metrics, predictions=predictions, transcripts=transcripts)
 
     def to_frame(self, library: str | None = None) -> Any:
         """The metrics as a data frame of pandas or polars.
@@ -297,11 +304,9 @@ class Run(Brief):
         check_folder(folder)
         if gone := sorted(_list_audited(_read_settings(folder)) - _list_audited(self.settings)):
             tell([f"{folder}: the audit of {', '.join(gone)} that was there is replaced; another --out keeps both"])
-        results = {
-            "run": self.settings,
-            "metrics": rows_to_json(self.metrics),
-            "left_out": [asdict(row) for row in self.left_out],
-        }
+        metrics = rows_to_json(self.metrics)
+        left_out = [asdict(row) for row in self.left_out]
+        results = {"run": self.settings, "metrics": metrics, "left_out": left_out}
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
         write_whole(folder / RESULTS, result_bytes(results))
         write_predictions(self.predictions, folder / PREDICTIONS)
@@ -340,8 +345,10 @@ class Run(Brief):
             version = _read_settings(folder).get("winokit")
             other = f": written by winokit {version}, this is {ours}" if version not in (None, ours) else ""
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
-        variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
-        return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)
+        variant_paths = sorted((folder / VARIANTS).glob("*.jsonl"))
+        variants = {path.stem: read(path, "jsonl") for path in variant_paths}
+        dataset = read(folder / PROBLEMS, "jsonl")
+        return cls(settings, metrics, predictions, dataset, variants, left_out, transcripts)
 
 
 def _make_key(row: Prediction) -> tuple[str, str, str, str, int]:
@@ -370,7 +377,10 @@ def _find_rows_with_answers(
     Only rows that have a prediction.
     """
     names = [original_id(problem) for problem in asked.problems]
-    rows = [row for row, name in enumerate(names) if asked.variants[row] == variant and name in predictions]
+    rows = []
+    for row, name in enumerate(names):
+        if asked.variants[row] == variant and name in predictions:
+            rows.append(row)
     changed: dict[int, Problem] = {}
     for row in rows:
         right = predictions[names[row]][0].answer
@@ -402,8 +412,11 @@ def _read_settings(folder: Path) -> dict[str, Any]:
 
 def _list_audited(settings: Mapping[str, Any]) -> set[str]:
     """The models and the files of predictions of a run."""
-    named = (settings.get("models"), settings.get("predictions"))
-    return {str(name) for names in named if isinstance(names, (list, dict)) for name in names}
+    audited: set[str] = set()
+    for names in (settings.get("models"), settings.get("predictions")):
+        if isinstance(names, (list, dict)):
+            audited.update(map(str, names))
+    return audited
 
 
 def _read_transcripts(path: Path) -> "Iterator[Transcript]":

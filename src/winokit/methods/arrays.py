@@ -29,11 +29,11 @@ def as_choices(predictions: Choices) -> IntArray:
     """Predictions as numbers, abstentions as -1."""
     answered = [p for p in predictions if p is not None]
     indices = np.asarray(answered, np.int64) if answered else np.zeros(0, np.int64)
-    wrong = (indices != np.asarray(answered)) | (indices < 0)
-    if wrong.any():
-        raise BadInput(
-            f"a prediction is a candidate's index or None for an abstention, found {answered[wrong.argmax()]}"
-        )
+    is_rounded = indices != np.asarray(answered)
+    is_wrong = np.logical_or(is_rounded, indices < 0)
+    if is_wrong.any():
+        found = answered[is_wrong.argmax()]
+        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {found}")
     if len(answered) < len(predictions):
         everyone = np.full(len(predictions), ABSTAINED, np.int64)
         everyone[[p is not None for p in predictions]] = indices
@@ -46,7 +46,9 @@ def as_answers(answers: Counts) -> IntArray:
 
     Raises BadInput if one is hidden.
     """
-    hidden = 0 if isinstance(answers, np.ndarray) else sum(answer is None for answer in answers)
+    hidden = 0
+    if not isinstance(answers, np.ndarray):
+        hidden = sum(answer is None for answer in answers)
     if hidden:
         raise BadInput(f"{hidden} of {len(answers)} problems have no answer: leave them out of the metric")
     indices = _require_rows(np.asarray(answers, np.int64), "answers")
@@ -77,8 +79,9 @@ def as_flags(flags: Flags) -> BoolArray:
 def as_values(values: Values) -> FloatArray:
     """One finite number for each problem."""
     numbers = _require_rows(np.asarray(values, np.float64), "problems")
-    if not np.isfinite(numbers).all():
-        raise BadInput(f"{(~np.isfinite(numbers)).sum()} of {len(numbers)} values are not finite")
+    is_infinite = ~np.isfinite(numbers)
+    if is_infinite.any():
+        raise BadInput(f"{is_infinite.sum()} of {len(numbers)} values are not finite")
     return numbers
 
 
@@ -92,4 +95,5 @@ def same_length(**columns: Any) -> None:
     """Raise BadInput if columns cannot belong to the same problems."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise BadInput("expected columns of equal length: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
+        found = ", ".join(f"{length} {name}" for name, length in lengths.items())
+        raise BadInput(f"expected columns of equal length: {found}")
