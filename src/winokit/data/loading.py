@@ -67,7 +67,11 @@ class Reading(Settings):
         super().__post_init__()
         if self.language is not None:
             object.__setattr__(self, "language", check_code(self.language))
-        _ = self.named_columns  # Refuses what names no columns.
+        if self.columns is not None:
+            from winokit.data.predictions.columns import are_of_predictions
+
+            if not are_of_predictions(self.columns):  # those are refused when data is read
+                _ = self.named_columns  # Refuses what names no columns.
 
     @property
     def named_columns(self) -> dict[str, str] | None:

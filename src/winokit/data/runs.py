@@ -50,6 +50,10 @@ class LeftOut:
     n: int
 
 
+PROTOCOLS_NAMED = "protocols_named"
+"""The setting of an audit whose protocols were named, and are not the usual ones."""
+
+
 @dataclass(repr=False)
 class Run(Brief):
     """The outcome of an audit: rows of metrics, predictions, and what was left out.

@@ -7,8 +7,8 @@ as Gwet (2014, "Handbook of Inter-Rater Reliability") generalizes them, so that 
 votes: a problem with one vote says which categories are common, and nothing of agreement.
 
 The interval is by Gwet's linearized variance over problems, with Student's quantile, joined with the same over two more
-problems whose votes are split: a table on which all agree is not known to the last digit. `docs/statistics.md` has its
-measured coverage.
+problems whose votes are split: a table on which all agree is not known to the last digit. Its measured coverage is in
+`docs/evidence/statistics.md`.
 """
 
 from collections.abc import Sequence

@@ -6,6 +6,7 @@ Decision Boundaries via Contrast Sets" (Findings of EMNLP 2020): the same of any
 contrast consistency. Only complete groups have a score: two or more members, and none of them missing.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain, count
 from typing import Any, TypeAlias
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.methods import arrays
-from winokit.problem import grouped
+from winokit.problem import Problem, grouped
 
 Sizes = Mapping[Any, int]
 """How many members each group has in the whole dataset."""
+TextKey: TypeAlias = tuple[str, str, tuple[str, ...], str]
+MemberKey: TypeAlias = tuple[int, bool, int, int, TextKey]
 
 
 def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
@@ -217,3 +220,60 @@ def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, siz
     layout = _make_layout(groups, sizes)
     share = arrays.as_flags(correct)[layout.rows].mean()
     return float((share**layout.sizes).mean())
+
+
+def text_key(problem: Problem) -> TextKey:
+    """Sort key of the members of groups and units: their texts, not their lines."""
+    return problem.before, problem.after, tuple(sorted(problem.candidates)), problem.query or ""
+
+
+def sort_by_text(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
+    """Rows in the order of their problems' texts.
+
+    >>> later, sooner = (Problem(f"{name} left because ", " was late.", ("he", "she")) for name in ("Ruth", "Ana"))
+    >>> sort_by_text([later, sooner], np.array([0, 1])).tolist()
+    [1, 0]
+    """
+    ordered = sorted(rows.tolist(), key=lambda row: text_key(problems[row]))
+    return np.array(ordered, np.int64)
+
+
+def sort_pairs_by_text(problems: Sequence[Problem], pairs: arrays.IntArray) -> arrays.IntArray:
+    """Pairs of rows in the order of their texts, and so are the two of each pair."""
+    sorted_pairs = [sort_by_text(problems, pair) for pair in pairs]
+    sorted_pairs.sort(key=lambda pair: text_key(problems[pair[0]]))
+    return np.array(sorted_pairs, np.int64).reshape(-1, 2)
+
+
+def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[int]:
+    """Rarity of each row's order of candidates among rows with the same ones.
+
+    Of copies that list their candidates in other orders, the commonest order has 0.
+
+    >>> said = [Problem(text, " won.", ("she", "he")[::step]) for text, step in zip("abc", (1, -1, 1))]
+    >>> listing_ranks(said, np.arange(3))
+    [0, 1, 0]
+    """
+    listings = Counter(problems[row].candidates for row in rows)
+    by_frequency = sorted(listings, key=lambda listing: (-listings[listing], listing))
+    listed_alike = grouped((tuple(sorted(listing)), listing) for listing in by_frequency)
+    rank_of = {listing: rank for alike in listed_alike.values() for rank, listing in enumerate(alike)}
+    return [rank_of[problems[row].candidates] for row in rows]
+
+
+def sort_members(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
+    """Sort the members of a unit by shape, then by text.
+
+    Questions on one text stay together. Texts with many questions come first, so that units of as many texts and
+    questions are alike.
+    """
+    questions = Counter((problems[row].before, problems[row].after) for row in rows if problems[row].query is not None)
+    ranks = dict(zip(rows.tolist(), listing_ranks(problems, rows), strict=True))
+
+    def member_key(row: int) -> MemberKey:
+        problem = problems[row]
+        is_question = problem.query is not None
+        question_count = questions[problem.before, problem.after] if is_question else 0
+        return len(problem.candidates), is_question, ranks[row], -question_count, text_key(problem)
+
+    return np.array(sorted(rows.tolist(), key=member_key), np.int64)

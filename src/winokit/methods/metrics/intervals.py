@@ -11,7 +11,7 @@ Twins are not independent, and neither are problems of one text or template: wha
 - A difference of two shares: Newcombe's hybrid of their two score intervals, with the correlation that shared groups
   give them (Newcombe, 1998; Zou and Donner, 2008). It is never empty.
 
-`docs/statistics.md` has their measured coverage.
+`docs/evidence/statistics.md` has their measured coverage.
 """
 
 import math

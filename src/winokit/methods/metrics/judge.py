@@ -15,7 +15,7 @@ from winokit.answers import Answers, Scorer
 from winokit.methods.arrays import BoolArray, IntArray, Values
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.groups import GroupLayout
+from winokit.methods.metrics.groups import GroupLayout, listing_ranks, sort_pairs_by_text
 from winokit.methods.metrics.intervals import NORMAL, Share, gap, mean_interval, paired_gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
@@ -328,7 +328,7 @@ class Judge:
         `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
         `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
         """
-        pairs = complete_pairs(answers)
+        pairs = sort_pairs_by_text(answers.problems, complete_pairs(answers))
         if not len(pairs):
             return
         first, second = _align_twin_choices(answers, pairs)
@@ -338,9 +338,10 @@ class Judge:
         units = answers.units.take(pairs[:, 0])
         candidates = answers.candidates[pairs[:, 0]]
         chance = np.where(answered, 1 - 1 / candidates, 0.0)
+        ranks = _rank_listings_of_pairs(answers, pairs)
         test = None
         if answered.any():
-            test = told_apart_test(first[answered], second[answered], units.take(answered))
+            test = told_apart_test(first[answered], second[answered], units.take(answered), ranks[answered])
         told_name = ("groups", subset, "told_apart")
         pair_count = _count_pairs(answers, pairs)
         if test is None:
@@ -463,6 +464,14 @@ def _align_twin_choices(answers: Answers, pairs: IntArray) -> tuple[IntArray, In
             if chosen in folded:
                 second[number] = folded.index(chosen)
     return first, second
+
+
+def _rank_listings_of_pairs(answers: Answers, pairs: IntArray) -> IntArray:
+    """Rarity of each pair's order of candidates within its unit."""
+    ranks = np.zeros(len(pairs), np.int64)
+    for pair_numbers in answers.units.take(pairs[:, 0]).rows():
+        ranks[pair_numbers] = listing_ranks(answers.problems, pairs[pair_numbers, 0])
+    return ranks
 
 
 def _estimate_expected_gap(first: Answers, second: Answers) -> float:

@@ -6,8 +6,8 @@ place, an answer, silence) is then in the null, and cannot pass for knowledge.
 - Groups: one draw per unit turns all its groups, whose members exchange their right answers; by candidate, where they
   list candidates in different orders.
 - Problems outside complete groups: whole units swap their right answers with units of the same shape (size and numbers
-  of candidates, members in file order). Yes/no questions on one text exchange within the text too. A unit whose shape
-  is unique stays as it is and is counted as untestable.
+  of candidates, members in the order of their texts). Yes/no questions on one text exchange within the text too. A unit
+  whose shape is unique stays as it is and is counted as untestable.
 - Samples of a problem stay with it: right answers change places once, for all samples of a unit alike.
 
 Exact for groups, and for problems with two candidates that are units of their own: hypergeometric counts and fair
@@ -22,14 +22,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
+from typing import TypeAlias
 
 import numpy as np
 
 from winokit.answers import ABSTAINED, Answers
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
-from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.groups import complete_groups, listing_ranks, sort_by_text, sort_members, text_key
 from winokit.methods.metrics.luck import binomial
-from winokit.problem import folded_text
+from winokit.problem import folded_text, grouped
 from winokit.units import Units, require_units
 
 DRAWS = 20_000
@@ -50,6 +51,9 @@ KEPT_AS = "_null"
 """The attribute of a table of answers under which its null is kept."""
 DRAWN_AT_ONCE = 4_000_000
 """Cells of drawn answers that are held in memory at once."""
+
+_GroupTable: TypeAlias = tuple[tuple[int, ...], BoolArray]
+"""The texts of a group's members, and which members are right with which answers."""
 
 
 @dataclass(frozen=True)
@@ -242,6 +246,8 @@ class _LargerGroup:
     rows: IntArray
     right_places: IntArray
     """Entry (i, j): the right candidate of member i if it had the answer of member j."""
+    texts: tuple[int, ...]
+    """For each member the number of its text: members with one text keep one answer among them."""
 
 
 @dataclass(frozen=True)
@@ -304,7 +310,7 @@ class Null:
             unit = int(units[rows[0]])
             if unit in with_larger:
                 group_rows = np.asarray(rows, np.int64)
-                larger.setdefault(unit, []).append(_LargerGroup(group_rows, self._find_right_places(group_rows)))
+                larger.setdefault(unit, []).append(self._make_larger_group(group_rows))
         object.__setattr__(self, "_pairs", self._find_pairs(pairs))
         object.__setattr__(self, "_larger", list(larger.values()))
         object.__setattr__(self, "_pools", self._find_pools(members))
@@ -382,13 +388,15 @@ class Null:
         group_count = int(in_full.sum())
         for groups in self._larger:
             counted_groups = [group for group in groups if counted[group.rows].all()]
-            if counted_groups:
-                tables: list[BoolArray] = []
-                for group in counted_groups:
-                    tables += list(self._is_right(group))
-                distribution = distribution.plus(self._count_over_permutations(tables, np.logical_and))
-                observed += sum(int(table.diagonal().all()) for table in tables)
-                group_count += len(counted_groups)
+            if not counted_groups:
+                continue
+            tables: list[_GroupTable] = []
+            for group in counted_groups:
+                group_tables = [(group.texts, table) for table in self._is_right(group)]
+                observed += sum(int(table.diagonal().all()) for _, table in group_tables)
+                tables += group_tables
+            distribution = distribution.plus(self._count_over_permutations(tables, np.logical_and))
+            group_count += len(counted_groups)
         return NullTest(observed, len(self.choices) * group_count, distribution)
 
     def draw(self, draws: int, rng: np.random.Generator) -> IntArray:
@@ -405,12 +413,12 @@ class Null:
             turned = is_turned[:, self._pairs.units.numbers, None]
             right[:, pair_rows] = np.where(turned, self._pairs.turned_answers, self.answers.answers[pair_rows])
         for groups in self._larger:
-            for size in sorted({len(group.rows) for group in groups}):
-                orders = self._list_orders(size)
+            for texts in sorted({group.texts for group in groups}):
+                orders = self._list_orders(texts)
                 drawn_orders = orders[rng.integers(len(orders), size=draws)]
                 for group in groups:
-                    if len(group.rows) == size:
-                        right[:, group.rows] = group.right_places[np.arange(size), drawn_orders]
+                    if group.texts == texts:
+                        right[:, group.rows] = group.right_places[np.arange(len(texts)), drawn_orders]
         for pool in self._pools:
             if not pool.is_fixed:
                 right[:, pool.rows] = _draw_exchanged(self.answers.answers[pool.rows], pool, draws, rng)
@@ -428,10 +436,11 @@ class Null:
         for groups in self._larger:
             if not any(counted[group.rows].any() for group in groups):
                 continue
-            tables: list[BoolArray] = []
+            tables: list[_GroupTable] = []
             for group in groups:
                 is_member_counted = counted[group.rows][:, None]
-                tables += list(self._is_right(group) & is_member_counted)
+                is_right = self._is_right(group) & is_member_counted
+                tables += [(group.texts, table) for table in is_right]
             distribution = distribution.plus(self._count_over_permutations(tables, np.add))
         return distribution
 
@@ -443,30 +452,55 @@ class Null:
         is_right: BoolArray = self.choices[:, group.rows, None] == group.right_places
         return is_right
 
-    def _count_over_permutations(self, tables: Sequence[BoolArray], combine: np.ufunc) -> CountDistribution:
-        """Distribution over the permutations of members.
+    def _count_over_permutations(self, tables: Sequence[_GroupTable], combine: np.ufunc) -> CountDistribution:
+        """Distribution over the permutations of texts.
 
-        Groups of one size are permuted alike.
+        Groups of as many texts and members are permuted alike.
         """
         distribution = CountDistribution.constant(0)
-        for size in sorted({len(table) for table in tables}):
-            orders = self._list_orders(size)
+        for texts in sorted({table_texts for table_texts, _ in tables}):
+            orders = self._list_orders(texts)
+            member_numbers = np.arange(len(texts))
             counts = np.zeros(len(orders), np.int64)
-            for table in tables:
-                if len(table) == size:
-                    combined = combine.reduce(table[np.arange(size), orders], axis=1)
+            for table_texts, table in tables:
+                if table_texts == texts:
+                    combined = combine.reduce(table[member_numbers, orders], axis=1)
                     counts += np.asarray(combined, np.int64)
-            is_counted_out = size <= LARGEST_ENUMERATED
+            is_counted_out = len(set(texts)) <= LARGEST_ENUMERATED
             of_counts = CountDistribution.of_all if is_counted_out else CountDistribution.of_draws
             distribution = distribution.plus(of_counts(counts))
         return distribution
 
-    def _list_orders(self, size: int) -> IntArray:
-        """All orders of `size` members, or a seeded sample of them."""
-        if size <= LARGEST_ENUMERATED:
-            return np.array(list(permutations(range(size))), np.int64)
-        rng = np.random.default_rng([self.seed, size])
-        return rng.permuted(np.tile(np.arange(size), (PERMUTATIONS, 1)), axis=1)
+    def _list_orders(self, texts: tuple[int, ...]) -> IntArray:
+        """Orders of members that exchange by their texts: all, or a seeded sample.
+
+        A row for each order.
+        """
+        text_count = len(set(texts))
+        if text_count <= LARGEST_ENUMERATED:
+            orders = np.array(list(permutations(range(text_count))), np.int64)
+        else:
+            rng = np.random.default_rng([self.seed, text_count])
+            orders = rng.permuted(np.tile(np.arange(text_count), (PERMUTATIONS, 1)), axis=1)
+        first_members = np.array([texts.index(text) for text in range(text_count)])
+        text_orders = orders[:, list(texts)]
+        members: IntArray = first_members[text_orders]
+        return members
+
+    def _make_larger_group(self, rows: IntArray) -> _LargerGroup:
+        """Sort a group by its texts, and number these."""
+        sorted_rows = sort_by_text(self.answers.problems, rows)
+        right_places = self._find_right_places(sorted_rows)
+        number_of: dict[Hashable, int] = {}
+        numbers = []
+        for row in sorted_rows:
+            key = text_key(self.answers.problems[row])
+            numbers.append(number_of.setdefault(key, len(number_of)))
+        first_members = [numbers.index(number) for number in numbers]
+        first_places = right_places[np.arange(len(sorted_rows)), first_members]
+        if not (first_places == right_places.diagonal()).all():
+            numbers = list(range(len(sorted_rows)))  # one text with two answers: each is its own
+        return _LargerGroup(sorted_rows, right_places, tuple(numbers))
 
     def _find_pairs(self, members: Sequence[Sequence[int]]) -> _Pairs:
         """Pairs with the right candidates of their members after an exchange."""
@@ -504,10 +538,14 @@ class Null:
             pools = self._find_single_problem_pools(alone)
             # In the order of the file, as below: a pool's number seeds its draws.
             return sorted(pools, key=lambda pool: int(pool.rows[0, 0]))
+        alone = sort_by_text(self.answers.problems, alone)
         by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
+        problems = self.answers.problems
         for unit_rows in self.answers.units.take(alone).rows():
-            problem_rows = alone[unit_rows]
-            shape = (tuple(self.answers.candidates[problem_rows].tolist()), self._number_texts(problem_rows))
+            problem_rows = sort_members(problems, alone[unit_rows])
+            candidate_counts = self.answers.candidates[problem_rows].tolist()
+            listed = (*candidate_counts, *listing_ranks(problems, problem_rows))
+            shape = (listed, self._number_texts(problem_rows))
             by_shape.setdefault(shape, []).append(problem_rows)
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
 
@@ -592,19 +630,23 @@ def whole_groups_test(answers: Answers) -> NullTest:
     return null.whole_groups(is_counted)
 
 
-def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest:
+def told_apart_test(first: IntArray, second: IntArray, units: Units, ranks: IntArray | None = None) -> NullTest:
     """Test how often two twins get different choices.
 
     Against choices that know nothing of each other.
 
     Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
-    choices change places between units of one size.
+    choices change places between units of one size, whose pairs list candidates in as many orders (`ranks`, of
+    `listing_ranks`). Which twin is first must be no matter of the right answer
+    (`sort_pairs_by_text`): else choices that know it would seem to prefer a place.
     """
     require_units(units, len(first))
     same = CountDistribution.constant(0)
-    rows_by_unit = units.rows()
-    for number, size in enumerate(sorted({len(rows) for rows in rows_by_unit})):
-        rows = np.stack([own for own in rows_by_unit if len(own) == size])
+    own_ranks = np.zeros(len(first), np.int64) if ranks is None else ranks
+    in_rank_order = [rows[np.argsort(own_ranks[rows], kind="stable")] for rows in units.rows()]
+    alike = grouped((tuple(own_ranks[rows].tolist()), rows) for rows in in_rank_order)
+    for number, shape in enumerate(sorted(alike, key=lambda shape: (len(shape), shape))):
+        rows = np.stack(alike[shape])
         rng = np.random.default_rng([0, number])
         same = same.plus(matches_if_exchanged(first[rows], second[rows], rng))
     fewest_apart = len(first) - same.start - len(same.chances) + 1
