@@ -42,7 +42,8 @@ class UnusedSetting(BadInput):
     """
 
     def __init__(self, name: str, why: str, *, typed_as: str | None = None) -> None:
-        self.name, self.why = name, why
+        self.name = name
+        self.why = why
         super().__init__(f"{typed_as or f'--set {name}'}: {why}")
 
 
@@ -55,7 +56,10 @@ class Malformed(BadInput):
     def __init__(
         self, expected: str, *, field: str | None = None, file: str | None = None, line: int | str | None = None
     ) -> None:
-        self.expected, self.field, self.file, self.line = expected, field, file, line
+        self.expected = expected
+        self.field = field
+        self.file = file
+        self.line = line
         super().__init__(str(self))
 
     def at(self, file: str, line: int | str | None) -> "Malformed":
@@ -82,7 +86,8 @@ class Message(str):
     def __new__(cls, text: str, key: str = "", **values: object) -> "Message":
         """The text as it stands, with its name and its values."""
         line = super().__new__(cls, text)
-        line.key, line.values = key, values
+        line.key = key
+        line.values = values
         return line
 
     @classmethod

@@ -23,7 +23,8 @@ PROJECT_FILE = "winokit.toml"
 """What is said once for the data in a folder, or for commands typed in it."""
 OWNER_ONLY = 0o600
 """The mode of a file that nobody but its owner may read."""
-BLOCK, BETWEEN = 200, "between lines"
+BLOCK = 200
+BETWEEN = "between lines"
 """How many lines of JSON are made at once, and what is put between them meanwhile."""
 _FOR_OTHERS = ContextVar("for_others", default=0o077)
 """What the owner's group and others may do with what is written, as far as the umask lets them."""
@@ -89,7 +90,9 @@ def our_toml(place: str) -> dict[str, Any]:
 
 def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as JSON lines."""
-    encode, left, lines = json.JSONEncoder(ensure_ascii=False).encode, iter(rows), list[str]()
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    left = iter(rows)
+    lines = list[str]()
     while block := [*islice(left, BLOCK)]:  # one call per row takes half as long again
         text = encode([value for row in block for value in (row, BETWEEN)])
         apart = f"{text[1:-1]}, ".split(f', "{BETWEEN}", ')

@@ -151,7 +151,8 @@ def in_notebook() -> bool:
 
 def progress_line(doing: str) -> Callable[[float, float], None]:
     """Report how far a job is by rewriting one line of standard error; the last one ends it."""
-    started, last = time.monotonic(), [0.0]
+    started = time.monotonic()
+    last = [0.0]
 
     def report(done: float, total: float) -> None:
         now = time.monotonic()

@@ -236,7 +236,8 @@ class Card:
         >>> Card("winogrande/dev", "WinoGrande").part(20, 1267).name
         'winogrande/dev, 20 of 1,267'
         """
-        name, count = f"{self.name}, {problems:,} of {of:,}", f"{problems:,} of {of:,} problems of "
+        name = f"{self.name}, {problems:,} of {of:,}"
+        count = f"{problems:,} of {of:,} problems of "
         return dataclasses.replace(self, name=name, title=self.title and count + self.title, human_accuracy=None)
 
 
@@ -327,7 +328,8 @@ class Dataset(Sequence[Problem]):
     @cached_property
     def content_hash(self) -> str:
         """A hash of everything that matters in a result: ids, answers, groups and labels, in order."""
-        digest, encode = hashlib.sha256(), json.JSONEncoder(default=str).encode
+        digest = hashlib.sha256()
+        encode = json.JSONEncoder(default=str).encode
         for p in self.problems:
             row: list[Any] = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
             if p.language != "en":

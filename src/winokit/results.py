@@ -12,7 +12,10 @@ from typing import Any, ClassVar
 
 from winokit.notebook import result_html
 
-ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
+ABOVE = "above"
+AT = "at"
+BELOW = "below"
+UNKNOWN = "unknown"
 """Where a row's interval lies against what guessing gives."""
 
 USUAL_LEVEL = 0.05

@@ -164,7 +164,8 @@ def _plain(value: Any, kinds: list[Any]) -> Any:
 
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is of the kind an annotation names; a text is a path too, and never several texts."""
-    members, origin = members_of(hint), get_origin(hint)
+    members = members_of(hint)
+    origin = get_origin(hint)
     if len(members) > 1 or members[0] is not hint:
         return any(_fits(value, member) for member in members)
     if origin is Literal:
@@ -206,7 +207,8 @@ def _kinds(hint: Any) -> list[Any]:
 
 def check(name: str, value: Any, hint: Any) -> None:
     """Refuse a value that is not of the type, or outside the bounds or the choices, of its annotation."""
-    choices, said = choices_of(hint), help_of(hint)
+    choices = choices_of(hint)
+    said = help_of(hint)
     # What may be typed may be given too: a share written as "15%" is read by the settings themselves.
     typed = said is not None and said.typed is not None and _fits(value, said.typed)
     if not typed and not _fits(value, hint):
@@ -338,7 +340,8 @@ def documented(
     besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", written, re.MULTILINE))
     described = {}
     for parameter in parameters:
-        name, said = parameter.name, help_of(parameter.annotation)
+        name = parameter.name
+        said = help_of(parameter.annotation)
         default = "" if parameter.default is inspect.Parameter.empty else f" : default {parameter.default!r}"
         words = "Called with what is done and what there is." if name == "progress" else said.text if said else ""
         described[name] = (default, textwrap.fill(_in_python(words), 96), besides.get(name, ""))

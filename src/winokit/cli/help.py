@@ -62,7 +62,8 @@ def find_stored(words: Sequence[str]) -> tuple[str, CommandHelp] | None:
     >>> find_stored(["debias", "nothing", "--help"])
     """
     for count in (2, 1):
-        name, others = " ".join(words[:count]), words[count:]
+        name = " ".join(words[:count])
+        others = words[count:]
         stored = stored_help().get(name)
         if stored is None or not is_asked_for(others):
             continue

@@ -65,7 +65,8 @@ class Verb:
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
-        home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
+        home = self.call.partition(":")[0]
+        call = _found(f"winokit.stages.{self.call}")
         module = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
         return self.command_of(name, call(*of) if of else call, module)
 

@@ -149,10 +149,12 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     kind: Any = list[str] if takes_several(parameter) else str
     default: Any = inspect.Parameter.empty
     if not required:
-        kind, default = kind | None, None
+        kind = kind | None
+        default = None
     names = [option_name(name) for name in (parameter.name, said.also) if name]
     if is_switch(parameter):
-        kind, default = bool, bool(parameter.default)
+        kind = bool
+        default = bool(parameter.default)
         keywords["metavar"] = None
         if default:
             names[0] += names[0].replace("--", "/--no-", 1)

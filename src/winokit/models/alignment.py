@@ -74,7 +74,8 @@ def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedTok
     bos = texts[0] if texts else ""
     for mark in SPACE_MARKS if text.isascii() and text.isprintable() and " " not in written else ():
         if mark in written:
-            bos, written = bos.replace(mark, " "), written.replace(mark, " ")
+            bos = bos.replace(mark, " ")
+            written = written.replace(mark, " ")
             break
     special = int(not written.startswith((text, f" {text}")))
     if special and (not bos.strip() or text.startswith(bos.lstrip())):
@@ -133,7 +134,9 @@ def _borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | 
 
 def _laid(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
     """Borders of tokens laid one after the other; None where they do not fit, or end too early."""
-    stop, steps, done = len(text.rstrip()), list[dict[int, list[int]]](), 0
+    stop = len(text.rstrip())
+    steps = list[dict[int, list[int]]]()
+    done = 0
     reached: Collection[int] = (0,)
     for number, token in enumerate(spelt, 1):
         only_spaces = isinstance(token, bytes) and token.isspace() and token in text[stop:]
@@ -181,7 +184,9 @@ def _clusters(text: str) -> list[str]:
 
 def _edges(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
     """From a byte to the characters that begin and end there, or around it."""
-    starts, ends, at = list[int](), list[int](), 0
+    starts = list[int]()
+    ends = list[int]()
+    at = 0
     for cluster, raw in zip(clusters, written, strict=True):
         behind = at + len(cluster)
         starts += [at] * len(raw)

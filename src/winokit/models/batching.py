@@ -21,7 +21,8 @@ try:
 except ImportError as error:
     raise MissingExtra("an hf: model", "hf") from error
 
-LEAST, MOST = 64, 16384
+LEAST = 64
+MOST = 16384
 """Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""
 FILLER = 64
 """Tokens of each text of a batch that is read to see whether memory holds it."""
@@ -50,12 +51,15 @@ class BatchBudget:
     def __init__(
         self, tokens: int, attempt: Callable[[int], object] | None = None, name: Callable[[], str] | None = None
     ) -> None:
-        self.tokens, self.attempt, self.name = tokens, attempt, name
+        self.tokens = tokens
+        self.attempt = attempt
+        self.name = name
         self.notes: tuple[str, ...] = ()
 
     def settle(self) -> None:
         """Recall the number, or find it, where that has not been done."""
-        attempt, self.attempt = self.attempt, None
+        attempt = self.attempt
+        self.attempt = None
         if attempt is None or self.name is None:
             return
         known = _recalled().get(self.name())
@@ -76,7 +80,8 @@ class BatchBudget:
 
     def _remember(self) -> None:
         if self.name is not None:
-            path, known = user_cache(REMEMBERED), _recalled() | {self.name(): self.tokens}
+            path = user_cache(REMEMBERED)
+            known = _recalled() | {self.name(): self.tokens}
             with suppress(OSError, BadInput):  # a folder that cannot be written costs a second look, no more
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, json_bytes(known))

@@ -48,7 +48,9 @@ class Boundary:
     """
 
     def __init__(self, tokenizer: Any, *, bos: bool, verbatim: bool = False) -> None:
-        self.tokenizer, self.bos, self.verbatim = tokenizer, bos, verbatim
+        self.tokenizer = tokenizer
+        self.bos = bos
+        self.verbatim = verbatim
         start = tokenizer.bos_token_id
         self.start: int | None = tokenizer.eos_token_id if start is None else start
         if bos and self.start is None:

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-LAYERS, HEADS = 6, 12
+LAYERS = 6
+HEADS = 12
 
 # Field numbers and element types, from onnx.proto.
-GRAPH, INITIALIZER = 7, 5
-DIMS, DATA_TYPE, NAME, RAW_DATA = 1, 2, 8, 9
+GRAPH = 7
+INITIALIZER = 5
+DIMS = 1
+DATA_TYPE = 2
+NAME = 8
+RAW_DATA = 9
 DTYPES = {1: "<f4", 2: "u1", 7: "<i8", 10: "<f2"}
 
 
@@ -31,7 +36,8 @@ def torch_model() -> "BertForMaskedLM":
 
     Dropout is BERT's usual 0.1 when training, although the model itself was trained without.
     """
-    torch, transformers = _import("torch"), _import("transformers")
+    torch = _import("torch")
+    transformers = _import("transformers")
     weights = state(initializers((FOLDER / "model_int8.onnx").read_bytes()))
     words, width = weights["bert.embeddings.word_embeddings.weight"].shape
     config = transformers.BertConfig(
@@ -160,6 +166,7 @@ def _varint(message: memoryview, at: int) -> tuple[int, int]:
     while True:
         byte = message[at]
         value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
+        at = at + 1
+        shift = shift + 7
         if byte < 128:
             return value, at

@@ -84,7 +84,10 @@ class ChatModel:
     can: frozenset[type] = frozenset({Ask})
 
     def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
-        self.spec, self._client, self._system, self._marks = spec, client, system, marks
+        self.spec = spec
+        self._client = client
+        self._system = system
+        self._marks = marks
         self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
         self.repeats = 1
         """How many answers to a question it is asked for."""

@@ -157,7 +157,8 @@ class ChatClient:
 
     def _read(self, payload: Any) -> Completion:
         """A completion. The first that answers shows whether log-probabilities come with it."""
-        completion, settings = read_completion(payload), self.server.settings
+        completion = read_completion(payload)
+        settings = self.server.settings
         if self.settled or completion.refused or not (answer_in(completion.text) or "").strip():
             return completion
         if "logprobs" in settings and completion.tokens is None:
@@ -192,7 +193,8 @@ def without_refused(settings: Body, complaint: str, *, guess: bool) -> tuple[Bod
 def read_completion(payload: Any) -> Completion:
     """The completion in a server's JSON; one of many errors if there is none."""
     choice = payload["choices"][0]
-    message, finish = choice["message"], choice.get("finish_reason")
+    message = choice["message"]
+    finish = choice.get("finish_reason")
     refused = bool(message.get("refusal")) or finish == "content_filter"
     content = message.get("refusal") or message.get("content")
     parts = content if isinstance(content, list) else [content]

@@ -18,7 +18,8 @@ from jinja2 import TemplateError
 from winokit.errors import BadInput
 from winokit.files import read_text
 
-QUESTION, ANSWER = "Which one is it?", "This-one"
+QUESTION = "Which one is it?"
+ANSWER = "This-one"
 """Read when a template is loaded, to see what it writes around them."""
 THOUGHTS = ("<think>", "[THINK]", "<reasoning>", "<seed:think>")
 
@@ -27,7 +28,9 @@ class ChatTemplate:
     """A tokenizer with the template it is to use."""
 
     def __init__(self, tokenizer: Any, template: str, place: str) -> None:
-        self._tokenizer, self._template, self._place = tokenizer, template, place
+        self._tokenizer = tokenizer
+        self._template = template
+        self._place = place
         asked = self._written(("user", QUESTION))
         if QUESTION not in asked:
             raise BadInput(f"{place}: the chat template leaves out what the user says")

@@ -115,7 +115,9 @@ class CompletionsModel:
     can: frozenset[type] = frozenset({Continuation, Ask})
 
     def __init__(self, spec: str, server: ModelServer, bos: str = "", batch: int = BATCH) -> None:
-        self.spec, self._server, self._bos = spec, server, bos
+        self.spec = spec
+        self._server = server
+        self._bos = bos
         self.usage, self.count_tokens = server.usage, server.count_tokens
         self._dialect: Dialect | None = None
         self._lists: bool | None = None
@@ -233,8 +235,12 @@ class CompletionsModel:
         if isinstance(read, Refusal):
             return read
         context, text = moved(part)
-        whole, border, length = context + text, len(context), len(part.text)
-        origin, scored, pieces = len(whole) - length, False, list[Piece]()
+        whole = context + text
+        border = len(context)
+        length = len(part.text)
+        origin = len(whole) - length
+        scored = False
+        pieces = list[Piece]()
         for token_start, token_end, logprob, least_end in read:
             if token_end <= border and not token_start >= border > 0:
                 continue
@@ -286,7 +292,8 @@ def _shifted(payload: Any) -> bool:
     """
     try:
         logprobs = payload["choices"][0]["logprobs"]
-        tokens, listed = logprobs["tokens"], logprobs["top_logprobs"]
+        tokens = logprobs["tokens"]
+        listed = logprobs["top_logprobs"]
         likeliest = [max(top, key=top.__getitem__) if top else None for top in listed]
     except (LookupError, TypeError, AttributeError):
         return False

@@ -11,8 +11,11 @@ from typing import Any
 
 from winokit.models.server import Body
 
-AUTO, OFF = "auto", "off"
-CHOICE, GRAMMAR, JSON = "choice", "grammar", "json"
+AUTO = "auto"
+OFF = "off"
+CHOICE = "choice"
+GRAMMAR = "grammar"
+JSON = "json"
 KINDS = (CHOICE, GRAMMAR, JSON)
 """What replies are constrained by, from what changes a reply least."""
 WISHES = (AUTO, OFF, *KINDS)

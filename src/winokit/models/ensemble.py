@@ -27,7 +27,9 @@ class EnsembleModel:
 
     def __init__(self, spec: str, members: Sequence[base.Model], combine: str = "probability") -> None:
         check_known("way to combine", combine, COMBINE)
-        self.spec, self.members, self.combine = spec, members, combine
+        self.spec = spec
+        self.members = members
+        self.combine = combine
         kinds = {member.kind for member in members}
         self.kind = kinds.pop() if len(kinds) == 1 else "any"
         shared = frozenset.intersection(*(member.can for member in members))

@@ -99,7 +99,8 @@ class GgufModel:
         first = max(len(self._reader.mark) + len(context), 1)
         before, after = moved(request)
         if reaches_across(before, after, tokens[len(self._reader.mark) :], context):
-            first, left = len(tokens), len(after.encode())
+            first = len(tokens)
+            left = len(after.encode())
             while left > 0 and first > 1:
                 first -= 1
                 left -= len(self._reader.spelling(tokens[first]))
@@ -114,7 +115,8 @@ class _Reader:
     """llama.cpp with the tokens it read last still in its cache."""
 
     def __init__(self, library: Any, llama: Any, bos: bool | None) -> None:
-        self._library, self._llama = library, llama
+        self._library = library
+        self._llama = llama
         self._memory = library.llama_get_memory(llama.ctx)
         self._batch = library.llama_batch_init(BATCH, 0, 1)
         self._cached: tuple[int, ...] = ()
@@ -165,7 +167,8 @@ class _Reader:
         status = self._library.llama_decode(self._llama.ctx, batch)
         if status != 0:
             raise BadInput(f"llama.cpp failed to read {len(tokens)} tokens (status {status}): try a larger n_ctx")
-        rows, columns = min(len(tokens), max(start + len(tokens) - wanted, 0)), self._llama.n_vocab()
+        rows = min(len(tokens), max(start + len(tokens) - wanted, 0))
+        columns = self._llama.n_vocab()
         if rows == 0:
             return np.empty((0, columns), np.float32)
         # A copy, since llama.cpp writes the next logits to the same place.

@@ -39,7 +39,8 @@ except ImportError as error:
 
 REMOTE = {"AutoModelForSeq2SeqLM": "seq2seq", "AutoModelForMaskedLM": "masked", "AutoModelForCausalLM": "causal"}
 """The kind of a model that brings its own code, by the class it says it is."""
-BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
+BUDGET_ON_CPU = 2048
+BUDGET_ELSEWHERE = 16384
 """Padded tokens of a batch of masked and sequence-to-sequence models, where the SPEC does not say."""
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 TRAINED = "winokit.json"

@@ -35,7 +35,8 @@ from winokit.models.packing import ScoredText, Tree, forest, singles
 from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
 
-CPU_BUDGET, GPU_BUDGET = 512, 4096
+CPU_BUDGET = 512
+GPU_BUDGET = 4096
 ATTENTION = 1 / 1000
 """What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
@@ -147,7 +148,8 @@ class CausalReader:
         Right is what the network says when it reads one text at a time and writes logits for all of it. A model that
         looks ahead fails even so: its guesses change with the padding.
         """
-        head, self.head = self.head, None
+        head = self.head
+        self.head = None
         right = [self._guess(singles([text]), masked=False)[0][0] for text in sample]
         if not np.isfinite(np.concatenate(right)).all():
             raise BadInput(
@@ -182,7 +184,8 @@ class CausalReader:
 
     def read_filler(self, tokens: int) -> None:
         """Read so many tokens, of no meaning, and guess each."""
-        row, length = Tree(), min(FILLER, self.most)
+        row = Tree()
+        length = min(FILLER, self.most)
         row.plant(0, ScoredText((0,) * (length + 1), 1))
         self._guess([row] * max(tokens // length, 1), masked=False)
 
@@ -253,7 +256,10 @@ class CausalModel:
         template: ChatTemplate | None = None,
     ) -> None:
         self.spec = str(spec)
-        self.settings, self.boundary, self.reader, self.template = settings, boundary, reader, template
+        self.settings = settings
+        self.boundary = boundary
+        self.reader = reader
+        self.template = template
         self.can: frozenset[type] = frozenset(
             {base.Continuation, base.Ask, base.Embed} if template is None else {base.Ask}
         )

@@ -138,7 +138,8 @@ class Seq2SeqModel(HfModel):
             held += len(state)
             if held >= self.budget.tokens:
                 yield from self._score(rows)
-                rows, held = [], 0
+                rows = []
+                held = 0
         yield from self._score(rows)
 
     def _score(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:

@@ -55,7 +55,8 @@ class HfSettings:
         _check_together(options)
         device_map = _device_map(options.get("device_map"))
         device = usable_device(options.get("device") or (_devices()[0] if device_map is not None else None))
-        load_in, template = spec.choice("load_in", ("4bit", "8bit")), options.get("chat_template")
+        load_in = spec.choice("load_in", ("4bit", "8bit"))
+        template = options.get("chat_template")
         dtype = spec.choice("dtype", DTYPES)
         settings = cls(
             place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),

@@ -94,7 +94,8 @@ class HttpClient:
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None, connections: int) -> None:
         has_tls = any(address.startswith("https:") for address in (url, proxy or ""))
         certificates = trusted_certificates() if has_tls else True  # This may raise: no thread runs yet.
-        self._url, self._proxy = url, proxy
+        self._url = url
+        self._proxy = proxy
         self._arrived: SimpleQueue[tuple[Any, int, Outcome]] = SimpleQueue()
         self._underway: dict[Any, int] = {}
         """The number of the sending by its ticket; touched by the caller's thread alone."""

@@ -50,7 +50,8 @@ class NgramModel:
 
     def _pieces(self, request: Continuation) -> Pieces | Refusal:
         """The words that end within the text; one that begins in the context is cut at the border."""
-        whole, border = request.context + request.text, len(request.context)
+        whole = request.context + request.text
+        border = len(request.context)
         spans = word_spans(whole)
         known = " ".join(self._known(whole[start:end]) for start, end in spans)
         scores = self._counts.full_scores(known, bos=True, eos=False)

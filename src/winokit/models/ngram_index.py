@@ -40,7 +40,10 @@ PUBLIC = "https://api.infini-gram.io"
 INDEX_OPTIONS = (*EXCHANGE_OPTIONS, "documents")
 USUAL_POLICY = RetryPolicy(concurrency=4, timeout=60.0, rate=5.0)
 """A free server that many share is not asked more than five times a second."""
-MOST_CLAUSES, MOST_TERMS, MOST_CHARACTERS, MOST_DOCUMENTS = 4, 4, 1000, 10
+MOST_CLAUSES = 4
+MOST_TERMS = 4
+MOST_CHARACTERS = 1000
+MOST_DOCUMENTS = 10
 """What one query may have, and what it may show."""
 CLAUSE_SAMPLE = 500_000
 """Occurrences of a frequent clause that are looked at, if there are several clauses: the most that is allowed."""
@@ -75,7 +78,10 @@ class NgramIndex:
     can: frozenset[type] = frozenset({Lookup})
 
     def __init__(self, spec: str, index: str, server: ModelServer, documents: int = MOST_DOCUMENTS) -> None:
-        self.spec, self.index, self.documents, self._server = spec, index, documents, server
+        self.spec = spec
+        self.index = index
+        self.documents = documents
+        self._server = server
         self.usage = server.usage
         determining = {"url": server.url, "index": index, "reading": READING}
         self.fingerprint = f"{PREFIX}:{json.dumps(determining, sort_keys=True)}"

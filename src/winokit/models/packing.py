@@ -113,7 +113,8 @@ def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tre
 
 
 def _joins(tree: Tree, text: ScoredText, attention: float, most: int) -> bool:
-    saved, alone = tree.shared(text), len(text.read)
+    saved = tree.shared(text)
+    alone = len(text.read)
     together = len(tree) + alone - saved
     return together <= max(most, len(tree)) and saved > attention * (together**2 - len(tree) ** 2 - alone**2)
 

@@ -16,7 +16,8 @@ from winokit.models.registry import Spec
 
 DIMENSIONS = 32
 """Length of the vectors that stand for texts."""
-LAYERS, HEADS = 2, 4
+LAYERS = 2
+HEADS = 4
 """Shape of the attention that a guesser pays."""
 
 
@@ -45,7 +46,8 @@ class RandomModel:
     )
 
     def __init__(self, seed: int = 0, spec: str = "random") -> None:
-        self.seed, self.spec = seed, spec
+        self.seed = seed
+        self.spec = spec
         self.fingerprint = f"random:{seed}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:

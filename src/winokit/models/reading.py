@@ -187,7 +187,8 @@ def planned(
     model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
     """What a masked model must read and look up to answer these requests; `read` turns texts into readings."""
-    plan, texts = MaskPlan(mask), []
+    plan = MaskPlan(mask)
+    texts = []
     for request in requests.values():
         if type(request) not in model.can or not isinstance(
             request, base.Fill | base.PseudoLikelihood | base.Attention | base.Embed

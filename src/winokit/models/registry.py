@@ -98,7 +98,8 @@ class Spec:
         """The value of an option as a finite number of the default's type, within bounds."""
         if name not in self.options:
             return default
-        given, kind = self.options[name], type(default)
+        given = self.options[name]
+        kind = type(default)
         with suppress(ValueError):
             number = kind(given)
             if least <= number <= most and number < inf:

@@ -42,9 +42,12 @@ _WORD = re.compile(
 IS_KATAKANA = re.compile(f"[{_KANA}]")
 IS_HAN = re.compile(f"[{_HAN}]")
 
-SAID_ONCE, IN_PROSE, IN_WORDS = 0xE000, 0xE400, 0xE800
+SAID_ONCE = 0xE000
+IN_PROSE = 0xE400
+IN_WORDS = 0xE800
 """The character of the first option, for names of one character, for `PROSE`, and for all others."""
-LETTER, NAME = r"[\ue000-\ue3ff]", r"[\ue000-\uebff]"
+LETTER = r"[\ue000-\ue3ff]"
+NAME = r"[\ue000-\uebff]"
 PRIVATE = re.compile(NAME)
 
 REPLIES = our_toml("assets/replies.toml")

@@ -84,7 +84,8 @@ class Complaint(BadInput):
 
     def __init__(self, message: str, text: str, status: int) -> None:
         super().__init__(message)
-        self.text, self.status = text, status
+        self.text = text
+        self.status = status
         self.too_long = TOO_LONG.search(text) is not None
         """Whether the model cannot read so long a text; others it may."""
 
@@ -118,7 +119,8 @@ class _Failed(Exception):
 
     def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
         super().__init__(f"status {status}: {reason}" if status and status != 200 else reason)
-        self.status, self.pause = status, pause
+        self.status = status
+        self.pause = pause
         self.crowded = status in (429, 503) and "insufficient_quota" not in reason
 
 
@@ -297,7 +299,8 @@ class ModelServer:
         """Count the tokens of an answer; of a server that does not say, by the length of what was sent and said."""
         said = payload.get("usage") or payload.get("meta_info")
         counts = said if isinstance(said, Mapping) else {}
-        read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        read = counts.get("prompt_tokens")
+        written = counts.get("completion_tokens")
         if not isinstance(read, int):
             self.usage.estimated = True
             sent = body or {}
@@ -376,7 +379,8 @@ class _Exchange:
 
     def _receive(self, http: HttpClient) -> None:
         """Take the replies that have come, or wait for one; where nobody is answered for too long, all are given up."""
-        replies, now = http.replies(self._time_left()), monotonic()
+        replies = http.replies(self._time_left())
+        now = monotonic()
         if self._underway and not replies and now >= self._last_sign + self.policy.timeout:
             late = ExchangeFailed(f"no reply within {self.policy.timeout:g} s")
             replies = [(call, late) for call in self._underway]
@@ -403,7 +407,8 @@ class _Exchange:
 
     def _send_more(self, http: HttpClient) -> None:
         """As many calls as may be under way, those first that were tried before."""
-        usage, now = self.server.usage, monotonic()
+        usage = self.server.usage
+        now = monotonic()
         for call in [call for call in self._waiting if call.due <= now]:
             if len(self._underway) < int(self.server._limit) and not self.server.seconds_to_turn():
                 self._waiting.remove(call)
@@ -457,7 +462,8 @@ class _Exchange:
 
     def _settled(self, call: _Call, outcome: Outcome) -> list[tuple[int, Any]]:
         """The answers to a call, each with its body's index; none where it is to be sent again."""
-        server, alone = self.server, len(call.numbered) == 1
+        server = self.server
+        alone = len(call.numbered) == 1
         try:
             answers = self._read(call, outcome)
         except _Failed as failed:
@@ -485,7 +491,9 @@ class _Exchange:
                 if call.settings is server.settings:
                     raise
         else:
-            self._last_answer, self._answered, self.alone = monotonic(), True, False
+            self._last_answer = monotonic()
+            self._answered = True
+            self.alone = False
             server._limit = min(server._limit + 1 / server._limit, self.policy.concurrency)
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
         self._waiting.append(call)
@@ -521,7 +529,8 @@ class _Exchange:
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
             server.charge(payload, call.body)
-            count, bundle = len(call.numbered), self.bundle
+            count = len(call.numbered)
+            bundle = self.bundle
             return [self.read(part) for part in (bundle.part(payload, count) if bundle and count > 1 else [payload])]
         except WinokitError:
             raise
@@ -530,7 +539,8 @@ class _Exchange:
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
-        error, policy = self.server.error, self.policy
+        error = self.server.error
+        policy = self.policy
         if failed.pause > LONGEST_REQUESTED_PAUSE:
             raise error(self.path, f"{failed}", f"it asks us to wait {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
@@ -601,7 +611,8 @@ def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tup
     place = spec.place_or_fail(expected)
     name, at, url = place.rpartition("@")
     if not at:
-        name, url = place, usual_url
+        name = place
+        url = usual_url
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

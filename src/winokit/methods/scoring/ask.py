@@ -35,7 +35,8 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     if not _is_lettered(problem, setting):
         question = open_question(problem, setting.prompt, is_reversed=is_reversed)
         return (Ask(_examples(setting, lettered=False) + question, problem.candidates),)
-    examples, count = _examples(setting, lettered=True), len(problem.candidates)
+    examples = _examples(setting, lettered=True)
+    count = len(problem.candidates)
     questions = []
     for order in _orders(problem, setting):
         shown = [problem.candidates[index] for index in order]

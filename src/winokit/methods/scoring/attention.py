@@ -24,7 +24,8 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One look at the text as it was, with its pronoun."""
     if problem.pronoun is None:
         raise Abstain("no pronoun is known for the blank, so there is nothing to attend from")
-    text, blank = problem.sentence, len(problem.before)
+    text = problem.sentence
+    blank = len(problem.before)
     spans = []
     for candidate in problem.candidates:
         places = language_of(problem.language).mention_places(text, candidate)

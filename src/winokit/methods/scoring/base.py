@@ -128,7 +128,8 @@ def check_scorings(names: Sequence[str | None]) -> None:
 def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
     """The scoring of a name and its options, each of which it must know."""
     head, _, query = name.partition("?")
-    scoring, options = SCORINGS[head], dict(parse_qsl(query, keep_blank_values=True))
+    scoring = SCORINGS[head]
+    options = dict(parse_qsl(query, keep_blank_values=True))
     for option in options:
         check_known(f"option of scoring {head!r}", option, scoring.options)
     return scoring, options

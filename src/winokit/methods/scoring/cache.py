@@ -240,7 +240,8 @@ def encode(answer: Answer) -> bytes:
 
 def decode(data: bytes) -> Answer:
     """An answer from bytes."""
-    kind, body = data[:1], data[1:]
+    kind = data[:1]
+    body = data[1:]
     if kind == b"A":
         array: Answer = np.load(io.BytesIO(body), allow_pickle=False)
         return array

@@ -125,7 +125,8 @@ class Ledger:
     ) -> None:
         """Note what would be sent for requests: those whose answers are missing, and those that are asked again."""
         entry = self._entries.setdefault(self.heading, Texts())
-        unknown, compared = set(missing), set(again)
+        unknown = set(missing)
+        compared = set(again)
         for request in requests:
             for text, written in sent(model, request):
                 sample = getattr(request, "sample", 0)
@@ -177,9 +178,12 @@ class Ledger:
 
     def spent(self) -> dict[str, Any]:
         """What servers were asked and charged; empty where none was asked anything."""
-        used, before = Usage.total(self.usages), self._before
-        requests, calls = used.requests - before.requests, used.calls - before.calls
-        read, written = used.read - before.read, used.written - before.written
+        used = Usage.total(self.usages)
+        before = self._before
+        requests = used.requests - before.requests
+        calls = used.calls - before.calls
+        read = used.read - before.read
+        written = used.written - before.written
         if not requests:
             return {}
         counts = {"requests": requests, "calls": calls, "tokens_in": read, "tokens_out": written}
@@ -189,10 +193,12 @@ class Ledger:
     @property
     def notes(self) -> list[str]:
         """The same in a sentence, after what servers say of themselves."""
-        changes, spent = self.replays.changes, self.spent()
+        changes = self.replays.changes
+        spent = self.spent()
         if not spent:
             return [*changes]
-        about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
+        about = "about " if spent["estimated"] else ""
+        cost = f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
         tokens = f", {about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
         calls = f" in {spent['calls']:,} calls" if 0 < spent["calls"] < spent["requests"] else ""
         if not spent["tokens_in"] and not spent["tokens_out"]:  # a corpus, which charges none

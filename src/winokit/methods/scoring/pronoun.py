@@ -25,10 +25,12 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
         raise Abstain("no pronoun is known for the blank")
     made = []
     for candidate in problem.candidates:
-        before, after = problem.before, problem.after
+        before = problem.before
+        after = problem.after
         for other in problem.candidates:
             if other != candidate:
-                before, after = _nameless(before, other, problem.pronoun), _nameless(after, other, problem.pronoun)
+                before = _nameless(before, other, problem.pronoun)
+                after = _nameless(after, other, problem.pronoun)
         if (before, after) == (problem.before, problem.after):
             raise Abstain("the other candidate is not mentioned in the text")
         made.append((before, after))
@@ -41,7 +43,8 @@ def _nameless(text: str, name: str, pronoun: str) -> str:
     """The text with each mention of a name, and its article, replaced by "someone" or "something"."""
     word = "something" if pronoun.casefold() in THINGS and ENGLISH.gender_of(name) is None else "someone"
     for start, end in reversed(ENGLISH.mention_places(text, name)):
-        head, tail = text[:start], text[end:]
+        head = text[:start]
+        tail = text[end:]
         head = re.sub(r"\b(?:the|an?|my|our|your|his|her|their)\s+$", "", head, flags=re.IGNORECASE)
         text = head + (word.capitalize() if ENGLISH.opens_sentence(head) else word) + tail
     return text

@@ -24,14 +24,18 @@ from winokit.models.ensemble import EnsembleModel, members_of
 from winokit.models.registry import Spec, load_model
 from winokit.progress import tell
 
-SHARDS_EACH, SMALLEST, LARGEST = 4, 32, 256
+SHARDS_EACH = 4
+SMALLEST = 32
+LARGEST = 256
 """A copy's share of all requests is cut into so many shards, of so many requests at least and at most."""
-TRIES, PIECES = 3, 16
+TRIES = 3
+PIECES = 16
 """A shard whose copy died is cut into so many pieces: 256 texts are one by one at the third try."""
 SERVED = ("chat", "completions")
 FACTS = ("spec", "kind", "can", "fingerprint", "notes", "plan", "formalization")
 """What is known here of a model that is loaded elsewhere."""
-PATIENCE, GB = 2.0, 10**9
+PATIENCE = 2.0
+GB = 10**9
 """Seconds until it is looked again whether machines have come; bytes."""
 
 
@@ -99,7 +103,9 @@ class ClusterModel:
     fingerprint: str
 
     def __init__(self, model: Spec | Model, cluster: ClusterSettings, *, in_turns: bool = False) -> None:
-        self._ray, self._cluster, self._in_turns = started(cluster.address, "scoring on Ray"), cluster, in_turns
+        self._ray = started(cluster.address, "scoring on Ray")
+        self._cluster = cluster
+        self._in_turns = in_turns
         self._name = str(model) if isinstance(model, Spec) else model.spec
         self._bytes = int((cluster.memory_each or 0) * GB) or 2 * weight_bytes(model)
         try:
@@ -146,7 +152,8 @@ class ClusterModel:
         """Let every copy go; whoever asks for more starts them again."""
         for copy in (*self._free, *(copy for copy, _ in self._busy.values())):
             self._ray.kill(copy)
-        self._free, self._busy = [], {}
+        self._free = []
+        self._busy = {}
 
     @property
     def _known(self) -> bool:
@@ -155,7 +162,8 @@ class ClusterModel:
     def _placing(self) -> tuple[dict[str, int], int]:
         """What a copy takes of a machine, and for how many there is room on all of them, were they empty."""
         machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        gpus, cores = self._cluster.gpus_each, self._cluster.cores_each
+        gpus = self._cluster.gpus_each
+        cores = self._cluster.cores_each
         if gpus is None:
             gpus = int(any(machine.get("GPU") for machine in machines))
         if cores is None:

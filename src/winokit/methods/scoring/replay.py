@@ -15,7 +15,10 @@ from winokit.models.base import Answer, Model
 if TYPE_CHECKING:
     from winokit.models.identity import ServerIdentity
 
-ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED = "asked again", "same model", "sampled", "not reached"
+ASKED_AGAIN = "asked again"
+SAME_MODEL = "same model"
+SAMPLED = "sampled"
+UNREACHED = "not reached"
 """How kept answers of a server were checked: some were asked again and the same; the server names the same model; not
 at all, since its replies vary by themselves; not at all, since it was not there."""
 CHECKS = {
@@ -168,7 +171,8 @@ def date_words(first: str | None, last: str | None, unknown_count: int = 0) -> s
     """
     if first is None or last is None:
         return "of unknown date"
-    begin, end = minute_words(first), minute_words(last)
+    begin = minute_words(first)
+    end = minute_words(last)
     dates = f"of {begin} UTC" if begin == end else f"of {begin} to {end} UTC"
     return f"{dates}, {unknown_count:,} of unknown date" if unknown_count else dates
 

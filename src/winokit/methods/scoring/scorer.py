@@ -120,7 +120,8 @@ def score_variants(
     A variant's problem has its original's id in `provenance["of"]`, and its row carries that. What was said in
     questions and replies is added to `transcripts`.
     """
-    plan, cache = plan or ScoringPlan(), cache or Cache()
+    plan = plan or ScoringPlan()
+    cache = cache or Cache()
     if isinstance(model, ModelOfModels) and model.combine == "vote":
         ballots = [
             score_variants(variants, member, plan, cache=cache, progress=progress, transcripts=transcripts)
@@ -269,7 +270,10 @@ class _Question:
         named: tuple[str, str],
         sample: int | None = None,
     ) -> None:
-        self.scoring, self.problem, self.setting, self.sample = scoring, problem, setting, sample
+        self.scoring = scoring
+        self.problem = problem
+        self.setting = setting
+        self.sample = sample
         self.named = (original_id(problem), *named)
         self.requests: tuple[Request, ...] = ()
         self.why: str | None = None

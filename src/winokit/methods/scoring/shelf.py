@@ -25,7 +25,8 @@ class ModelShelf:
     """The kept answers of one model, and the model itself for those that are missing."""
 
     def __init__(self, model: Model, cache: Cache) -> None:
-        self._model, self._cache = model, cache
+        self._model = model
+        self._cache = cache
         self._ledger, self._replays = cache.ledger, cache.ledger.replays
         self._identity = server_identity(model, cache)
         self._keys: dict[Request, bytes] = {}

@@ -51,7 +51,8 @@ def transcripts_of(
     for request in requests:
         answer = answers[request]
         if isinstance(request, Ask) and isinstance(answer, Reply):
-            choice, logprobs = answer.choice, answer.logprobs
+            choice = answer.choice
+            logprobs = answer.logprobs
             if choice is None and logprobs:
                 choice = max(range(len(logprobs)), key=logprobs.__getitem__)
             yield Transcript(*named, request.prompt, request.options, answer.text, choice, logprobs, answer.why, sample)
