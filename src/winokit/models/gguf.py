@@ -71,39 +71,44 @@ class GgufModel:
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
         parts = parts_of(self, requests)
-        read = self._read([part for _, part in parts])
-        for index, answer in joined(requests, [index for index, _ in parts], read):
+        part_answers = self._read([part for _, part in parts])
+        for index, answer in joined(requests, [index for index, _ in parts], part_answers):
             logprobs = answer.logprobs if isinstance(answer, base.Reply) else None
             yield index, answer if logprobs is None else base.Reply(logprobs, int(np.argmax(logprobs)), "")
 
     def close(self) -> None:
-        """Let llama.cpp free the weights."""
+        """Free the weights in llama.cpp."""
         self._reader = base.LetGo(self.spec)
 
     def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:
-                encoded.append((*self._tokens(request), number))
+                encoded.append((*self._split_tokens(request), number))
             except base.Unreadable as unreadable:
                 yield number, unreadable.refusal
         for tokens, first, number in sorted(encoded):
             logprobs = self._reader.logprobs(tokens, first).tolist()
-            borders = _borders(requests[number].text, [self._reader.spelling(token) for token in tokens[first:]])
+            borders = _find_borders(requests[number].text, [self._reader.spelling(token) for token in tokens[first:]])
             yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
-    def _tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
-        """The tokens of a continuation, split as lm-evaluation-harness splits them, and the first one scored."""
+    def _split_tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
+        """Tokens of a continuation, and the index of the first one scored.
+
+        The border is that of lm-evaluation-harness.
+
+        The border is that of lm-evaluation-harness.
+        """
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
         first = max(len(self._reader.mark) + len(context), 1)
         before, after = moved(request)
         if reaches_across(before, after, tokens[len(self._reader.mark) :], context):
             first = len(tokens)
-            left = len(after.encode())
-            while left > 0 and first > 1:
+            bytes_left = len(after.encode())
+            while bytes_left > 0 and first > 1:
                 first -= 1
-                left -= len(self._reader.spelling(tokens[first]))
+                bytes_left -= len(self._reader.spelling(tokens[first]))
         if first >= len(tokens):
             raise base.NothingToScore(request.text)
         if len(tokens) - 1 > self._reader.longest:
@@ -136,20 +141,20 @@ class _Reader:
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def spelling(self, token: int) -> bytes:
-        """What a token stands for."""
+        """Bytes that a token spells."""
         return bytes(self._llama.detokenize([token]))
 
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
         """Log-probability of each token from `first` on, given all before it."""
         inputs = tokens[:-1]
-        shared = sum(takewhile(bool, map(eq, self._cached, inputs)))
-        kept = min(shared, first - 1)
-        if not self._library.llama_memory_seq_rm(self._memory, 0, kept, -1):
+        shared_count = sum(takewhile(bool, map(eq, self._cached, inputs)))
+        cached_count = min(shared_count, first - 1)
+        if not self._library.llama_memory_seq_rm(self._memory, 0, cached_count, -1):
             # A recurrent model cannot forget half of what it read.
             self._library.llama_memory_clear(self._memory, True)
-            kept = 0
+            cached_count = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
-        parts = [self._read(inputs[at : at + BATCH], at, first - 1) for at in range(kept, len(inputs), BATCH)]
+        parts = [self._read(inputs[at : at + BATCH], at, first - 1) for at in range(cached_count, len(inputs), BATCH)]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)
@@ -157,7 +162,10 @@ class _Reader:
         return np.asarray(logits[np.arange(len(logits)), tokens[first:]] - total, np.float64)
 
     def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
-        """Read tokens at positions from `start`; logits of the positions from `wanted` on."""
+        """Read tokens at positions from `start`.
+
+        Returns the logits of the positions from `wanted` on.
+        """
         batch = self._batch
         batch.n_tokens = len(tokens)
         for place, token in enumerate(tokens):
@@ -175,8 +183,13 @@ class _Reader:
         return np.ctypeslib.as_array(self._library.llama_get_logits(self._llama.ctx), (rows, columns)).copy()
 
 
-def _borders(text: str, spellings: Sequence[bytes]) -> list[int]:
-    """Where tokens begin and end in a text, counted from its end, for its first token may begin before it.
+def _find_borders(text: str, spellings: Sequence[bytes]) -> list[int]:
+    """Borders of tokens in a text, counted from its end.
+
+    The first token may begin before the text. A token may hold part of a character's bytes, and its border is then
+    that of the character.
+
+    The first token may begin before the text.
 
     A token may hold part of a character's bytes; its border is then that of the character.
     """

@@ -1,4 +1,4 @@
-"""A text as a tokenizer reads it: which tokens, where each stands, and in which word; and what requests want of it.
+"""Read a text with a tokenizer, and plan what a masked model must look up.
 
 To a masked language model a request is some texts with tokens masked, and what to look up in each. Candidates of
 equally many pieces leave the same masked text behind, so that texts are the keys of a plan, and each is read once.
@@ -24,7 +24,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """Token ids, and of each the place and the word; both are None for [CLS] and its like."""
+    """Tokens of a text, with the place and the word of each.
+
+    Both are None for [CLS] and similar tokens.
+    """
 
     text: str
     ids: list[int]
@@ -35,7 +38,7 @@ class TextReading:
 
     @classmethod
     def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
-        """The reading of a text from its encoding by the `tokenizers` library."""
+        """Read a text from its encoding by the `tokenizers` library."""
         special = encoding.special_tokens_mask
         places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
         words = encoding.word_ids
@@ -46,19 +49,25 @@ class TextReading:
         return cls(text, encoding.ids, places, words, most)
 
     def check(self) -> None:
-        """Raise where the model cannot read it."""
+        """Raise TooLong if the model cannot read the text."""
         if len(self.ids) > self.most:
             raise base.TooLong(self.text, len(self.ids), self.most)
 
     def own(self) -> list[int]:
-        """Positions of the text's own tokens, all but [CLS] and its like; without any there is nothing to score."""
+        """Positions of the text's own tokens, without [CLS] and similar ones.
+
+        Raises NothingToScore if there are none.
+        """
         positions = [position for position, place in enumerate(self.places) if place is not None]
         if not positions:
             raise base.NothingToScore(self.text)
         return positions
 
     def inside(self, start: int, end: int) -> list[int]:
-        """Positions of the tokens that reach into `text[start:end]`; without any there is nothing to score."""
+        """Positions of the tokens that reach into `text[start:end]`.
+
+        Raises NothingToScore if there are none.
+        """
         positions = [
             position
             for position, place in enumerate(self.places)
@@ -81,7 +90,7 @@ class TextReading:
         return tuple(ids)
 
     def pooled(self, request: base.Embed) -> list[int]:
-        """The tokens a vector is the mean of."""
+        """Positions whose mean is the vector."""
         check_known("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
@@ -91,7 +100,9 @@ class TextReading:
 
 
 def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[TextReading]:
-    """Readings of texts, special tokens included; one of more tokens than `most` says so when it is used.
+    """Readings of texts, special tokens included.
+
+    A text of more than `most` tokens raises an error when it is checked.
 
     Some tokenizers of transformers read what a decoder is to write (`as_target`) in another way than what an encoder
     reads.
@@ -120,14 +131,20 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
-    """The requests in parts of this size; each part has its requests by their places among all."""
+    """Split requests into parts of this size.
+
+    Each part has its requests by their indices among all.
+    """
     indexed = list(enumerate(requests))
     return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A token to guess: for which request, its position among the tokens, its place in the scored text, and its id."""
+    """A token to guess, with its request and its position.
+
+    `place` is that in the scored text.
+    """
 
     request: int
     position: int
@@ -137,7 +154,10 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Gaze:
-    """Attention asked for: by which request, from which positions, to which positions of each target."""
+    """Attention to look up, from a source to targets.
+
+    Both are positions of tokens.
+    """
 
     request: int
     source: list[int]
@@ -146,7 +166,7 @@ class Gaze:
 
 @dataclass(slots=True)
 class MaskPlan:
-    """What a window of requests wants to know, by the token ids to read."""
+    """Everything to look up for a window of requests, by the token ids to read."""
 
     mask: int
     """The id that hides a token."""
@@ -162,11 +182,11 @@ class MaskPlan:
             case base.Fill(before, text):
                 positions = reading.inside(len(before), len(before) + len(text))
                 for position in positions:
-                    self._guess(index, position, positions, reading, len(before), len(text))
+                    self._plan_guess(index, position, positions, reading, len(before), len(text))
             case base.PseudoLikelihood(text, start, end, within_word):
                 for position in reading.inside(start, end):
                     hidden = reading.rest_of_word(position) if within_word else [position]
-                    self._guess(index, position, hidden, reading, 0, len(text))
+                    self._plan_guess(index, position, hidden, reading, 0, len(text))
             case base.Attention(_, source, targets):
                 gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
                 self.gazes[tuple(reading.ids)].append(gaze)
@@ -174,10 +194,13 @@ class MaskPlan:
                 pool = index, reading.pooled(request)
                 self.pools[tuple(reading.ids)].append(pool)
 
-    def _guess(
+    def _plan_guess(
         self, index: int, position: int, hidden: Sequence[int], reading: TextReading, origin: int, length: int
     ) -> None:
-        """Plan to guess one token, with some positions masked; a glued one may reach out of the scored text."""
+        """Plan to guess one token, with some positions masked.
+
+        A token that is glued to its neighbour may reach out of the scored text.
+        """
         start, end = (min(max(edge - origin, 0), length) for edge in reading.places[position] or (0, 0))
         guess = Guess(index, position, (start, end), reading.ids[position])
         self.guesses[reading.masked(hidden, self.mask)].append(guess)
@@ -186,7 +209,10 @@ class MaskPlan:
 def planned(
     model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
-    """What a masked model must read and look up to answer these requests; `read` turns texts into readings."""
+    """Plan what a masked model must read and look up for these requests.
+
+    `read` turns texts into readings.
+    """
     plan = MaskPlan(mask)
     texts = []
     for request in requests.values():
@@ -205,21 +231,24 @@ def planned(
 
 
 def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """The (row, position) pairs whose logits a batch needs, and for each guess which of them it reads and its token."""
-    asked = sorted({(row, guess.position) for row, (_, guesses) in enumerate(batch) for guess in guesses})
-    order = {place: at for at, place in enumerate(asked)}
+    """The (row, position) pairs whose logits a batch needs.
+
+    Then of each guess the index of its pair, and its token.
+    """
+    pairs = sorted({(row, guess.position) for row, (_, guesses) in enumerate(batch) for guess in guesses})
+    order = {place: at for at, place in enumerate(pairs)}
     at = [order[row, guess.position] for row, (_, guesses) in enumerate(batch) for guess in guesses]
-    return asked, at, [guess.token for _, guesses in batch for guess in guesses]
+    return pairs, at, [guess.token for _, guesses in batch for guess in guesses]
 
 
 def assembled(
     wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
 ) -> Iterator[tuple[int, base.Pieces]]:
-    """Pieces of each request as soon as its last token is guessed."""
-    left = Counter(guess.request for row in wanted.values() for guess in row)
+    """Pieces of each request, as soon as its last token is guessed."""
+    guess_counts = Counter(guess.request for row in wanted.values() for guess in row)
     by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)
     for guess, logprob in guessed:
         pieces = by_request[guess.request]
         pieces[guess.position] = base.Piece(*guess.place, logprob)
-        if len(pieces) == left[guess.request]:
+        if len(pieces) == guess_counts[guess.request]:
             yield guess.request, tuple(pieces[position] for position in sorted(by_request.pop(guess.request)))
