@@ -9,7 +9,7 @@ tokens of another text is found out.
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, starmap
 from typing import NamedTuple, TypeAlias
 from unicodedata import combining, normalize
 
@@ -98,7 +98,9 @@ def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[Placed
     if lead:
         ends = [max(end, 0) for end in ends]
     borders = [0] * special + ends
-    return list(map(_make_placed_token, zip(borders, borders[1:], logprobs, borders[1:], strict=False)))
+    starts = borders
+    ends = borders[1:]
+    return list(map(_make_placed_token, zip(starts, ends, logprobs, ends, strict=False)))
 
 
 def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
@@ -109,10 +111,11 @@ def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[Placed
         borders = _find_best_borders(b"".join(encoded_clusters), tokens)
         if borders is not None:
             starts, ends = _map_bytes_to_characters(clusters, encoded_clusters)
-            return [
-                PlacedToken(starts[min(start)], ends[max(end)], logprob, ends[min(end)])
-                for (start, end), (_, logprob) in zip(pairwise(borders), tokens, strict=False)
-            ]
+            placed_tokens: list[PlacedToken] = []
+            for (start, end), (_, logprob) in zip(pairwise(borders), tokens, strict=False):
+                placed_token = PlacedToken(starts[min(start)], ends[max(end)], logprob, ends[min(end)])
+                placed_tokens.append(placed_token)
+            return placed_tokens
     return None
 
 
@@ -127,7 +130,10 @@ def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Colle
         _parse_byte_level_spelling,
         lambda token: _parse_plain_spelling(token.replace("▁", " ")),
     ):
-        borders = _find_borders(text, [None if token is None else spell(token) for token, _ in tokens])
+        spelt: list[Spelling] = []
+        for token, _ in tokens:
+            spelt.append(None if token is None else spell(token))
+        borders = _find_borders(text, spelt)
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
         if best is not None and len(best) >= len(tokens):  # all but one, which was generated
@@ -160,22 +166,35 @@ def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]]
     reached: Collection[int] = (0,)
     for number, token in enumerate(spelt, 1):
         only_spaces = isinstance(token, bytes) and token.isspace() and token in text[stop:]
-        steps.append(
-            {at: _find_token_ends(text, token, at) for at in reached if at < stop or (only_spaces and at < len(text))}
-        )
-        reached = {end for ends in steps[-1].values() for end in ends}
+        first_too_late = len(text) if only_spaces else stop
+        step = {at: _find_token_ends(text, token, at) for at in reached if at < first_too_late}
+        steps.append(step)
+        reached = set(chain.from_iterable(step.values()))
         if any(end >= stop for end in reached):
             done = number
         if not reached:
             break
     if not done:
         return None
-    ways = [{end for ends in steps[done - 1].values() for end in ends if end >= stop}]
-    for step in reversed(steps[1:done]):
-        ways.append({at for at, ends in step.items() if not ways[-1].isdisjoint(ends)})
+    return _choose_borders(text, spelt, steps[:done], stop)
+
+
+def _choose_borders(
+    text: bytes, spelt: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
+) -> list[Collection[int]]:
+    """Keep the borders from which the end of the text can be reached.
+
+    A step maps each start of a token to its possible ends.
+    """
+    last_ends = set(chain.from_iterable(steps[-1].values()))
+    ways = [{end for end in last_ends if end >= stop}]
+    for step in reversed(steps[1:]):
+        leading_on = {at for at, ends in step.items() if not ways[-1].isdisjoint(ends)}
+        ways.append(leading_on)
     borders: list[Collection[int]] = [(0,)]
     for token, step, way in zip(spelt, steps, reversed(ways), strict=False):
-        ends = way.intersection(end for at in borders[-1] for end in step[at])
+        possible_ends = chain.from_iterable(step[at] for at in borders[-1])
+        ends = way.intersection(possible_ends)
         borders.append(ends if token is not None else (min(ends),))
     return [*borders[:-1], (len(text),)]
 
@@ -185,10 +204,12 @@ def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
     if token is None:
         return list(range(at, min(at + REACH, len(text) + 1)))
     if isinstance(token, re.Pattern):
-        return [end for end in range(at, min(at + REACH, len(text)) + 1) if token.fullmatch(text, at, end)]
+        furthest = min(at + REACH, len(text))
+        return [end for end in range(at, furthest + 1) if token.fullmatch(text, at, end)]
     if text.startswith(token, at):
         return [at + len(token)]
-    token, spaces = token.lstrip(), _SPACE_PATTERN.match(text, at)  # a space too many, or one too few
+    token = token.lstrip()  # It has a space too many, or one too few.
+    spaces = _SPACE_PATTERN.match(text, at)
     behind = spaces.end() if spaces else at
     return [behind + len(token)] if text.startswith(token, behind) else []
 
@@ -226,15 +247,20 @@ def _parse_plain_spelling(token: str) -> Spelling:
     A pattern if part of a character is lost.
     """
     if "\ufffd" in token:
-        known_parts = (re.escape(part.encode(errors="replace")) for part in token.lstrip().split("\ufffd"))
-        return re.compile(rb"\s*" + rb"[\x80-\xff]{1,4}".join(known_parts))
+        parts = token.lstrip().encode(errors="replace").split("\ufffd".encode())
+        return re.compile(rb"\s*" + rb"[\x80-\xff]{1,4}".join(map(re.escape, parts)))
     byte = _BYTE_PATTERN.match(token)
     if byte:
         return bytes.fromhex(byte[1])
     if token.startswith("bytes:"):
         parts = _ESCAPE_PATTERN.findall(token.removeprefix("bytes:"))
-        return b"".join(bytes.fromhex(code) if code else character.encode() for code, character in parts)
+        return b"".join(starmap(_decode_part, parts))
     return token.encode(errors="replace")
+
+
+def _decode_part(code: str, character: str) -> bytes:
+    """The byte of an escape, or the bytes of a character if there is no escape."""
+    return bytes.fromhex(code) if code else character.encode()
 
 
 def _parse_byte_level_spelling(token: str) -> Spelling:

@@ -305,9 +305,9 @@ def parameters_of(model: Model) -> int | None:
     if network is None:
         return getattr(model, "parameter_count", None)
     count_parameters = getattr(network, "num_parameters", None)  # which knows how weights of four bits are packed
-    return int(
-        count_parameters() if count_parameters is not None else sum(weights.numel() for weights in network.parameters())
-    )
+    if count_parameters is not None:
+        return int(count_parameters())
+    return sum(weights.numel() for weights in network.parameters())
 
 
 class LetGo:

@@ -10,6 +10,7 @@ import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TypeVar
 
 from winokit.errors import BadInput, MissingExtra
@@ -100,16 +101,20 @@ def in_batches(
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:
         batch, *batches_left = batches
-        results = _run_batch(run, [items[at] for at in batch], len(batch) * costs[batch[0]], budget)
+        spent = len(batch) * costs[batch[0]]
+        results = _run_batch(run, [items[at] for at in batch], spent, budget)
         if results is None:
-            indices_left = [at for batch in batches for at in batch]
-            batches = [
-                [indices_left[at] for at in batch]
-                for batch in packed([costs[at] for at in indices_left], budget.tokens, ALIKE)
-            ]
+            batches = _repack_batches(batches, costs, budget.tokens)
             continue
         yield from zip(batch, results, strict=True)
         batches = batches_left
+
+
+def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
+    """Pack the indices of all batches again, for another budget."""
+    indices = list(chain.from_iterable(batches))
+    repacked = packed([costs[index] for index in indices], tokens, ALIKE)
+    return [[indices[at] for at in batch] for batch in repacked]
 
 
 def _run_batch(

@@ -66,9 +66,10 @@ class Boundary:
         start = "" if self.verbatim else self.start_text
         marked = [text for text in texts if start is not None and text.startswith(start)]
         plain = self._tokenize_texts(list(set(texts).difference(marked)), special=True)
-        return self._tokenize_texts(list(dict.fromkeys(marked)), special=False) | {
-            text: self._apply_bos(*encoded) for text, encoded in plain.items()
-        }
+        encoded_texts = self._tokenize_texts(list(dict.fromkeys(marked)), special=False)
+        for text, encoded in plain.items():
+            encoded_texts[text] = self._apply_bos(*encoded)
+        return encoded_texts
 
     def split(self, requests: Sequence[base.Continuation], most: int = sys.maxsize) -> list[EncodedText | base.Refusal]:
         """Encode each request and find which of its tokens are scored.
@@ -81,9 +82,12 @@ class Boundary:
         encoded: list[EncodedText | base.Refusal] = []
         for request, (context, text) in zip(requests, sides, strict=True):
             ids, places = encoded_wholes[context + text]
-            first = len(encoded_contexts[context][0]) if context else 1
-            if context and reaches_across(context, text, ids, encoded_contexts[context][0]):
-                first = next((at for at, (_, end) in enumerate(places) if end > len(context)), len(ids))
+            first = 1
+            if context:
+                context_ids = encoded_contexts[context][0]
+                first = len(context_ids)
+                if reaches_across(context, text, ids, context_ids):
+                    first = _count_tokens_within(places, len(context))
             if first >= len(ids):
                 is_single_token = not context and ids and not self.bos
                 encoded.append(base.Refusal(ALONE) if is_single_token else base.NothingToScore(request.text).refusal)
@@ -101,7 +105,9 @@ class Boundary:
         begins = ids[:1] == [self.start]
         if self.start is None or begins == self.bos:
             return ids, places
-        return (ids[1:], places[1:]) if begins else ([self.start, *ids], [(0, 0), *places])
+        if begins:
+            return ids[1:], places[1:]
+        return [self.start, *ids], [(0, 0), *places]
 
     def _tokenize_texts(self, texts: list[str], *, special: bool) -> dict[str, Any]:
         if not texts:
@@ -117,7 +123,9 @@ def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[in
 
     This compares tokens, and only for letters that are not ASCII.
     """
-    return not (context[-1:] + text[:1]).isascii() and list(ids[: len(own)]) != list(own)
+    around_border = context[-1:] + text[:1]
+    begins_alike = list(ids[: len(own)]) == list(own)
+    return not around_border.isascii() and not begins_alike
 
 
 def after_a_space(prompt: str) -> tuple[str, str]:
@@ -179,7 +187,8 @@ def joined(
         elif isinstance(answer, tuple) and index in part_counts:
             totals[index][number] = sum(piece.logprob for piece in answer)
             if len(totals[index]) == part_counts[index]:
-                yield index, base.Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
+                ordered_totals = sorted(totals.pop(index).items())
+                yield index, base.Reply(tuple(total for _, total in ordered_totals), None, "")
 
 
 def moved(request: base.Continuation) -> tuple[str, str]:
@@ -188,9 +197,22 @@ def moved(request: base.Continuation) -> tuple[str, str]:
     return context, request.context[len(context) :] + request.text
 
 
+def _count_tokens_within(places: Sequence[tuple[int, int]], border: int) -> int:
+    """Number of tokens before the first one that reaches beyond a border."""
+    for index, (_, end) in enumerate(places):
+        if end > border:
+            return index
+    return len(places)
+
+
 def _shift_places(places: Sequence[tuple[int, int]], shift: int, length: int) -> list[tuple[int, int]]:
     """Turn places in the whole into places in the text.
 
     What lies before the text counts as its beginning.
     """
-    return [(min(max(start - shift, 0), length), min(max(end - shift, 0), length)) for start, end in places]
+    shifted_places: list[tuple[int, int]] = []
+    for start, end in places:
+        shifted_start = min(max(start - shift, 0), length)
+        shifted_end = min(max(end - shift, 0), length)
+        shifted_places.append((shifted_start, shifted_end))
+    return shifted_places

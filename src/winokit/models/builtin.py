@@ -15,6 +15,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,7 +108,8 @@ class BuiltinModel:
             logits -= logits.max(axis=1, keepdims=True)
             normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))
             values = (logits[at, tokens] - normalisers[at]).tolist()
-            yield from zip((guess for _, guesses in rows for guess in guesses), values, strict=True)
+            guesses = chain.from_iterable(guesses for _, guesses in rows)
+            yield from zip(guesses, values, strict=True)
 
     def _compute_vectors(
         self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]

@@ -64,8 +64,10 @@ def torch_tokenizer() -> "PreTrainedTokenizerFast":
     """The tokenizer of the built-in model, as transformers has it."""
     from tokenizers import Tokenizer
 
-    tokenizer: PreTrainedTokenizerFast = _import_module("transformers").PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8")),
+    fast_tokenizer = _import_module("transformers").PreTrainedTokenizerFast
+    serialized = (FOLDER / "tokenizer.json").read_text("utf-8")
+    tokenizer: PreTrainedTokenizerFast = fast_tokenizer(
+        tokenizer_object=Tokenizer.from_str(serialized),
         model_max_length=LONGEST,
         model_input_names=["input_ids", "attention_mask"],
         pad_token="[PAD]",
@@ -105,14 +107,13 @@ def state(stored: Arrays) -> Arrays:
 
 def _convert_layer(stored: Arrays, layer: str) -> Arrays:
     attended = [f"{layer}attention.self.{part}" for part in ("query", "key", "value")]
-    return {
-        **_convert_linear(stored, f"{layer}qkv", attended),
-        **_convert_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"]),
-        **_convert_norm(stored, f"{layer}attention.output.LayerNorm"),
-        **_convert_linear(stored, f"{layer}ffn_in", [f"{layer}intermediate.dense"]),
-        **_convert_linear(stored, f"{layer}ffn_out", [f"{layer}output.dense"]),
-        **_convert_norm(stored, f"{layer}output.LayerNorm"),
-    }
+    weights = _convert_linear(stored, f"{layer}qkv", attended)
+    weights |= _convert_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"])
+    weights |= _convert_norm(stored, f"{layer}attention.output.LayerNorm")
+    weights |= _convert_linear(stored, f"{layer}ffn_in", [f"{layer}intermediate.dense"])
+    weights |= _convert_linear(stored, f"{layer}ffn_out", [f"{layer}output.dense"])
+    weights |= _convert_norm(stored, f"{layer}output.LayerNorm")
+    return weights
 
 
 def _convert_linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
@@ -120,10 +121,14 @@ def _convert_linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
 
     The file is input-major, torch is output-major.
     """
-    weight = np.ascontiguousarray(_expand_weights(stored[f"{name}.weight_u8"], stored[f"{name}.scale"]).T)
-    weights = zip(parts, np.split(weight, len(parts)), strict=True)
-    biases = zip(parts, np.split(stored[f"{name}.bias"], len(parts)), strict=True)
-    return {f"{part}.weight": rows for part, rows in weights} | {f"{part}.bias": bias for part, bias in biases}
+    expanded = _expand_weights(stored[f"{name}.weight_u8"], stored[f"{name}.scale"])
+    weights = np.split(np.ascontiguousarray(expanded.T), len(parts))
+    biases = np.split(stored[f"{name}.bias"], len(parts))
+    converted: Arrays = {}
+    for part, weight, bias in zip(parts, weights, biases, strict=True):
+        converted[f"{part}.weight"] = weight
+        converted[f"{part}.bias"] = bias
+    return converted
 
 
 def _convert_norm(stored: Arrays, name: str) -> Arrays:
@@ -139,17 +144,23 @@ def initializers(model: bytes) -> Arrays:
 
     It reads the few protobuf fields that matter: the `onnx` package would be a dependency for this alone.
     """
-    graphs = [value for number, value in _parse_fields(memoryview(model)) if number == GRAPH]
-    return dict(
-        _parse_tensor(value) for graph in graphs for number, value in _parse_fields(graph) if number == INITIALIZER
-    )
+    constants: Arrays = {}
+    for graph in _select_fields(memoryview(model), GRAPH):
+        tensors = _select_fields(graph, INITIALIZER)
+        constants.update(map(_parse_tensor, tensors))
+    return constants
+
+
+def _select_fields(message: memoryview, wanted_number: int) -> list[Any]:
+    """Values of the fields with one number."""
+    return [value for number, value in _parse_fields(message) if number == wanted_number]
 
 
 def _parse_tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
-    fields = list(_parse_fields(message))
-    shape = [value for number, value in fields if number == DIMS]
-    by_number = dict(fields)
-    array = np.frombuffer(by_number[RAW_DATA], DTYPES[by_number[DATA_TYPE]]).reshape(shape)
+    shape = _select_fields(message, DIMS)
+    by_number = dict(_parse_fields(message))
+    dtype = DTYPES[by_number[DATA_TYPE]]
+    array = np.frombuffer(by_number[RAW_DATA], dtype).reshape(shape)
     return str(by_number[NAME], "utf-8"), array.copy()
 
 

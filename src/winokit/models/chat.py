@@ -9,6 +9,7 @@ Replies may take 512 tokens, since models that reason spend them before the answ
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
@@ -88,7 +89,8 @@ class ChatModel:
         self._client = client
         self._system = system
         self._parse_marks = marks
-        self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
+        self.usage = client.server.usage
+        self.count_tokens = client.server.count_tokens
         self.repeats = 1
         """How many answers to a question it is asked for."""
         self.wish = OFF
@@ -153,11 +155,8 @@ class ChatModel:
         """Text that the server reads for a request, and the most tokens it may write."""
         settings = self._client.server.settings
         most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
-        text = (
-            "\n".join(message["content"] for message in self._build_messages(request))
-            if isinstance(request, Ask)
-            else ""
-        )
+        messages = self._build_messages(request) if isinstance(request, Ask) else []
+        text = "\n".join(message["content"] for message in messages)
         return [(text, most)]
 
     @property
@@ -246,18 +245,27 @@ def reply(
     A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
     is of a text that was cut off: what does not begin with its answer has not come to it.
     """
-    text, answer = completion.text, answer_in(completion.text, marks)
+    text = completion.text
+    answer = answer_in(text, marks)
     if completion.refused:
         return Reply(None, None, text, REFUSED)
     in_thought = completion.cut and answer == text
     choice = None if answer is None else _find_choice(ask, _unwrap_answer(answer, constraint), in_thought)
     if choice is None:
-        silence_reason = ALL_THOUGHT if completion.ended else UNFINISHED
-        return Reply(None, None, text, UNFINISHED if completion.cut else silence_reason if answer is None else None)
+        return Reply(None, None, text, _explain_silence(completion, answer))
     tokens: Sequence[ChatToken] = completion.tokens or ()
     if answer is not None and answer != text:
         tokens = _find_answer_tokens(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
+
+
+def _explain_silence(completion: Completion, answer: str | None) -> str | None:
+    """Why a completion chooses nothing, or None if its answer cannot be read."""
+    if completion.cut:
+        return UNFINISHED
+    if answer is None:
+        return ALL_THOUGHT if completion.ended else UNFINISHED
+    return None
 
 
 def _unwrap_answer(answer: str, constraint: str | None) -> str:
@@ -300,27 +308,32 @@ def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice:
     listed gets the smallest that is, which it cannot exceed.
     """
     lowered_options = [option.lower() for option in options]
+    chosen = lowered_options[choice]
     text = "".join(token.text for token in tokens).lower()
     position = 0
     for token in tokens:
         text_ahead = text[position:].lstrip(AROUND + "*`")
         position += len(token.text)
-        says_it = (
-            text_ahead.startswith(lowered_options[choice])
-            and not text_ahead[len(lowered_options[choice]) :][:1].isalnum()
-        )
+        behind_name = text_ahead[len(chosen) :]
+        says_it = text_ahead.startswith(chosen) and not behind_name[:1].isalnum()
         if says_it and _find_begun_option(token.text, lowered_options) == choice:
-            listed = [
-                (_find_begun_option(name, lowered_options), value)
-                for name, value in token.alternatives
-                if isfinite(value)
-            ]
-            if len(listed) < 2:
-                return None
-            smallest = min(value for _, value in listed)
-            groups = [[value for owner, value in listed if owner == at] or [smallest] for at in range(len(options))]
-            return tuple(float(np.logaddexp.reduce(group)) for group in groups)
+            return _sum_alternatives(token, lowered_options)
     return None
+
+
+def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple[float, ...] | None:
+    """Log-probability of each option from a token's alternatives, or None if there is only one."""
+    listed: list[float] = []
+    by_option: dict[int | None, list[float]] = defaultdict(list)
+    for text, logprob in token.alternatives:
+        if isfinite(logprob):
+            listed.append(logprob)
+            by_option[_find_begun_option(text, lowered_options)].append(logprob)
+    if len(listed) < 2:
+        return None
+    smallest = min(listed)
+    groups = [by_option[index] or [smallest] for index in range(len(lowered_options))]
+    return tuple(float(np.logaddexp.reduce(group)) for group in groups)
 
 
 def _find_begun_option(token: str, wanted: Sequence[str]) -> int | None:

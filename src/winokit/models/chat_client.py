@@ -213,12 +213,9 @@ def read_completion(payload: Any) -> Completion:
     refused = bool(message.get("refusal")) or finish == "content_filter"
     content = message.get("refusal") or message.get("content")
     parts = content if isinstance(content, list) else [content]
-    thoughts = [part for part in parts if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")]
-    text = None if content is None else _join_text([part for part in parts if part not in thoughts])
-    separate_thoughts = [
-        message[name] for name in THOUGHTS if isinstance(message.get(name), str | list) and message[name]
-    ]
-    thought = _join_text([*separate_thoughts[:1], *thoughts])
+    thought_parts = [part for part in parts if _is_thought(part)]
+    text = None if content is None else _join_text([part for part in parts if part not in thought_parts])
+    thought = _join_text([*_list_separate_thoughts(message)[:1], *thought_parts])
     if thought:
         text = thinking_aloud(thought, text)
     elif text is None and not refused and finish != "length":
@@ -228,21 +225,35 @@ def read_completion(payload: Any) -> Completion:
     return Completion(text or "", refused, finish == "length", finish == "stop", tokens=tokens)
 
 
+def _is_thought(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")
+
+
+def _list_separate_thoughts(message: Mapping[str, Any]) -> list[Any]:
+    """Thoughts that a server keeps apart from the text of its message."""
+    values = [message.get(name) for name in THOUGHTS]
+    return [value for value in values if isinstance(value, str | list) and value]
+
+
 def _join_text(parts: Any) -> str:
     """Text of a string, of a part, or of a list of parts.
 
     A part has its text under one of several names, or has parts of its own.
     """
     if isinstance(parts, dict):
-        parts = next((parts[name] for name in ("text", "thinking", "summary", "reasoning") if parts.get(name)), "")
+        texts = [parts.get(name) for name in ("text", "thinking", "summary", "reasoning")]
+        parts = next(filter(None, texts), "")
     return parts if isinstance(parts, str) else "".join(_join_text(part) for part in parts)
 
 
 def _read_token(entry: Mapping[str, Any]) -> ChatToken:
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
-    if any(isnan(value) for value in (float(entry["logprob"]), *listed.values())):
+    text = entry["token"]
+    logprob = float(entry["logprob"])
+    if any(map(isnan, (logprob, *listed.values()))):
         raise ValueError("a log-probability that is not a number")
-    return ChatToken(entry["token"], tuple({entry["token"]: float(entry["logprob"]), **listed}.items()))
+    alternatives = {text: logprob, **listed}
+    return ChatToken(text, tuple(alternatives.items()))
 
 
 def _drop_settings(settings: Body, *names: str) -> Body:

@@ -35,10 +35,13 @@ class ChatTemplate:
         if QUESTION not in question_text:
             raise BadInput(f"{place}: the chat template leaves out what the user says")
         answer_text = self._render_turns(("user", QUESTION), ("assistant", ANSWER), answered=True)
-        before = answer_text[len(question_text) :].partition(ANSWER)[0] if answer_text.startswith(question_text) else ""
+        before = ""
+        if answer_text.startswith(question_text):
+            before = answer_text[len(question_text) :].partition(ANSWER)[0]
         self.gap = before if before.isspace() else ""
         # What it writes is part of it too: some write today's date, or what the tokenizer calls its tokens.
-        self.hash = hashlib.sha256(f"{template}\n{answer_text}".encode()).hexdigest()[:16]
+        digest = hashlib.sha256(f"{template}\n{answer_text}".encode())
+        self.hash = digest.hexdigest()[:16]
         self.notes: list[str] = []
         if "strftime_now" in template:
             self.notes.append("its chat template writes today's date, so answers depend on the day")

@@ -121,7 +121,8 @@ class CompletionsModel:
         self.spec = spec
         self._server = server
         self._bos = bos
-        self.usage, self.count_tokens = server.usage, server.count_tokens
+        self.usage = server.usage
+        self.count_tokens = server.count_tokens
         self._dialect: Dialect | None = None
         self._lists: bool | None = None
         self._bundle = Bundle(batch, _join_bodies, _split_payload)
@@ -141,9 +142,8 @@ class CompletionsModel:
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """Texts that the server reads for a request, and the most tokens it may write."""
-        return [
-            (_join_whole(part), 1) for _, part in parts_of(self, [request]) if part.text and _join_whole(part).strip()
-        ]
+        parts = [part for _, part in parts_of(self, [request])]
+        return [(_join_whole(part), 1) for part in parts if _has_text(part)]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Send each distinct text once, in alphabetical order.
@@ -151,18 +151,20 @@ class CompletionsModel:
         Texts that begin alike are then near each other in a server's cache.
         """
         parts = parts_of(self, requests)
-        yield from joined(requests, [index for index, _ in parts], self._answer_parts([part for _, part in parts]))
+        owners = [index for index, _ in parts]
+        yield from joined(requests, owners, self._answer_parts([part for _, part in parts]))
 
     def _answer_parts(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         asking: dict[str, list[int]] = defaultdict(list)
         for number, part in enumerate(parts):
-            if part.text and _join_whole(part).strip():
+            if _has_text(part):
                 asking[_join_whole(part)].append(number)
             else:
                 yield number, NothingToScore(part.text).refusal
         unread = sorted(asking.keys() - self._read.keys())
         for text in asking.keys() & self._read.keys():
-            yield from ((number, self._cut_pieces(parts[number], self._read[text])) for number in asking[text])
+            for number in asking[text]:
+                yield number, self._cut_pieces(parts[number], self._read[text])
         if not unread:
             return
         dialect = self._dialect or self._probe_dialects()
@@ -172,7 +174,8 @@ class CompletionsModel:
         for place, tokens in self._server.stream(dialect.path, bodies, read, _refuse_too_long, bundle=bundle):
             text = unread[place]
             self._read[text] = tokens if isinstance(tokens, Refusal) else self._place_tokens(dialect, text, tokens)
-            yield from ((number, self._cut_pieces(parts[number], self._read[text])) for number in asking[text])
+            for number in asking[text]:
+                yield number, self._cut_pieces(parts[number], self._read[text])
 
     def _probe_dialects(self) -> Dialect:
         """The first dialect that gives a log-probability for every token but the first."""
@@ -216,7 +219,8 @@ class CompletionsModel:
                     body = _join_bodies([dialect.body(self._bos + text) for text in texts])
                     payload = self._server.post(dialect.path, body, retries=0)
                     token_lists = map(dialect.read, _split_payload(payload, len(texts)))
-                    self._lists = all(align(text, tokens) for text, tokens in zip(texts, token_lists, strict=True))
+                    pairs = zip(texts, token_lists, strict=True)
+                    self._lists = all(align(text, tokens) for text, tokens in pairs)
             except (BadInput, ValueError, TypeError, LookupError, AttributeError):
                 self._lists = False
         return self._lists
@@ -243,7 +247,8 @@ class CompletionsModel:
         first_index += placed[first_index].start == 0 and placed[first_index].logprob is None
         if not _are_logprobs([token.logprob for token in placed[first_index:]]):
             wrong = next(token for token in placed[first_index:] if not _are_logprobs([token.logprob]))
-            fact = f"{wrong.logprob!r} is not a log-probability, of {text[wrong.start : wrong.end]!r} in {text[:40]!r}"
+            token_text = text[wrong.start : wrong.end]
+            fact = f"{wrong.logprob!r} is not a log-probability, of {token_text!r} in {text[:40]!r}"
             raise self._server.error(dialect.path, fact)
         return placed
 
@@ -266,7 +271,9 @@ class CompletionsModel:
             scored = True
             if logprob is not None:
                 start, end = bare(whole_text, token_start, token_end)
-                pieces.append(Piece(min(max(start - origin, 0), length), min(max(end - origin, 0), length), logprob))
+                piece_start = min(max(start - origin, 0), length)
+                piece_end = min(max(end - origin, 0), length)
+                pieces.append(Piece(piece_start, piece_end, logprob))
         if pieces:
             return tuple(pieces)
         return Refusal(ALONE.partition(";")[0]) if scored else NothingToScore(part.text).refusal
@@ -287,6 +294,11 @@ def _split_payload(payload: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
 def _join_whole(part: Continuation) -> str:
     return "".join(moved(part))
+
+
+def _has_text(part: Continuation) -> bool:
+    """Whether there is something to send and to score."""
+    return bool(part.text) and not _join_whole(part).isspace()
 
 
 def _refuse_too_long(complaint: Complaint) -> Refusal | None:
@@ -311,12 +323,17 @@ def _is_shifted(payload: Any) -> bool:
         logprobs = payload["choices"][0]["logprobs"]
         tokens = logprobs["tokens"]
         listed = logprobs["top_logprobs"]
-        likeliest = [max(top, key=top.__getitem__) if top else None for top in listed]
+        likeliest = list(map(_get_likeliest, listed))
     except (LookupError, TypeError, AttributeError):
         return False
     here = sum(map(eq, likeliest, tokens))
     behind = sum(map(eq, likeliest, tokens[1:]))
     return bool(behind > max(here, 2))
+
+
+def _get_likeliest(logprobs: Mapping[str, float] | None) -> str | None:
+    """The token of the highest log-probability, or None if there is none."""
+    return max(logprobs, key=logprobs.__getitem__) if logprobs else None
 
 
 def _find_fault(tokens: Sequence[ServedToken]) -> str | None:

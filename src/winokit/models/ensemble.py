@@ -40,7 +40,10 @@ class EnsembleModel:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of all members."""
-        return tuple(note for member in self.members for note in getattr(member, "notes", ()))
+        notes: list[str] = []
+        for member in self.members:
+            notes += getattr(member, "notes", ())
+        return tuple(notes)
 
     @property
     def plan(self) -> str:
@@ -73,16 +76,33 @@ class EnsembleModel:
             if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
         if isinstance(request, base.Choose):
-            scores = [answer.values for answer in answers if isinstance(answer, base.Scores)]
-            member_values = [values for values in scores if values is not None]
-            return base.Scores(tuple(np.mean(member_values, axis=0).tolist()) if member_values else None)
-        text = getattr(request, "text", "")
+            return _average_scores(answers)
+        return self._combine_words(getattr(request, "text", ""), answers)
+
+    def _combine_words(self, text: str, answers: Sequence[base.Answer]) -> base.Pieces:
+        """One piece for each word, from the members' log-probabilities of that word."""
         words = [match.span() for match in WORD.finditer(text)]
-        logprobs = np.array([[_sum_word_logprob(answer, span) for span in words] for answer in answers])
-        mean = logprobs.mean(axis=0)
+        rows = [_sum_word_logprobs(answer, words) for answer in answers]
+        logprobs = np.array(rows)
+        combined_logprobs = logprobs.mean(axis=0)
         if self.combine == "probability":
-            mean = np.logaddexp.reduce(logprobs, axis=0) - log(len(answers))
-        return tuple(base.Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
+            combined_logprobs = np.logaddexp.reduce(logprobs, axis=0) - log(len(answers))
+        pieces: list[base.Piece] = []
+        for (start, end), logprob in zip(words, combined_logprobs, strict=True):
+            pieces.append(base.Piece(start, end, float(logprob)))
+        return tuple(pieces)
+
+
+def _average_scores(answers: Sequence[base.Answer]) -> base.Scores:
+    """Mean of the members' numbers. Members that abstain do not count."""
+    member_values = [
+        answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
+    ]
+    return base.Scores(tuple(np.mean(member_values, axis=0).tolist()) if member_values else None)
+
+
+def _sum_word_logprobs(answer: base.Answer, words: Sequence[tuple[int, int]]) -> list[float]:
+    return [_sum_word_logprob(answer, span) for span in words]
 
 
 def _sum_word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
@@ -91,7 +111,8 @@ def _sum_word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
     White space before a word belongs to it.
     """
     pieces: base.Pieces = answer if isinstance(answer, tuple) else ()
-    return float(sum(piece.logprob for piece in pieces if span[0] <= piece.start < span[1]))
+    start, end = span
+    return float(sum(piece.logprob for piece in pieces if start <= piece.start < end))
 
 
 def load(spec: Spec) -> EnsembleModel:

@@ -13,6 +13,7 @@ the same weights dequantised; see tests/models/test_gguf.py for how much.
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from math import inf
 from operator import eq
@@ -71,10 +72,12 @@ class GgufModel:
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
         parts = parts_of(self, requests)
+        owners = [index for index, _ in parts]
         part_answers = self._read([part for _, part in parts])
-        for index, answer in joined(requests, [index for index, _ in parts], part_answers):
-            logprobs = answer.logprobs if isinstance(answer, base.Reply) else None
-            yield index, answer if logprobs is None else base.Reply(logprobs, int(np.argmax(logprobs)), "")
+        for index, answer in joined(requests, owners, part_answers):
+            if isinstance(answer, base.Reply) and answer.logprobs is not None:
+                answer = replace(answer, choice=int(np.argmax(answer.logprobs)))
+            yield index, answer
 
     def close(self) -> None:
         """Free the weights in llama.cpp."""
@@ -89,7 +92,8 @@ class GgufModel:
                 yield number, unreadable.refusal
         for tokens, first, number in sorted(encoded):
             logprobs = self._reader.logprobs(tokens, first).tolist()
-            borders = _find_borders(requests[number].text, [self._reader.spelling(token) for token in tokens[first:]])
+            spellings = [self._reader.spelling(token) for token in tokens[first:]]
+            borders = _find_borders(requests[number].text, spellings)
             yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
     def _split_tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
@@ -128,8 +132,10 @@ class _Reader:
         self.longest: int = min(llama.n_ctx(), library.llama_model_n_ctx_train(llama.model))
         has_bos = llama.token_bos() >= 0
         stated = library.llama_vocab_get_add_bos(library.llama_model_get_vocab(llama.model))
-        self.mark = ((llama.token_bos() if has_bos else llama.token_eos()),) if (stated if bos is None else bos) else ()
-        """What stands before any text."""
+        first_token = llama.token_bos() if has_bos else llama.token_eos()
+        is_marked = stated if bos is None else bos
+        self.mark = (first_token,) if is_marked else ()
+        """Tokens before any text."""
         self.unmarked = has_bos and not self.mark and bos is None
         """Whether there is a BOS that texts go without, and nobody decided so."""
 
@@ -154,12 +160,15 @@ class _Reader:
             self._library.llama_memory_clear(self._memory, True)
             cached_count = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
-        parts = [self._read(inputs[at : at + BATCH], at, first - 1) for at in range(cached_count, len(inputs), BATCH)]
+        starts = range(cached_count, len(inputs), BATCH)
+        parts = [self._read(inputs[start : start + BATCH], start, first - 1) for start in starts]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)
-        total = np.log(np.exp(logits - highest).sum(axis=1, dtype=np.float64)) + highest[:, 0]
-        return np.asarray(logits[np.arange(len(logits)), tokens[first:]] - total, np.float64)
+        sums = np.exp(logits - highest).sum(axis=1, dtype=np.float64)
+        totals = np.log(sums) + highest[:, 0]
+        scored_logits = logits[np.arange(len(logits)), tokens[first:]]
+        return np.asarray(scored_logits - totals, np.float64)
 
     def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
         """Read tokens at positions from `start`.
@@ -168,10 +177,13 @@ class _Reader:
         """
         batch = self._batch
         batch.n_tokens = len(tokens)
-        for place, token in enumerate(tokens):
-            batch.token[place], batch.pos[place] = token, start + place
-            batch.n_seq_id[place], batch.seq_id[place][0] = 1, 0
-            batch.logits[place] = start + place >= wanted
+        for index, token in enumerate(tokens):
+            position = start + index
+            batch.token[index] = token
+            batch.pos[index] = position
+            batch.n_seq_id[index] = 1
+            batch.seq_id[index][0] = 0
+            batch.logits[index] = position >= wanted
         status = self._library.llama_decode(self._llama.ctx, batch)
         if status != 0:
             raise BadInput(f"llama.cpp failed to read {len(tokens)} tokens (status {status}): try a larger n_ctx")
@@ -180,7 +192,8 @@ class _Reader:
         if rows == 0:
             return np.empty((0, columns), np.float32)
         # A copy, since llama.cpp writes the next logits to the same place.
-        return np.ctypeslib.as_array(self._library.llama_get_logits(self._llama.ctx), (rows, columns)).copy()
+        pointer = self._library.llama_get_logits(self._llama.ctx)
+        return np.ctypeslib.as_array(pointer, (rows, columns)).copy()
 
 
 def _find_borders(text: str, spellings: Sequence[bytes]) -> list[int]:

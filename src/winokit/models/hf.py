@@ -60,7 +60,8 @@ def load(spec: Spec) -> Model:
         return LOADERS["winokit"](spec)
     kind = settings.kind or kind_by_config(settings)
     try:
-        model: Model = import_module(f"winokit.models.hf_{kind}").load(spec, replace(settings, kind=kind))
+        module = import_module(f"winokit.models.hf_{kind}")
+        model: Model = module.load(spec, replace(settings, kind=kind))
     except RuntimeError as error:
         if not out_of_memory(error):
             raise
@@ -81,7 +82,8 @@ def of_objects(network: Any, tokenizer: Any) -> Model:
     model_name = getattr(network, "name_or_path", "") or type(network).__name__
     settings = HfSettings(model_name, None, "auto", str(network.device), loaded=(network.eval(), tokenizer))
     settings = replace(settings, kind=kind_by_config(settings))
-    model: Model = import_module(f"winokit.models.hf_{settings.kind}").load(Spec("hf", Path(model_name).name), settings)
+    module = import_module(f"winokit.models.hf_{settings.kind}")
+    model: Model = module.load(Spec("hf", Path(model_name).name), settings)
     return model
 
 
@@ -280,11 +282,16 @@ def fingerprint(settings: HfSettings) -> str:
         weights = _hash_folder(settings.folder, settings.gguf_file)
     else:
         weights = f"{settings.place}@{load_config(settings)._commit_hash or settings.revision or 'main'}"
-        weights += f"/{settings.gguf_file}" if settings.gguf_file else ""
-    adapter = f" adapter={_hash_folder(Path(settings.adapter))}" if settings.adapter else ""
-    quantised = f" load_in={settings.load_in}" if settings.load_in else ""
-    quantised += f" compute_dtype={settings.compute_dtype}" if settings.compute_dtype else ""
-    return f"hf {settings.kind} {weights} dtype={settings.dtype}{quantised}{adapter}"
+        if settings.gguf_file:
+            weights += f"/{settings.gguf_file}"
+    parts = [f"hf {settings.kind} {weights} dtype={settings.dtype}"]
+    if settings.load_in:
+        parts.append(f"load_in={settings.load_in}")
+    if settings.compute_dtype:
+        parts.append(f"compute_dtype={settings.compute_dtype}")
+    if settings.adapter:
+        parts.append(f"adapter={_hash_folder(Path(settings.adapter))}")
+    return " ".join(parts)
 
 
 def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]) -> BatchBudget:
@@ -298,7 +305,8 @@ def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]
     def name() -> str:
         spread = f" {settings.device_map} {settings.max_memory}" if settings.device_map is not None else ""
         gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-        return f"{fingerprint(settings)} on {settings.device} of {', '.join(gpus) or settings.device}{spread}"
+        hardware = ", ".join(gpus) or settings.device
+        return f"{fingerprint(settings)} on {settings.device} of {hardware}{spread}"
 
     return BatchBudget(usual, attempt, name)
 
@@ -306,14 +314,18 @@ def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]
 def padded(rows: Sequence[Sequence[int]], pad: int, device: Any) -> torch.Tensor:
     """Rows of numbers as one tensor of shape (rows, longest), padded on the right."""
     length = max(map(len, rows))
-    return torch.tensor([[*row, *[pad] * (length - len(row))] for row in rows], device=device)
+    padded_rows = [[*row, *[pad] * (length - len(row))] for row in rows]
+    return torch.tensor(padded_rows, device=device)
 
 
 class HfModel:
     """Shared parts of a loaded masked or sequence-to-sequence model."""
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
-        self.spec, self.settings, self.tokenizer, self.model = spec, as_loaded(settings, model), tokenizer, model
+        self.spec = spec
+        self.settings = as_loaded(settings, model)
+        self.tokenizer = tokenizer
+        self.model = model
         self.device = input_device(model)
         usual = BUDGET_ON_CPU if settings.device == "cpu" else BUDGET_ELSEWHERE
         self.budget = budget_of(self.settings, usual, self.read_filler)
@@ -414,14 +426,19 @@ def _hash_folder(folder: Path, gguf_file: str | None = None) -> str:
 
     That is configuration, tokenizer and weights.
     """
-    weights = (
-        [folder / gguf_file] if gguf_file else sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
-    )
-    small = sorted(path for pattern in SMALL_FILES for path in folder.glob(pattern))
+    if gguf_file:
+        weights = [folder / gguf_file]
+    else:
+        weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+    small: list[Path] = []
+    for pattern in SMALL_FILES:
+        small += folder.glob(pattern)
+    small.sort()
     digest = hashlib.sha256()
     for path in [*small, *weights]:
         stat = path.stat()
-        digest.update(f"{path.name} {_hash_file(path, stat.st_size, stat.st_mtime_ns)}\n".encode())
+        content = _hash_file(path, stat.st_size, stat.st_mtime_ns)
+        digest.update(f"{path.name} {content}\n".encode())
     return digest.hexdigest()
 
 
@@ -431,7 +448,8 @@ def _hash_network(network: Any, tokenizer: Any) -> str:
     digest.update(tokenizer.backend_tokenizer.to_str().encode())
     for name, values in sorted(network.state_dict().items()):
         digest.update(name.encode())
-        digest.update(values.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        plain_values = values.detach().cpu().contiguous()
+        digest.update(plain_values.view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 

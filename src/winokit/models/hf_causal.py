@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -84,7 +84,9 @@ def multiply_with_onednn(network: torch.nn.Module) -> None:
         return
     for layer in network.modules():
         # Subclasses have their own ways with weights: quantised layers, adapters.
-        if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+        if type(layer) is not torch.nn.Linear:
+            continue
+        if layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
             vars(layer)["forward"] = partial(_multiply_layer, layer)
 
 
@@ -122,11 +124,21 @@ def _read_gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
     path = cached_file(settings.place, file, revision=settings.revision)
     assert path is not None  # the tokenizer was read from it
     reader = GGUFReader(path)
-    fields = (reader.get_field(f"tokenizer.ggml.{name}") for name in ("add_bos_token", "model"))
-    stated, model = (None if field is None else field.parts[field.data[0]].tobytes() for field in fields)
+
+    def read_field(name: str) -> bytes | None:
+        field = reader.get_field(f"tokenizer.ggml.{name}")
+        return None if field is None else field.parts[field.data[0]].tobytes()
+
+    stated = read_field("add_bos_token")
     if stated is not None:
         return stated == b"\x01"
-    return True if model == b"llama" else None
+    return True if read_field("model") == b"llama" else None
+
+
+def _list_sizes(config: Any, names: Sequence[str]) -> list[int]:
+    """Values of those options of a configuration that are set."""
+    sizes = [getattr(config, name, None) for name in names]
+    return [size for size in sizes if size]
 
 
 class CausalReader:
@@ -138,8 +150,8 @@ class CausalReader:
         quantised = getattr(network, "is_quantized", False)
         self.tolerance = TOLERANCE_QUANTISED if quantised else TOLERANCE.get(network.dtype, 1e-4)
         config = network.config.get_text_config()
-        self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), sys.maxsize)
-        windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
+        self.most = next(iter(_list_sizes(config, CONTEXT_SIZES)), sys.maxsize)
+        windows = _list_sizes(config, WINDOWS)
         # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
         self.widest = min([LARGEST_TREE, *windows, self.most])
         # Weights elsewhere are fetched for every batch, so that small ones do not pay.
@@ -159,7 +171,10 @@ class CausalReader:
         """
         head = self.head
         self.head = None
-        right = [self._guess_tokens(singles([text]), masked=False)[0][0] for text in sample]
+        right: list[Logprobs] = []
+        for text in sample:
+            (guessed,) = self._guess_tokens(singles([text]), masked=False)
+            right.append(guessed[0])
         if not np.isfinite(np.concatenate(right)).all():
             raise BadInput(
                 f"{self.network.dtype} is too narrow for this model: it returns {right[0][0]}; try dtype=float32"
@@ -176,8 +191,11 @@ class CausalReader:
             if isinstance(error, RuntimeError) and out_of_memory(error):
                 raise
             return False
-        gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(answers[i], logprobs, strict=True)]
-        return all(gap <= self.tolerance for gap in gaps)
+        for index, right_logprobs in enumerate(right):
+            for logprob, right_logprob in zip(answers[index], right_logprobs, strict=True):
+                if not abs(logprob - right_logprob) <= self.tolerance:  # also if one is NaN
+                    return False
+        return True
 
     def read(self, texts: Sequence[ScoredText]) -> Iterator[tuple[int, Logprobs]]:
         """Log-probabilities of the scored tokens of each text."""
@@ -187,9 +205,11 @@ class CausalReader:
             numbers = [number for number, fits in enumerate(fit) if fits == masked]
             chosen = [texts[number] for number in numbers]
             trees = forest(chosen, ATTENTION, largest) if masked else singles(chosen)
+            sizes = [len(tree) for tree in trees]
             guess = partial(self._guess_tokens, masked=masked)
-            for _, by_text in in_batches(guess, trees, [len(tree) for tree in trees], self.budget):
-                yield from ((numbers[index], logprobs) for index, logprobs in by_text.items())
+            for _, by_text in in_batches(guess, trees, sizes, self.budget):
+                for index, logprobs in by_text.items():
+                    yield numbers[index], logprobs
 
     def read_filler(self, tokens: int) -> None:
         """Read `tokens` tokens without meaning, and guess each."""
@@ -203,12 +223,16 @@ class CausalReader:
         """Read trees, one a row, and look up the tokens they guess."""
         ids = self._pad_rows([tree.tokens for tree in trees])
         length = ids.shape[1]
-        guesses = [(row * length + node, token) for row, tree in enumerate(trees) for node, token in tree.all_guesses()]
+        guesses: list[tuple[int, int]] = []
+        for row, tree in enumerate(trees):
+            guesses += [(row * length + node, token) for node, token in tree.all_guesses()]
         nodes, tokens = torch.tensor(guesses, device=self.device).T
         places, which = nodes.unique(return_inverse=True)
         logits = self._compute_logits(ids, places, self._build_tree_inputs(trees, length) if masked else {})
-        logprobs = iter((logits[which, tokens].float() - _sum_exponentials(logits)[which]).tolist())
-        return [{index: [next(logprobs) for _ in guesses] for index, guesses in tree.guesses.items()} for tree in trees]
+        totals = _sum_exponentials(logits)
+        guessed = logits[which, tokens].float() - totals[which]
+        logprobs = iter(guessed.tolist())
+        return [_take_by_text(tree, logprobs) for tree in trees]
 
     def _compute_logits(self, ids: torch.Tensor, places: torch.Tensor, extra: dict[str, Any]) -> torch.Tensor:
         """Logits at some places of a batch.
@@ -221,7 +245,11 @@ class CausalReader:
 
         if self.head is None:
             return at_places(self.network(ids, use_cache=False, **extra).logits).to(self.device)
-        hook = self.head.register_forward_pre_hook(lambda _, inputs: (at_places(inputs[0]).unsqueeze(0),))
+
+        def select_inputs(_: Any, inputs: Any) -> tuple[torch.Tensor]:
+            return (at_places(inputs[0]).unsqueeze(0),)
+
+        hook = self.head.register_forward_pre_hook(select_inputs)
         try:
             logits: torch.Tensor = self.network(ids, use_cache=False, **extra).logits
         finally:
@@ -237,7 +265,8 @@ class CausalReader:
 
         Padding sees itself, since it must see something.
         """
-        sees = np.broadcast_to(np.eye(length, dtype=np.bool_), (len(trees), length, length)).copy()
+        own_tokens = np.eye(length, dtype=np.bool_)
+        sees = np.broadcast_to(own_tokens, (len(trees), length, length)).copy()
         for row, tree in enumerate(trees):
             sees[row, : len(tree), : len(tree)] = tree.visible()
         visible = torch.from_numpy(sees).to(self.device).unsqueeze(1)
@@ -250,6 +279,14 @@ class CausalReader:
         """Last hidden states of texts, a vector for each token."""
         hidden = self.network.base_model(self._pad_rows(texts), use_cache=False).last_hidden_state
         return [states[: len(ids)].float().cpu() for ids, states in zip(texts, hidden, strict=True)]
+
+
+def _take_by_text(tree: Tree, logprobs: Iterator[float]) -> dict[int, Logprobs]:
+    """Take the next log-probabilities for the guesses of a tree, by the number of the text."""
+    by_text: dict[int, Logprobs] = {}
+    for index, guesses in tree.guesses.items():
+        by_text[index] = list(islice(logprobs, len(guesses)))
+    return by_text
 
 
 def _sum_exponentials(logits: torch.Tensor) -> torch.Tensor:
@@ -278,9 +315,8 @@ class CausalModel:
         self.boundary = boundary
         self.reader = reader
         self.template = template
-        self.can: frozenset[type] = frozenset(
-            {base.Continuation, base.Ask, base.Embed} if template is None else {base.Ask}
-        )
+        answerable = {base.Continuation, base.Ask, base.Embed} if template is None else {base.Ask}
+        self.can: frozenset[type] = frozenset(answerable)
         sample = [
             encoded_text.scored for encoded_text in boundary.split(SAMPLE) if isinstance(encoded_text, EncodedText)
         ]
@@ -306,7 +342,9 @@ class CausalModel:
 
         BOS is mentioned only if neither the SPEC nor a template decided about it.
         """
-        notes = [*self.reader.budget.notes, *([OFFLOADED] if self.reader.offloaded else [])]
+        notes = list(self.reader.budget.notes)
+        if self.reader.offloaded:
+            notes.append(OFFLOADED)
         bos = self.boundary.tokenizer.bos_token
         if self.template is not None:
             notes += self.template.notes
@@ -323,13 +361,14 @@ class CausalModel:
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests, with long texts first."""
-        parts = parts_of(self, requests, after_a_space if self.template is None else self.template.opened)
+        opened = after_a_space if self.template is None else self.template.opened
+        parts = parts_of(self, requests, opened)
         if requests:
             self.reader.budget.settle()
-        yield from joined(requests, [index for index, _ in parts], self._read_parts([part for _, part in parts]))
-        yield from self._embed_texts(
-            {i: request for i, request in enumerate(requests) if isinstance(request, base.Embed)}
-        )
+        owners = [index for index, _ in parts]
+        yield from joined(requests, owners, self._read_parts([part for _, part in parts]))
+        embeds = {index: request for index, request in enumerate(requests) if isinstance(request, base.Embed)}
+        yield from self._embed_texts(embeds)
 
     def close(self) -> None:
         """Free the weights."""
@@ -365,5 +404,7 @@ class CausalModel:
                 yield name, unreadable.refusal
         texts = list(wanted)
         ids = [encoded[text][0] for text in texts]
-        for i, of_text in in_batches(self.reader.states, ids, list(map(len, ids)), self.reader.budget):
-            yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])
+        lengths = list(map(len, ids))
+        for index, states in in_batches(self.reader.states, ids, lengths, self.reader.budget):
+            for name, tokens in wanted[texts[index]]:
+                yield name, states[tokens].mean(0).numpy()

@@ -70,7 +70,9 @@ class MaskedModel(HfModel):
         self.longest = most_tokens(model)
         self.attention_budget = BatchBudget(ATTENTION_BUDGET)
         texts = self._encode_probe()
-        probe_places = [(row, column) for row, text in enumerate(texts) for column in range(0, len(text), 2)]
+        probe_places: list[tuple[int, int]] = []
+        for row, text in enumerate(texts):
+            probe_places += [(row, column) for column in range(0, len(text), 2)]
         self.gathers = head_takes_positions(model, self._build_inputs(texts), *zip(*probe_places, strict=True))
         self.pads = self._ignores_padding()
 
@@ -116,22 +118,22 @@ class MaskedModel(HfModel):
         """Read `tokens` tokens without meaning, and guess one of each text."""
         ids = (self._encode_probe()[1] * FILLER)[: min(FILLER, self.longest)]
         rows = max(tokens // len(ids), 1)
-        self._compute_logits([ids] * rows, [(row, 1) for row in range(rows)], gather=self.gathers)
+        places = [(row, 1) for row in range(rows)]
+        self._compute_logits([ids] * rows, places, gather=self.gathers)
 
     def _compute_logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
         """Each guess with its log-probability."""
         pairs, at, tokens = lookups(batch)
         logits = self._compute_logits([ids for ids, _ in batch], pairs, gather=self.gathers).float()
         totals = logits.logsumexp(-1)
-        values = iter((logits[at, tokens] - totals[at]).tolist())
-        return [[(guess, next(values)) for guess in wanted] for _, wanted in batch]
+        logprobs = iter((logits[at, tokens] - totals[at]).tolist())
+        return [list(zip(guesses, logprobs, strict=False)) for _, guesses in batch]
 
     def _compute_attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
         """Each request with its attention, by target, layer and head."""
         with eager(self.model):
-            layers = self.model.base_model(
-                **self._build_inputs([ids for ids, _ in batch]), output_attentions=True
-            ).attentions
+            inputs = self._build_inputs([ids for ids, _ in batch])
+            layers = self.model.base_model(**inputs, output_attentions=True).attentions
         length = max(len(ids) for ids, _ in batch)
         if not layers or layers[0] is None or layers[0].shape[-2:] != (length, length):
             raise BadInput(f"{self.spec}: {type(self.model).__name__} returns no attention weights")
@@ -146,10 +148,14 @@ class MaskedModel(HfModel):
     ) -> list[list[tuple[int, Vector]]]:
         """Each request with the mean of its hidden states."""
         hidden = self.model.base_model(**self._build_inputs([ids for ids, _ in batch])).last_hidden_state
-        return [
-            [(request, hidden[row, positions].float().mean(0).cpu().numpy()) for request, positions in pools]
-            for row, (_, pools) in enumerate(batch)
-        ]
+        answers: list[list[tuple[int, Vector]]] = []
+        for row, (_, pools) in enumerate(batch):
+            vectors: list[tuple[int, Vector]] = []
+            for request, positions in pools:
+                mean = hidden[row, positions].float().mean(0)
+                vectors.append((request, mean.cpu().numpy()))
+            answers.append(vectors)
+        return answers
 
     def _compute_logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
         """Logits at (row, column) pairs."""
@@ -163,10 +169,9 @@ class MaskedModel(HfModel):
         texts = self._encode_probe()
         probe_places = [(0, column) for column in range(len(texts[0]))]
         with torch.inference_mode():
-            alone, beside = (
-                self._compute_logits(batch, probe_places, gather=self.gathers) for batch in (texts[:1], texts)
-            )
-        return same(alone, beside)
+            logits_alone = self._compute_logits(texts[:1], probe_places, gather=self.gathers)
+            logits_together = self._compute_logits(texts, probe_places, gather=self.gathers)
+        return same(logits_alone, logits_together)
 
     def _encode_probe(self) -> list[Ids]:
         return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
@@ -207,7 +212,9 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
 def same(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether two computations of logits differ only by rounding."""
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
-    return first.shape == second.shape and torch.allclose(first.float(), second.float(), rtol=0, atol=rounding)
+    if first.shape != second.shape:
+        return False
+    return torch.allclose(first.float(), second.float(), rtol=0, atol=rounding)
 
 
 def most_tokens(model: Any) -> int:
@@ -227,7 +234,8 @@ def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
     This takes the mean over the source's tokens and the maximum over a target's.
     """
     by_source = paid[:, :, gaze.source].mean(2)
-    array: Vector = torch.stack([by_source[:, :, target].amax(-1) for target in gaze.targets]).cpu().numpy()
+    by_target = [by_source[:, :, target].amax(-1) for target in gaze.targets]
+    array: Vector = torch.stack(by_target).cpu().numpy()
     return array
 
 

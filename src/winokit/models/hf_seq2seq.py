@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 import torch
@@ -64,7 +65,10 @@ class Seq2seqPart:
     @property
     def ids(self) -> list[int]:
         """Target tokens of the decoder, up to the last one scored."""
-        return [] if self.target is None else self.target.ids[: self.own[-1] + 1]
+        if self.target is None:
+            return []
+        last = self.own[-1]
+        return self.target.ids[: last + 1]
 
     def pieces(self, logprobs: Logprobs) -> base.Pieces:
         """The scored tokens with their log-probabilities.
@@ -72,9 +76,15 @@ class Seq2seqPart:
         Those of a continuation are without the spaces that came from its context.
         """
         assert self.target is not None
-        moved = len(self.target.text) - len(self.request.text) if isinstance(self.request, base.Continuation) else 0
-        places = [(max(start - moved, 0), max(end - moved, 0)) for start, end in filter(None, self.target.places)]
-        return tuple(base.Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
+        space_count = 0
+        if isinstance(self.request, base.Continuation):
+            space_count = len(self.target.text) - len(self.request.text)
+        places = filter(None, self.target.places)
+        pieces: list[base.Piece] = []
+        for (start, end), logprob in zip(places, logprobs, strict=True):
+            piece = base.Piece(max(start - space_count, 0), max(end - space_count, 0), logprob)
+            pieces.append(piece)
+        return tuple(pieces)
 
 
 def load(spec: Spec, settings: HfSettings) -> "Seq2SeqModel":
@@ -100,7 +110,9 @@ class Seq2SeqModel(HfModel):
         if requests:
             self.budget.settle()
         for window in windows(requests, WINDOW):
-            owners = [index for index, request in window.items() for _ in self._split_sides(request)]
+            owners: list[int] = []
+            for index, request in window.items():
+                owners += [index] * len(self._split_sides(request))
             yield from joined(window, owners, self._read_parts(window, owners))
 
     def _split_sides(self, request: base.Request) -> list[tuple[str, str | None]]:
@@ -120,27 +132,22 @@ class Seq2SeqModel(HfModel):
         self, requests: Mapping[int, base.Request], owners: Sequence[int]
     ) -> Iterator[tuple[int, base.Answer]]:
         """Read each prompt once, then answer its parts one by one."""
-        sides = [side for request in requests.values() for side in self._split_sides(request)]
-        texts = list(dict.fromkeys(prompt for prompt, _ in sides))
-        prompts = dict(zip(texts, read(self.tokenizer, texts, self.longest), strict=True))
-        options = [option for _, option in sides if option is not None]
-        targets = iter(read(self.tokenizer, options, self.longest_target, as_target=True))
         by_prompt: dict[Ids, list[Seq2seqPart]] = defaultdict(list)
-        for number, (index, (prompt, option)) in enumerate(zip(owners, sides, strict=True)):
-            target = None if option is None else next(targets)
-            part = Seq2seqPart(number, requests[index], prompts[prompt], target)
+        for part in self._list_parts(requests, owners):
             try:
                 part.check()
                 by_prompt[tuple(part.prompt.ids)].append(part)
             except base.Unreadable as unreadable:
-                yield number, unreadable.refusal
+                yield part.number, unreadable.refusal
         encoded = list(by_prompt)
         rows: list[tuple[torch.Tensor, Seq2seqPart]] = []
         waiting_tokens = 0
-        for at, state in in_batches(self._encode_prompts, encoded, list(map(len, encoded)), self.budget):
+        lengths = list(map(len, encoded))
+        for at, state in in_batches(self._encode_prompts, encoded, lengths, self.budget):
             for part in by_prompt[encoded[at]]:
                 if isinstance(part.request, base.Embed):
-                    yield part.number, state[part.prompt.pooled(part.request)].float().mean(0).cpu().numpy()
+                    positions = part.prompt.pooled(part.request)
+                    yield part.number, state[positions].float().mean(0).cpu().numpy()
                 else:
                     rows.append((state, part))
             waiting_tokens += len(state)
@@ -150,11 +157,27 @@ class Seq2SeqModel(HfModel):
                 waiting_tokens = 0
         yield from self._score_rows(rows)
 
+    def _list_parts(self, requests: Mapping[int, base.Request], owners: Sequence[int]) -> list[Seq2seqPart]:
+        """The parts of requests, with their texts read by the tokenizer."""
+        sides: list[tuple[str, str | None]] = []
+        for request in requests.values():
+            sides += self._split_sides(request)
+        texts = list(dict.fromkeys(prompt for prompt, _ in sides))
+        prompts = dict(zip(texts, read(self.tokenizer, texts, self.longest), strict=True))
+        options = [option for _, option in sides if option is not None]
+        targets = iter(read(self.tokenizer, options, self.longest_target, as_target=True))
+        parts: list[Seq2seqPart] = []
+        for index, (prompt, option) in zip(owners, sides, strict=True):
+            target = None if option is None else next(targets)
+            parts.append(Seq2seqPart(len(parts), requests[index], prompts[prompt], target))
+        return parts
+
     def _score_rows(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:
         """Decode targets, each after its encoded prompt."""
         costs = [len(state) + len(part.ids) for state, part in rows]
         for at, logprobs in in_batches(self._decode_rows, rows, costs, self.budget):
-            yield rows[at][1].number, rows[at][1].pieces(logprobs)
+            _, part = rows[at]
+            yield part.number, part.pieces(logprobs)
 
     def read_filler(self, tokens: int) -> None:
         """Let the encoder read `tokens` tokens without meaning."""
@@ -174,7 +197,8 @@ class Seq2SeqModel(HfModel):
         states = pad_sequence([state for state, _ in rows], batch_first=True)
         _, attended = self._pad_ids([part.prompt.ids for _, part in rows])
         targets = [(part.ids, part.own) for _, part in rows]
-        inputs, decoded = self._pad_ids([[self.start, *ids[:-1]] for ids, _ in targets])
+        target_rows = [[self.start, *ids[:-1]] for ids, _ in targets]
+        inputs, decoded = self._pad_ids(target_rows)
         logits = self.model(
             encoder_outputs=(states,),
             attention_mask=attended,
@@ -182,12 +206,17 @@ class Seq2SeqModel(HfModel):
             decoder_attention_mask=decoded,
             use_cache=False,
         ).logits
-        places = [(row, position) for row, (_, own) in enumerate(targets) for position in own]
-        numbers, positions = zip(*places, strict=True)
-        tokens = [targets[row][0][position] for row, position in places]
-        scored = logits[numbers, positions].float()
-        values = iter((scored[range(len(tokens)), tokens] - scored.logsumexp(-1)).tolist())
-        return [[next(values) for _ in own] for _, own in targets]
+        row_numbers: list[int] = []
+        positions: list[int] = []
+        tokens: list[int] = []
+        for row, (ids, own) in enumerate(targets):
+            row_numbers += [row] * len(own)
+            positions += own
+            tokens += [ids[position] for position in own]
+        scored = logits[row_numbers, positions].float()
+        logprobs = scored[range(len(tokens)), tokens] - scored.logsumexp(-1)
+        values = iter(logprobs.tolist())
+        return [list(islice(values, len(own))) for _, own in targets]
 
 
 def start_token(place: str, model: Any) -> int:

@@ -54,14 +54,18 @@ class HfSettings:
         options = spec.only(*OPTIONS)
         _check_together(options)
         device_map = _parse_device_map(options.get("device_map"))
-        device = usable_device(options.get("device") or (_list_devices()[0] if device_map is not None else None))
+        named_device = options.get("device")
+        if not named_device and device_map is not None:
+            named_device = _list_devices()[0]
+        device = usable_device(named_device)
         load_in = spec.choice("load_in", ("4bit", "8bit"))
         template = options.get("chat_template")
         dtype = spec.choice("dtype", DTYPES)
+        usual_dtype = "float32" if device == "cpu" and not load_in else "auto"
         settings = cls(
             place=_resolve_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
             kind=spec.choice("kind", KINDS),
-            dtype=dtype or ("float32" if device == "cpu" and not load_in else "auto"),
+            dtype=dtype or usual_dtype,
             device=device,
             revision=options.get("revision"),
             adapter=options.get("adapter"),
@@ -137,7 +141,8 @@ def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
     if not path.is_file():
         raise UnknownName("way to spread a model (device_map; or a JSON file)", given, DEVICE_MAPS)
     places = read_object(path)
-    if not places or not all(isinstance(place, (int, str)) for place in places.values()):
+    are_devices = all(isinstance(place, (int, str)) for place in places.values())
+    if not places or not are_devices:
         raise BadInput(f'{path}: expected the devices of parts, such as {{"model.layers.0": 0, "lm_head": "cpu"}}')
     return places
 
@@ -149,26 +154,40 @@ def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
     """
     if given is None:
         return None
+    gpu_count = torch.cuda.device_count()
     limits: dict[int | str, int] = {}
     for part in given.split(","):
         device, colon, size = part.strip().rpartition(":")
-        number = SIZE.fullmatch(size)
+        match = SIZE.fullmatch(size)
         is_device = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
-        if not number or not is_device:
+        if not match or not is_device:
             raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {given!r}")
-        value = int(float(number[1]) * (1024 if number[3] else 1000) ** ("KMGT".index(number[2].upper()) + 1))
-        limits[int(device) if device.isdigit() else device] = value
-        if device.isdigit() and int(device) >= torch.cuda.device_count():
-            raise BadInput(
-                f"hf: max_memory: GPU {device} is not on this machine, which has {torch.cuda.device_count()}"
-            )
+        limits[int(device) if device.isdigit() else device] = _count_bytes(match)
+        if device.isdigit() and int(device) >= gpu_count:
+            raise BadInput(f"hf: max_memory: GPU {device} is not on this machine, which has {gpu_count}")
     if "" not in limits:
         return limits
-    if not torch.cuda.device_count():
+    if not gpu_count:
         raise BadInput(f"hf: max_memory={given} applies to every GPU, but there is none; use max_memory=cpu:{given}")
+    return _limit_every_gpu(limits[""])
+
+
+def _count_bytes(size: re.Match[str]) -> int:
+    """Bytes of a match of `SIZE`, such as 20GiB or 20GB."""
+    number, unit, is_binary = size.groups()
+    base = 1024 if is_binary else 1000
+    exponent = "KMGT".index(unit.upper()) + 1
+    return int(float(number) * base**exponent)
+
+
+def _limit_every_gpu(limit: int) -> dict[int | str, int]:
+    """Free memory of all devices, with this limit for GPUs."""
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
-    return {device: limits[""] if isinstance(device, int) else free for device, free in get_max_memory().items()}
+    limits: dict[int | str, int] = {}
+    for device, free in get_max_memory().items():
+        limits[device] = limit if isinstance(device, int) else free
+    return limits
 
 
 def _list_devices() -> list[str]:

@@ -201,11 +201,12 @@ async def _open_session(
 ) -> "ClientSession":
     import aiohttp
 
+    # With brotli or zstd installed aiohttp would offer these too.
+    usual_headers = {"User-Agent": "winokit", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=connections, ssl=certificates),
         cookie_jar=aiohttp.DummyCookieJar(),
-        # With brotli or zstd installed aiohttp would offer these too.
-        headers={"User-Agent": "winokit", "Accept": "*/*", "Accept-Encoding": "gzip, deflate", **headers},
+        headers={**usual_headers, **headers},
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECTING),
         max_line_size=LONGEST_HEADER,
         max_field_size=LONGEST_HEADER,
@@ -242,8 +243,7 @@ def _convert_error(error: Exception) -> ExchangeFailed:
         if isinstance(cause, ssl.SSLError) and cause.reason in NO_TLS:
             return CannotConnect("it does not speak TLS", "check whether the URL begins with http")
         where = "connection to the proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "connection"
-        reason = strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror or cause
-        return NotConnected(f"no {where} ({reason})")
+        return NotConnected(f"no {where} ({_explain_cause(cause)})")
     # What a server sent is not repeated: it may be a part of the key.
     if isinstance(error, aiohttp.ClientResponseError):
         return ExchangeFailed("the reply is not HTTP")
@@ -252,6 +252,13 @@ def _convert_error(error: Exception) -> ExchangeFailed:
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return ExchangeFailed("the connection was closed without a reply")
     return ExchangeFailed(f"{type(error).__name__} {error}".strip())
+
+
+def _explain_cause(cause: OSError) -> object:
+    """The system's words for an error, if it has any."""
+    if cause.errno and cause.errno > 0:
+        return strerror(cause.errno)
+    return cause.strerror or cause
 
 
 def _convert_proxy_error(status: int, reason: str | None) -> NotConnected:
@@ -304,4 +311,6 @@ def trusted_certificates() -> ssl.SSLContext:
 
 
 def _has_certificates(paths: ssl.DefaultVerifyPaths) -> bool:
-    return bool(paths.cafile) or (paths.capath is not None and any(Path(paths.capath).iterdir()))
+    if paths.cafile:
+        return True
+    return paths.capath is not None and any(Path(paths.capath).iterdir())

@@ -56,14 +56,15 @@ class NgramModel:
         whole_text = request.context + request.text
         border = len(request.context)
         spans = word_spans(whole_text)
-        known_words = " ".join(self._find_known_form(whole_text[start:end]) for start, end in spans)
+        words = [whole_text[start:end] for start, end in spans]
+        known_words = " ".join(map(self._find_known_form, words))
         scores = self._counts.full_scores(known_words, bos=True, eos=False)
-        pieces = tuple(
-            Piece(max(start - border, 0), end - border, log10 * log(10))
-            for (start, end), (log10, _, _) in zip(spans, scores, strict=True)
-            if end > border
-        )
-        return pieces or NothingToScore(request.text).refusal
+        pieces: list[Piece] = []
+        for (start, end), (log10, _, _) in zip(spans, scores, strict=True):
+            if end > border:
+                piece = Piece(max(start - border, 0), end - border, log10 * log(10))
+                pieces.append(piece)
+        return tuple(pieces) or NothingToScore(request.text).refusal
 
     def _find_known_form(self, word: str) -> str:
         """The word as it is, or in lower case if only that is in the model."""
@@ -90,7 +91,9 @@ def word_spans(text: str) -> list[tuple[int, int]]:
         while last := LAST_PART.search(text[start:end]):
             behind.insert(0, (start + last.start(), end))
             end = start + last.start()
-        spans += [(start, end)] * (start < end) + behind
+        if start < end:
+            spans.append((start, end))
+        spans += behind
     return spans
 
 

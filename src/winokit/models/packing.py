@@ -9,7 +9,7 @@ attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, takewhile
 from operator import eq
 
 import numpy as np
@@ -34,12 +34,14 @@ def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list
     batches: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        full = batches and len(batches[-1]) * longest >= ENOUGH and lengths[index] < alike * longest
-        if batches and not full and (len(batches[-1]) + 1) * longest <= budget:
+        length = lengths[index]
+        rows = len(batches[-1]) if batches else 0
+        is_full = rows * longest >= ENOUGH and length < alike * longest
+        if rows and not is_full and (rows + 1) * longest <= budget:
             batches[-1].append(index)
         else:
             batches.append([index])
-            longest = lengths[index]
+            longest = length
     return batches
 
 
@@ -87,11 +89,13 @@ class Tree:
             self.depths.append(depth)
             self.path.append(len(self.tokens))
             self.tokens.append(text.tokens[depth])
-        self.guesses[index] = list(zip(self.path[text.first - 1 :], text.tokens[text.first :], strict=True))
+        nodes = self.path[text.first - 1 :]
+        scored_tokens = text.tokens[text.first :]
+        self.guesses[index] = list(zip(nodes, scored_tokens, strict=True))
 
     def all_guesses(self) -> list[tuple[int, int]]:
         """All guesses, text after text, as pairs of node and token."""
-        return [guess for guesses in self.guesses.values() for guess in guesses]
+        return list(chain.from_iterable(self.guesses.values()))
 
     def visible(self) -> npt.NDArray[np.bool_]:
         """Mask of the tokens that each token sees: its ancestors and itself."""
@@ -122,7 +126,8 @@ def _should_join(tree: Tree, text: ScoredText, attention: float, most: int) -> b
     saved = tree.shared(text)
     alone = len(text.read)
     together = len(tree) + alone - saved
-    return together <= max(most, len(tree)) and saved > attention * (together**2 - len(tree) ** 2 - alone**2)
+    more_attention = attention * (together**2 - len(tree) ** 2 - alone**2)
+    return together <= max(most, len(tree)) and saved > more_attention
 
 
 def singles(texts: Sequence[ScoredText]) -> list[Tree]:

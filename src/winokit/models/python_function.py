@@ -88,11 +88,10 @@ class PythonFunction:
             numbers = () if isinstance(returned, (str, bytes)) else tuple(map(float, returned))  # type: ignore[call-overload]
         except (TypeError, ValueError, OverflowError):
             numbers = ()
-        if len(numbers) != len(request.candidates) or not all(isfinite(number) for number in numbers):
+        if len(numbers) != len(request.candidates) or not all(map(isfinite, numbers)):
             expected = f"{len(request.candidates)} numbers, one per candidate, or None"
-            raise BadInput(
-                f"{self.spec} must return {expected}; it returned {_shorten_value(returned)} on {_shorten_request(request)}"
-            )
+            fact = f"it returned {_shorten_value(returned)} on {_shorten_request(request)}"
+            raise BadInput(f"{self.spec} must return {expected}; {fact}")
         return numbers
 
 
@@ -107,7 +106,8 @@ def _import_module(spec: str, name: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        importer = "" if error.name and (name + ".").startswith(error.name + ".") else f", which {name!r} imports"
+        is_asked_for = bool(error.name) and f"{name}.".startswith(f"{error.name}.")
+        importer = "" if is_asked_for else f", which {name!r} imports"
         raise BadInput(f"{spec}: no module named {error.name!r}{importer}; Python looked in {here} first") from None
     except (Exception, SystemExit) as error:
         raise BadInput(f"{spec}: importing {name!r} failed with {_format_error(error)}") from error

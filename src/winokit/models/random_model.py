@@ -66,9 +66,8 @@ def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
         case base.PseudoLikelihood():
             return _guess_piece(request.text, request.start, request.end, draws)
         case base.Attention():
-            return np.array([_draw_numbers(draws, LAYERS * HEADS) for _ in request.targets], np.float32).reshape(
-                len(request.targets), LAYERS, HEADS
-            )
+            rows = [_draw_numbers(draws, LAYERS * HEADS) for _ in request.targets]
+            return np.array(rows, np.float32).reshape(len(rows), LAYERS, HEADS)
         case base.Ask():
             shares = np.log(_draw_numbers(draws, len(request.options)))
             logprobs = tuple(float(share) for share in shares - np.logaddexp.reduce(shares))

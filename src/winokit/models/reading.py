@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 from winokit.errors import check_known
@@ -40,12 +41,14 @@ class TextReading:
     def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
         """Read a text from its encoding by the `tokenizers` library."""
         special = encoding.special_tokens_mask
-        places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
+        places: list[tuple[int, int] | None] = []
+        for offsets, is_special in zip(encoding.offsets, special, strict=True):
+            places.append(None if is_special else bare(text, *offsets))
         words = encoding.word_ids
-        if len({word for word, out in zip(words, special, strict=True) if not out}) < 2:
+        own_words = {word for word, is_special in zip(words, special, strict=True) if not is_special}
+        if len(own_words) < 2:
             # A tokenizer that does not cut a text into words first takes all of it for one.
-            starts = [word.start() for word in re.finditer(r"\S+", text)]
-            words = [None if place is None else bisect_right(starts, place[0]) for place in places]
+            words = _number_words(text, places)
         return cls(text, encoding.ids, places, words, most)
 
     def check(self) -> None:
@@ -68,11 +71,13 @@ class TextReading:
 
         Raises NothingToScore if there are none.
         """
-        positions = [
-            position
-            for position, place in enumerate(self.places)
-            if place is not None and place[0] < end and max(place[1], place[0] + 1) > start
-        ]
+        positions: list[int] = []
+        for position, place in enumerate(self.places):
+            if place is None:
+                continue
+            token_start, token_end = place
+            if token_start < end and max(token_end, token_start + 1) > start:
+                positions.append(position)
         if not positions or not self.text[start:end].strip():
             raise base.NothingToScore(self.text[start:end])
         return positions
@@ -97,6 +102,15 @@ class TextReading:
         if not self.ids:
             raise base.NothingToScore(self.text)
         return [0] if request.pooling == "first" else list(range(len(self.ids)))
+
+
+def _number_words(text: str, places: Sequence[tuple[int, int] | None]) -> list[int | None]:
+    """Number of the word, between white space, that each token begins in."""
+    starts = [word.start() for word in re.finditer(r"\S+", text)]
+    numbers: list[int | None] = []
+    for place in places:
+        numbers.append(None if place is None else bisect_right(starts, place[0]))
+    return numbers
 
 
 def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[TextReading]:
@@ -136,7 +150,8 @@ def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
     Each part has its requests by their indices among all.
     """
     indexed = list(enumerate(requests))
-    return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
+    starts = range(0, len(indexed), size)
+    return [dict(indexed[start : start + size]) for start in starts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +203,9 @@ class MaskPlan:
                     hidden = reading.rest_of_word(position) if within_word else [position]
                     self._plan_guess(index, position, hidden, reading, 0, len(text))
             case base.Attention(_, source, targets):
-                gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
+                source_positions = reading.inside(*source)
+                target_positions = [reading.inside(*target) for target in targets]
+                gaze = Gaze(index, source_positions, target_positions)
                 self.gazes[tuple(reading.ids)].append(gaze)
             case base.Embed():
                 pool = index, reading.pooled(request)
@@ -201,7 +218,9 @@ class MaskPlan:
 
         A token that is glued to its neighbour may reach out of the scored text.
         """
-        start, end = (min(max(edge - origin, 0), length) for edge in reading.places[position] or (0, 0))
+        token_start, token_end = reading.places[position] or (0, 0)
+        start = min(max(token_start - origin, 0), length)
+        end = min(max(token_end - origin, 0), length)
         guess = Guess(index, position, (start, end), reading.ids[position])
         self.guesses[reading.masked(hidden, self.mask)].append(guess)
 
@@ -220,7 +239,10 @@ def planned(
             request, base.Fill | base.PseudoLikelihood | base.Attention | base.Embed
         ):
             raise base.cannot(model, request)
-        texts.append(request.before + request.text + request.after if isinstance(request, base.Fill) else request.text)
+        if isinstance(request, base.Fill):
+            texts.append(request.before + request.text + request.after)
+        else:
+            texts.append(request.text)
     for (index, request), reading in zip(requests.items(), read(texts), strict=True):
         try:
             reading.check()
@@ -235,20 +257,25 @@ def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, i
 
     Then of each guess the index of its pair, and its token.
     """
-    pairs = sorted({(row, guess.position) for row, (_, guesses) in enumerate(batch) for guess in guesses})
-    order = {place: at for at, place in enumerate(pairs)}
-    at = [order[row, guess.position] for row, (_, guesses) in enumerate(batch) for guess in guesses]
-    return pairs, at, [guess.token for _, guesses in batch for guess in guesses]
+    places: list[tuple[int, int]] = []
+    tokens: list[int] = []
+    for row, (_, guesses) in enumerate(batch):
+        places += [(row, guess.position) for guess in guesses]
+        tokens += [guess.token for guess in guesses]
+    pairs = sorted(set(places))
+    order = {place: index for index, place in enumerate(pairs)}
+    return pairs, [order[place] for place in places], tokens
 
 
 def assembled(
     wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
 ) -> Iterator[tuple[int, base.Pieces]]:
     """Pieces of each request, as soon as its last token is guessed."""
-    guess_counts = Counter(guess.request for row in wanted.values() for guess in row)
+    guess_counts = Counter(guess.request for guess in chain.from_iterable(wanted.values()))
     by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)
     for guess, logprob in guessed:
         pieces = by_request[guess.request]
         pieces[guess.position] = base.Piece(*guess.place, logprob)
         if len(pieces) == guess_counts[guess.request]:
-            yield guess.request, tuple(pieces[position] for position in sorted(by_request.pop(guess.request)))
+            del by_request[guess.request]
+            yield guess.request, tuple(pieces[position] for position in sorted(pieces))

@@ -75,8 +75,12 @@ class Spec:
     @property
     def text(self) -> str:
         """The SPEC as users write it."""
-        query = "&".join(f"{key}={value}" for key, value in self.options.items())
-        return self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
+        text = self.prefix
+        if self.place:
+            text += f":{self.place}"
+        if self.options:
+            text += "?" + "&".join(f"{key}={value}" for key, value in self.options.items())
+        return text
 
     def only(self, *known: str, of: str = "models") -> Mapping[str, str]:
         """Return the options after checking that all are known.
@@ -113,7 +117,11 @@ class Spec:
             if least <= number <= most and number < inf:
                 return number
         what = "a whole number" if kind is int else "a number"
-        within = f" from {least:g} to {most:g}" if most < inf else f" of at least {least:g}" if least > -inf else ""
+        within = ""
+        if most < inf:
+            within = f" from {least:g} to {most:g}"
+        elif least > -inf:
+            within = f" of at least {least:g}"
         raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {text!r}")
 
     def file_or_fail(self, what: str) -> Path:
@@ -209,7 +217,8 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     if not parsed.options.get("name", "").isprintable():
         raise BadInput(f"{parsed.prefix}: option name: expected a name that can be printed, found {str(parsed)!r}")
     # A name is no part of what a model is: who makes a fingerprint of the SPEC must not see it.
-    nameless = replace(parsed, options={key: value for key, value in parsed.options.items() if key != "name"})
+    options = {key: value for key, value in parsed.options.items() if key != "name"}
+    nameless = replace(parsed, options=options)
     model = _find_loader(parsed)(nameless)
     if "name" in parsed.options:
         model.spec = str(parsed)  # type: ignore[misc]
@@ -261,7 +270,8 @@ def _guess_spec(text: str) -> str | None:
         return f"gguf:{text}"
     if location and Path(location).expanduser().is_dir():
         return f"hf:{text}"
-    return f"hf:{text}" if HUB_NAME.fullmatch(location) and not get_close_matches(location, list(MODELS)) else None
+    is_misspelt = bool(get_close_matches(location, list(MODELS)))
+    return f"hf:{text}" if HUB_NAME.fullmatch(location) and not is_misspelt else None
 
 
 def release(model: Model) -> None:

@@ -55,9 +55,9 @@ NEGATED = re.compile(rf"(?:{'|'.join(REPLIES['negated'])})\Z", re.IGNORECASE)
 DENIED = re.compile("|".join(REPLIES["denied"]))
 UNSURE = re.compile(rf"\b(?:{'|'.join(REPLIES['unsure'])})\b|{'|'.join(REPLIES['unsure_anywhere'])}", re.IGNORECASE)
 """What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
-NEGATING, DECLARING, DOUBTING = (
-    frozenset(REPLIES["telling"][kind].split()) for kind in ("negated", "declares", "unsure")
-)
+NEGATING = frozenset(REPLIES["telling"]["negated"].split())
+DECLARING = frozenset(REPLIES["telling"]["declares"].split())
+DOUBTING = frozenset(REPLIES["telling"]["unsure"].split())
 """Words without which a reply in ASCII need not be searched for such patterns."""
 LONGEST_NEGATION = 40
 """Characters before a name in which a negation of it is looked for."""
@@ -167,7 +167,8 @@ def plain_reply(text: str) -> str:
     if not ORNAMENTAL.isdisjoint(answer):
         answer = TAG.sub(" ", ORNAMENTS.sub("", answer))
     if answer[:1] in "#>•-\n\t ":
-        answer = answer[BULLETS.match(answer).end() :] if BULLETS.match(answer) else answer  # type: ignore[union-attr]
+        bullets = BULLETS.match(answer)
+        answer = answer[bullets.end() :] if bullets else answer
     return answer.strip()
 
 
@@ -181,7 +182,8 @@ def letters_of(text: str) -> str:
         return "".join(_PLAIN_WORD.findall(text.lower()))
     if "_" in text:
         text = text.replace("_", " ")
-    return "".join([_fold_word(word) for word in _WORD.findall(unicodedata.normalize("NFC", text.translate(NARROW)))])
+    normalized = unicodedata.normalize("NFC", text.translate(NARROW))
+    return "".join([_fold_word(word) for word in _WORD.findall(normalized)])
 
 
 @lru_cache(1 << 12)
@@ -209,9 +211,8 @@ def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...])
     spelled = _drop_shared_names([(name.lower(), index) for name, index in names])
     lettered = _drop_shared_names([(letters_of(name), index) for name, index in names])
     lettered.pop("", None)
-    return OptionNames(
-        spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(single_names)
-    )
+    single_letters = frozenset(name for name in lettered if len(name) == 1)
+    return OptionNames(spelled, lettered, single_letters, frozenset(single_names))
 
 
 def _strip_name(name: str) -> str:
@@ -235,7 +236,10 @@ class ReplyReading:
         self.text = text
         self.names = names
         self.is_ascii = text.isascii()
-        self.words = _PLAIN_WORD.findall(text.lower()) if self.is_ascii else [*map(_fold_word, _WORD.findall(text))]
+        if self.is_ascii:
+            self.words = _PLAIN_WORD.findall(text.lower())
+        else:
+            self.words = list(map(_fold_word, _WORD.findall(text)))
         self.letters = "".join(self.words)
 
     @cached_property
@@ -250,7 +254,8 @@ class ReplyReading:
 
         The last edge is the end.
         """
-        return dict(zip(accumulate(map(len, self.words), initial=0), range(len(self.words) + 1), strict=True))
+        edges = accumulate(map(len, self.words), initial=0)
+        return {edge: index for index, edge in enumerate(edges)}
 
     def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
         """The option that the reply chooses."""
@@ -283,9 +288,8 @@ class ReplyReading:
         if filled is None or len(self.words) < 2:
             return None
         names = [name for name in self.names.lettered if len(name) > 1]
-        options = {
-            self.names.lettered[name] for name in names if self._repeats_text(name + filled.after, filled.before)
-        }
+        repeating = [name for name in names if self._repeats_text(name + filled.after, filled.before)]
+        options = {self.names.lettered[name] for name in repeating}
         if options or len(filled.before) < LEAST_BEGINNING or not self.letters.startswith(filled.before):
             return _get_only(options)
         after = self.letters[len(filled.before) :].removeprefix("the")
@@ -320,13 +324,13 @@ class ReplyReading:
         if first is None or second is None:
             return set()
         full_names = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
-        if len(full_names) != 2 or len(self.words) > MOST_LISTED + sum(
-            len(self._split_words(place)) for place in full_names
-        ):
+        name_length = sum(len(self._split_words(place)) for place in full_names)
+        if len(full_names) != 2 or len(self.words) > MOST_LISTED + name_length:
             return set()
-        ahead = {mention.option for mention in full_names if first.end() <= mention.start < second.start()}
-        behind = {mention.option for mention in full_names if mention.start >= second.end()}
-        return ahead if len(ahead) == 1 and len(behind) == 1 and ahead != behind else set()
+        first_items = {mention.option for mention in full_names if first.end() <= mention.start < second.start()}
+        second_items = {mention.option for mention in full_names if mention.start >= second.end()}
+        are_single = len(first_items) == 1 and len(second_items) == 1
+        return first_items if are_single and first_items != second_items else set()
 
     def _split_words(self, place: NamedPlace) -> list[str]:
         return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
@@ -343,9 +347,13 @@ class ReplyReading:
             return _decode_options(DECLARED_AT_ONCE.findall(marked))
         if not self.is_ascii:
             return _decode_options(DECLARED.findall(marked)) | _decode_options(DECLARED_BOTH.findall(marked))
-        leads = [lead.start() for lead in DECLARING_WORD.finditer(marked.lower())]
-        matches = [pattern.match(marked, lead) for lead in leads for pattern in (DECLARED, DECLARED_BOTH)]
-        return _decode_options([match[1] for match in matches if match])
+        marks: list[str] = []
+        for lead in DECLARING_WORD.finditer(marked.lower()):
+            for pattern in (DECLARED, DECLARED_BOTH):
+                match = pattern.match(marked, lead.start())
+                if match:
+                    marks.append(match[1])
+        return _decode_options(marks)
 
     def leading(self) -> set[int]:
         """The option before the first punctuation, and any right after it.
@@ -374,9 +382,12 @@ class ReplyReading:
     def closing(self) -> set[int]:
         """The option that ends a text, if it is the only one named."""
         mentions = self.mentions
-        ends = bool(mentions) and mentions[-1].end >= self.places[-1][1]
+        if not mentions:
+            return set()
+        _, last_end = self.places[-1]
         options = {mention.option for mention in mentions}
-        return options if ends and len(options) == 1 else set()
+        is_last = mentions[-1].end >= last_end
+        return options if is_last and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
         """Options named by a word that means nothing else."""
@@ -432,14 +443,22 @@ class ReplyReading:
 
     def _make_named_place(self, name: str, first: int, last: int) -> NamedPlace:
         """The place of a name, with the character for its option."""
-        kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
+        kind = IN_WORDS
+        if len(name) == 1:
+            kind = SAID_ONCE
+        elif name in PROSE:
+            kind = IN_PROSE
         option = self.names.lettered[name]
-        return NamedPlace(self.places[first][0], self.places[last - 1][1], option, chr(kind + option))
+        start, _ = self.places[first]
+        _, end = self.places[last - 1]
+        return NamedPlace(start, end, option, chr(kind + option))
 
     def _is_denied(self, first: int, last: int) -> bool:
         """Whether the text before some words, or right after them, denies them."""
-        is_denied = not self.is_ascii and DENIED.match(self.text, self.places[last - 1][1]) is not None
-        return is_denied or self._is_negated(first)
+        _, end = self.places[last - 1]
+        if not self.is_ascii and DENIED.match(self.text, end):
+            return True
+        return self._is_negated(first)
 
     def _is_name_said(self, name: str, first: int, last: int) -> bool:
         """Whether the words from `first` to `last` are really that name."""
@@ -449,15 +468,16 @@ class ReplyReading:
         after = self.text[end : end + 1]
         if len(name) == 1 and end - start == 1:
             character = self.text[start]
-            if character.isdigit():  # not of "2.5"
-                return not (after in (".", ",") and self.text[end + 1 : end + 2].isdigit()) and before not in (".", ",")
+            if character.isdigit():
+                has_decimals = after in (".", ",") and self.text[end + 1 : end + 2].isdigit()
+                return not has_decimals and before not in (".", ",")
             if character not in self.names.written and not self._leads_reply(start, end):
                 return False
         if self.is_ascii:
             return True
-        return not _continues_beyond(name, self.text[start], before) and not _continues_beyond(
-            name, self.text[end - 1], after
-        )
+        if _continues_beyond(name, self.text[start], before):
+            return False
+        return not _continues_beyond(name, self.text[end - 1], after)
 
     def _leads_reply(self, start: int, end: int) -> bool:
         """Whether a letter begins the reply, with a stop after it.

@@ -296,8 +296,10 @@ class ModelServer:
 
         It is below the server's URL, or below the host if two slashes begin the path.
         """
-        host = "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
-        return f"{host}{path[1:]}" if path.startswith("//") else f"{self.url}{path}"
+        if not path.startswith("//"):
+            return f"{self.url}{path}"
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}{path[1:]}"
 
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
         """Return an error in one line, without the key.
@@ -307,7 +309,10 @@ class ModelServer:
         return BadInput(self._format_line(path, fact, way_out))
 
     def _format_line(self, path: str, fact: str, way_out: str = "") -> str:
-        return self._hide_key(f"{self.address(path)}: {fact}" + (f"; {way_out}" if way_out else ""))
+        line = f"{self.address(path)}: {fact}"
+        if way_out:
+            line += f"; {way_out}"
+        return self._hide_key(line)
 
     def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "…") if self._key else text
@@ -327,19 +332,17 @@ class ModelServer:
 
         If the server does not say, they are estimated by the length of what was sent and received.
         """
-        said = payload.get("usage") or payload.get("meta_info")
-        counts = said if isinstance(said, Mapping) else {}
+        sent = body or {}
+        reported = payload.get("usage") or payload.get("meta_info")
+        counts = reported if isinstance(reported, Mapping) else {}
         read_count = counts.get("prompt_tokens")
         written_count = counts.get("completion_tokens")
         if not isinstance(read_count, int):
             self.usage.estimated = True
-            sent = body or {}
-            said_to_it = "\n".join(message["content"] for message in sent.get("messages", ()))
-            texts = sent.get("prompt") or sent.get("text") or said_to_it
-            read_count = sum(map(estimated_tokens, [texts] if isinstance(texts, str) else texts))
+            read_count = sum(map(estimated_tokens, _list_sent_texts(sent)))
         if not isinstance(written_count, int):
             self.usage.estimated = True
-            most = (body or {}).get("max_tokens", sys.maxsize)
+            most = sent.get("max_tokens", sys.maxsize)
             written_count = sum(min(estimated_tokens(text), most) for text in _list_written_texts(payload))
         self.usage.read += read_count
         self.usage.written += written_count
@@ -396,7 +399,8 @@ class _Exchange:
 
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all bodies, yielding (index, answer) as replies come."""
-        with closing(open_client(self.server.address(self.path), self.server._key, self.policy.concurrency)) as http:
+        url = self.server.address(self.path)
+        with closing(open_client(url, self.server._key, self.policy.concurrency)) as http:
             while self._pending or self._underway or self._waiting or self._unread or self._ready:
                 self._receive_replies(http)
                 if not self._troubled:
@@ -443,47 +447,62 @@ class _Exchange:
 
         Those that were tried before go first.
         """
-        usage = self.server.usage
         now = monotonic()
         for call in [call for call in self._waiting if call.due <= now]:
             if len(self._underway) < int(self.server._limit) and not self.server.seconds_to_turn():
                 self._waiting.remove(call)
                 self._send_call(http, call)
         while self._pending and self._has_room() and not self.server.seconds_to_turn():
-            most = min(self.server._at_a_time, self._fair, self.bundle.most) if self.bundle else 1
-            taken: list[tuple[int, Body | None]] = []
-            while self._pending and len(taken) < most and (self.free or usage.may_ask is None or usage.may_ask()):
-                taken.append(self._pending.popleft())
-                usage.requests += not self.free
-            if not taken:
+            numbered = self._take_bodies()
+            if not numbered:
                 self._pending.clear()
                 return
-            usage.calls += not self.free
-            self._send_call(http, _Call(taken))
+            if not self.free:
+                self.server.usage.calls += 1
+            self._send_call(http, _Call(numbered))
+
+    def _take_bodies(self) -> list[tuple[int, Body | None]]:
+        """Take the bodies of the next call. Empty if the limit of requests is reached."""
+        usage = self.server.usage
+        most = 1
+        if self.bundle:
+            most = min(self.server._at_a_time, self._fair, self.bundle.most)
+        numbered: list[tuple[int, Body | None]] = []
+        while self._pending and len(numbered) < most and self._may_ask():
+            numbered.append(self._pending.popleft())
+            if not self.free:
+                usage.requests += 1
+        return numbered
+
+    def _may_ask(self) -> bool:
+        """Whether the limit of requests allows one more."""
+        usage = self.server.usage
+        return self.free or usage.may_ask is None or usage.may_ask()
 
     def _has_room(self) -> bool:
         """Whether one more call may be made of bodies that were not tried yet."""
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
-        return (
-            len(self._underway) < int(self.server._limit)
-            and waited_for < self.policy.concurrency
-            and len(self._unread) < most_unread
-            and not (self.alone and (waited_for or self._unread))
-        )
+        if self.alone and (waited_for or self._unread):
+            return False
+        has_slot = len(self._underway) < int(self.server._limit) and waited_for < self.policy.concurrency
+        return has_slot and len(self._unread) < most_unread
 
     def _send_call(self, http: HttpClient, call: _Call) -> None:
         call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
-        body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
+        body = bodies[0]
+        if self.bundle and len(bodies) > 1:
+            body = self.bundle.join(bodies)
         try:
             if body is None:
                 http.send(call, None)
             else:
                 call.body = {**call.settings, **body}
-                http.send(call, json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode())
+                text = json.dumps(call.body, ensure_ascii=False, separators=(",", ":"))
+                http.send(call, text.encode())
         except UnicodeEncodeError as error:
             raise self.server.error(self.path, f"no text to send: {error}", "correct it in the data") from None
         self.server.take_turn()
@@ -506,19 +525,9 @@ class _Exchange:
         try:
             answers = self._read_answers(call, outcome)
         except _Failed as failed:
-            if failed.crowded:
-                call.refusals += 1
-                if call.cuts == self._cuts:  # requests that were under way together count as one sign
-                    self._cuts += 1
-                    server._limit = max(server._limit / 2, 1.0)
-            elif alone:
-                call.tries += 1
-            else:
+            if not (failed.crowded or alone):
                 return self._divide_call(call, shorter=True)
-            call.due = monotonic() + self._compute_pause(failed, call.tries, call.refusals)
-            if not (self._answered or self._told):
-                self._told = True
-                LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
+            self._postpone_call(call, failed)
         except Complaint as complaint:
             if call.settings is server.settings:  # else another request has found out what the server does not accept
                 if not alone:
@@ -537,6 +546,21 @@ class _Exchange:
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
         self._waiting.append(call)
         return []
+
+    def _postpone_call(self, call: _Call, failed: _Failed) -> None:
+        """Choose when a failed call is sent again, and slow down if the server is asked too much."""
+        server = self.server
+        if failed.crowded:
+            call.refusals += 1
+            if call.cuts == self._cuts:  # Requests that were under way together count as one sign.
+                self._cuts += 1
+                server._limit = max(server._limit / 2, 1.0)
+        else:
+            call.tries += 1
+        call.due = monotonic() + self._compute_pause(failed, call.tries, call.refusals)
+        if not (self._answered or self._told):
+            self._told = True
+            LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
 
     def _divide_call(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
         """Send the bodies of a failed call one by one.
@@ -563,21 +587,27 @@ class _Exchange:
         if _may_pass(status) and not lasting:
             raise _Failed(complaint, status, _parse_requested_pause(outcome))
         if status != 200:
-            line = server._format_line(self.path, f"status {status}: {complaint}", server.ways_out.get(status, ""))
+            way_out = server.ways_out.get(status, "")
+            line = server._format_line(self.path, f"status {status}: {complaint}", way_out)
             raise Complaint(line, complaint, status)
         try:
-            payload = json.loads(outcome.content)
-            if not isinstance(payload, dict):
-                raise TypeError(payload)
-            server.check_same_model(self.path, payload)
-            server.charge(payload, call.body)
-            count = len(call.numbered)
-            bundle = self.bundle
-            return [self.read(part) for part in (bundle.part(payload, count) if bundle and count > 1 else [payload])]
+            return self._read_payload(call, json.loads(outcome.content))
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             raise _Failed(f"not a valid answer: {_extract_complaint(outcome, server._hide_key)}", status) from None
+
+    def _read_payload(self, call: _Call, payload: Any) -> list[Any]:
+        """Check and charge the JSON of a reply, and read its parts."""
+        if not isinstance(payload, dict):
+            raise TypeError(payload)
+        self.server.check_same_model(self.path, payload)
+        self.server.charge(payload, call.body)
+        parts = [payload]
+        count = len(call.numbered)
+        if self.bundle and count > 1:
+            parts = self.bundle.part(payload, count)
+        return [self.read(part) for part in parts]
 
     def _compute_pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try.
@@ -595,15 +625,30 @@ class _Exchange:
             way_out = self.server.ways_out.get(failed.status, "check that the server works, then run again")
             raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
         again = refusals if failed.crowded else tries
-        pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
-        return max(pause, failed.pause + random.uniform(0, policy.delay) if failed.pause else 0.0)
+        usual_pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE)
+        pause = usual_pause * random.uniform(0.5, 1.5)
+        if not failed.pause:
+            return max(pause, 0.0)
+        return max(pause, failed.pause + random.uniform(0, policy.delay))
+
+
+def _list_sent_texts(body: Body) -> list[str]:
+    """Texts of a request: its messages joined, or its prompts."""
+    conversation = "\n".join(message["content"] for message in body.get("messages", ()))
+    texts = body.get("prompt") or body.get("text") or conversation
+    return [texts] if isinstance(texts, str) else texts
 
 
 def _list_written_texts(payload: Mapping[str, Any]) -> list[str]:
     """Texts that a server wrote to each request, thoughts included."""
     messages = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
+    return list(map(_join_fields, messages))
+
+
+def _join_fields(message: Mapping[str, Any]) -> str:
+    """The text of a message, its thought first."""
     names = ("reasoning_content", "reasoning", "content", "text")
-    return ["".join(str(each.get(name) or "") for name in names) for each in messages]
+    return "".join(str(message.get(name) or "") for name in names)
 
 
 def _may_pass(status: int) -> bool:
@@ -623,7 +668,9 @@ def _extract_complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
             content = content.get(name, content) if isinstance(content, dict) else content
     except (ValueError, RecursionError):
         content = text
-    line = hide(" ".join(str(content).split())) or (response.reason if response.status >= 400 else "nothing at all")
+    line = hide(" ".join(str(content).split()))
+    if not line:
+        line = response.reason if response.status >= 400 else "nothing at all"
     line = line if len(line) <= 300 else f"{line[:297]}…"
     quota = "insufficient_quota" in text and "insufficient_quota" not in line
     return f"{line} (insufficient_quota)" if quota else line

@@ -7,6 +7,7 @@ which the first is often part of the prompt and missing.
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from winokit.files import our_toml
@@ -35,11 +36,12 @@ def _compile_patterns(start: str, end: str) -> MarkPatterns:
     ends = re.compile(re.escape(end), re.IGNORECASE)
     if not start:
         return MarkPatterns(None, None, ends)
-    whole_pattern = re.compile(f"{re.escape(start)}.*?{ends.pattern}", re.IGNORECASE | re.DOTALL)
-    return MarkPatterns(whole_pattern, re.compile(re.escape(start), re.IGNORECASE), ends)
+    begins = re.compile(re.escape(start), re.IGNORECASE)
+    whole_pattern = re.compile(f"{begins.pattern}.*?{ends.pattern}", re.IGNORECASE | re.DOTALL)
+    return MarkPatterns(whole_pattern, begins, ends)
 
 
-MARKED = re.compile("|".join(re.escape(mark) for pair in MARKS for mark in pair), re.IGNORECASE)
+MARKED = re.compile("|".join(map(re.escape, chain.from_iterable(MARKS))), re.IGNORECASE)
 """Any of the marks: a reply without one is all answer."""
 
 
