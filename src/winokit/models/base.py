@@ -307,7 +307,7 @@ def parameters_of(model: Model) -> int | None:
     count_parameters = getattr(network, "num_parameters", None)  # which knows how weights of four bits are packed
     if count_parameters is not None:
         return int(count_parameters())
-    return sum(weights.numel() for weights in network.parameters())
+    return int(sum(weights.numel() for weights in network.parameters()))
 
 
 class LetGo:
