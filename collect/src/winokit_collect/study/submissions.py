@@ -342,7 +342,8 @@ def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[
     if leased.problem_id is not None:
         return schema.Task.id == leased.task_id
     problem_ids = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
-    return schema.Task.problem_id.in_(problem_ids)
+    is_of_submission: ColumnElement[bool] = schema.Task.problem_id.in_(problem_ids)
+    return is_of_submission
 
 
 def _list_texts(submission: schema.Submission | None) -> tuple[str, ...]:
