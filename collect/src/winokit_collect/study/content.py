@@ -53,7 +53,7 @@ class Question(BaseModel):
         is_index = isinstance(option_index, int) and not isinstance(option_index, bool)
         if not is_index or not 0 <= option_index < len(options):
             raise ValueError(f"an option or its index, 0 to {len(options) - 1}, expected")
-        return option_index
+        return int(option_index)
 
 
 def bundled(name: str, language: str = ENGLISH) -> Path:

@@ -340,10 +340,10 @@ def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[
     That is a vote's own task, or a task to judge the written problems.
     """
     if leased.problem_id is not None:
-        return schema.Task.id == leased.task_id
+        is_own_task: ColumnElement[bool] = schema.Task.id == leased.task_id
+        return is_own_task
     problem_ids = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
-    is_of_submission: ColumnElement[bool] = schema.Task.problem_id.in_(problem_ids)
-    return is_of_submission
+    return schema.Task.problem_id.in_(problem_ids)
 
 
 def _list_texts(submission: schema.Submission | None) -> tuple[str, ...]:

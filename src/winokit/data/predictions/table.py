@@ -384,7 +384,8 @@ class TableReading:
     ) -> None:
         """Put the choice in the column of predictions in the draft of a row; it counts before the scores."""
         names = draft.candidates or problem.candidates
-        reply = self._read_prediction(cells.get(self.columns.prediction))
+        column = self.columns.prediction
+        reply = self._read_prediction(None if column is None else cells.get(column))
         listed_order = self._find_listed_names(cells, reply, names)
         chosen, draft.why = self._read_choice(reply, listed_order, draft.place, problem)
         if chosen is None:
