@@ -30,7 +30,7 @@ class Gallows:
             event.listen(where, moment, self.fall)
         self.moments = moments
         gc.freeze()  # for good: what is left is looked through after every kill
-        call = Prolific._call
+        call = Prolific._call_api
 
         def watched(platform: Prolific, *args: Any, **options: Any) -> Any:
             self.fall()
@@ -38,7 +38,7 @@ class Gallows:
             self.fall()
             return answer
 
-        monkeypatch.setattr(Prolific, "_call", watched)
+        monkeypatch.setattr(Prolific, "_call_api", watched)
 
     def stop(self) -> None:
         for where, moment in self.moments:

@@ -239,14 +239,14 @@ def test_many_different_versions_at_once_are_one_pair_paid_once_and_none_is_lost
 def test_twins_that_are_just_being_given_to_somebody_are_not_corrected_under_their_eyes(
     study, crew, author, written, monkeypatch
 ):
-    giving, refused, give = threading.Event(), threading.Event(), tasks._give
+    giving, refused, give = threading.Event(), threading.Event(), tasks._give_task
 
     def slowly(*arguments):
         giving.set()
         until(lambda: is_waited_for(study) or refused.is_set())
         return give(*arguments)
 
-    monkeypatch.setattr(tasks, "_give", slowly)
+    monkeypatch.setattr(tasks, "_give_task", slowly)
     judge = crew.newcomer(study)
     with ThreadPoolExecutor(1) as pool:
         given = pool.submit(tasks.lease, study, judge.id, "validate")

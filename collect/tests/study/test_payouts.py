@@ -387,10 +387,10 @@ def test_servers_take_turns(study, somebody, clock):
     somebody()
     somebody()
     payout.plan(study, ADA)
-    assert payout._claim(study) is not None
-    assert payout._claim(study) is None
+    assert payout._claim_next(study) is not None
+    assert payout._claim_next(study) is None
     clock.pass_minutes(2)
-    assert payout._claim(study) is not None
+    assert payout._claim_next(study) is not None
 
 
 def test_a_reward_beyond_what_is_owed_is_taken_off_the_next(study, books, somebody):

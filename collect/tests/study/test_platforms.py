@@ -401,7 +401,7 @@ def test_a_hit_without_an_answer_is_offered_once_however_often_it_is_tried(turk,
         tokens.append(parameters["UniqueRequestToken"])
         raise Uncertain("no answer")
 
-    monkeypatch.setattr(MTurk, "_call", unanswered)
+    monkeypatch.setattr(MTurk, "_call_api", unanswered)
     for earlier in ((), (), ("3X",)):
         with pytest.raises(Uncertain, match=r"no answer; it may be offered already; .* nothing twice"):
             platform.publish("https://x.org", "T", 9, 60, earlier)

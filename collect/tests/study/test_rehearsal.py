@@ -37,8 +37,8 @@ def test_what_is_owed_is_paid_on_a_platform_that_fails(folder, monkeypatch):
 
 def test_a_mistake_in_paying_is_seen(folder, monkeypatch):
     """A payout that trusts an error would pay twice."""
-    real = payout._set_aside
-    monkeypatch.setattr(payout, "_set_aside", lambda study, job, state, error: real(study, job, "refused", error))
+    real = payout._store_failure
+    monkeypatch.setattr(payout, "_store_failure", lambda study, job, state, error: real(study, job, "refused", error))
     played = rehearse(folder, plan_of(fails_after_paying=0.5))
     assert played.money.paid_cents > played.money.owed_cents
     assert played.money.disagreement_cents > 0

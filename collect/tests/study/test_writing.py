@@ -294,6 +294,6 @@ def test_what_a_model_knows_is_found_out_once(make_study, monkeypatch):
     evaluation = study.adversary.evaluation
     assert evaluation.pairs == 214
     assert 20 < evaluation.solved < 90
-    monkeypatch.setattr(type(study.adversary), "_evaluate", lambda self: pytest.fail("asked again"))
+    monkeypatch.setattr(type(study.adversary), "_evaluate_model", lambda self: pytest.fail("asked again"))
     study.adversary.prepare(study)
     assert study.adversary.evaluation == evaluation

@@ -25,15 +25,22 @@ from winokit.models.registry import Spec
 def load(spec: Spec) -> "PythonFunction":
     """Load the function that the SPEC names."""
     spec.only()
-    module_name, _, name = spec.place_or_fail("module:function").partition(":")
+    place = spec.place_or_fail("module:function")
+    module, function = function_named(str(spec), place)
+    return PythonFunction(str(spec), function, _find_sources(str(spec), module, function))
+
+
+def function_named(spec: str, place: str) -> tuple[ModuleType, Callable[..., object]]:
+    """Import the module and the function that `module:function` names."""
+    module_name, _, name = place.partition(":")
     if not module_name or not name:
         raise BadInput(f"{spec}: expected python:module:function")
-    module = _import_module(str(spec), module_name)
+    module = _import_module(spec, module_name)
     function = getattr(module, name, None)
     if not callable(function):
         instead = "no function" if function is None else f"something that is not a function ({type(function).__name__})"
         raise BadInput(f"{spec}: module {module_name!r} has {instead} named {name!r}")
-    return PythonFunction(str(spec), function, _find_sources(str(spec), module, function))
+    return module, function
 
 
 HANDED_OVER: "WeakKeyDictionary[Callable[..., object], str]" = WeakKeyDictionary()

@@ -159,7 +159,8 @@ def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
     if dated is None:
         return path.name.split(".")[0].removeprefix("samples_"), UNDATED
     named, folder = results.get("model_name"), path.resolve().parent.name.replace("__", "/")
-    return named if isinstance(named, str) and named else folder, f"lmeval:{dated['task']}"
+    task = dated["task"].rpartition("::")[2]  # from 0.5 on, the names of its groups stand before it
+    return named if isinstance(named, str) and named else folder, f"lmeval:{task}"
 
 
 def _left_out(matcher: Matcher, named: tuple[str, str, str], asked: set[int]) -> Iterator[PredictionRow]:
@@ -311,6 +312,8 @@ def _parsed(doc: Mapping[str, Any]) -> Problem:
 
 def _log_probability(response: object) -> float:
     value = response[0] if isinstance(response, list) and response else None
+    if isinstance(value, list) and len(response) == 1 and value:  # type: ignore[arg-type]  # as 0.5 and later write it
+        value = value[0]
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             return float(value)

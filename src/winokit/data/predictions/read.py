@@ -22,6 +22,8 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
+LAYOUT = "layout"
+"""The role by which columns name a layout."""
 MOST_REASONS = 4
 """Reasons of abstentions that have a note of their own."""
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
@@ -37,7 +39,7 @@ _HOMES = {
 }
 READERS = {name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
 """By kind of predictions, what reads it. It is imported when a file is of that kind."""
-WITHOUT_COLUMNS = ("lmeval", "inspect", "labels")
+WITHOUT_COLUMNS = ("lmeval", "inspect")
 """The kinds of files that have no columns to be named."""
 
 
@@ -156,7 +158,12 @@ class NothingMatches(BadInput):
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, told of the columns if it has any."""
-    kind = recognise(path)
+    kind = "" if columns and LAYOUT in columns else recognise(path)
+    if kind not in READERS:
+        from winokit.data.predictions.layouts import parted_layout, read_layout
+
+        named_layout, others = parted_layout(columns)
+        return partial(read_layout, name=named_layout or kind, given=others)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
@@ -213,7 +220,17 @@ def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadP
 
 
 def recognise(path: Path) -> str:
-    """Return which of `READERS` reads a file, told from its content."""
+    """Return which of `READERS` or of the layouts reads a file, told from its content."""
+    kind = _recognised_kind(path)
+    if kind != "table":
+        return kind
+    from winokit.data.predictions.layouts import layout_of
+
+    return layout_of(path) or kind
+
+
+def _recognised_kind(path: Path) -> str:
+    """Which of `READERS` reads a file."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
@@ -234,13 +251,17 @@ def recognise(path: Path) -> str:
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
     if keys >= LMEVAL_KEYS:
         return "lmeval"
-    from winokit.data.predictions.labels import is_labels
+    from winokit.data.predictions.labels import is_labels, may_be_names
 
     if is_labels(text.split("\n")):
         return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return "table"
-    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}")
+    if may_be_names(text.split("\n")):
+        return "labels"
+    from winokit.data.predictions.layouts import HOW
+
+    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}; {HOW}")
 
 
 def _json_kind(path: Path, first: str, text: str) -> str:
@@ -284,6 +305,8 @@ class RowMatching:
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
         self.read_right, self.said_right = 0, 0
+        self.hidden, self.hidden_right = 0, 0
+        """Rows whose right answer only the file knows, and those of them that are right by it."""
 
     def take(self, row: PredictionRow) -> None:
         """Make a prediction of a row, or say why there is none."""
@@ -359,6 +382,9 @@ class RowMatching:
                 )
                 return None
             self.other_gold.append(row.place)
+        if known and problem.answer is None and gold is not None:
+            self.hidden += 1
+            self.hidden_right += prediction == gold
         right = problem.answer if gold is None else gold
         if row.verdict is not None and right is not None:
             self.read_right += prediction == right
@@ -418,6 +444,12 @@ class RowMatching:
             if places:
                 row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
                 self.read.notes.append(f"in {row_count} {what}; the first: {places[0]}")
+        if self.hidden:
+            share = 100 * self.hidden_right / self.hidden
+            self.read.notes.append(
+                f"{self.matcher.dataset.card.name} hides the answers of {self.hidden:,} rows of {self.read.model}; by "
+                f"the file's own {self.hidden_right:,} are right ({share:.2f} %)"
+            )
         if self.other_verdict:
             rows = "1 row differs" if len(self.other_verdict) == 1 else f"{len(self.other_verdict):,} rows differ"
             self.read.notes.append(

@@ -20,6 +20,8 @@ NUMBERS = re.compile(
     r"(?:sample|run|trial|repeat|repetition|epoch|attempt|seed)(?:[_ -]?(?:id|index|idx|number|nr|no))?"
 )
 """Names of a column that numbers the answers to each problem."""
+SAMPLE_NUMBER = re.compile(r"(?:(?:sample|run|trial|repeat|repetition|epoch|attempt|seed)[_ -]?)?[0-9]+")
+"""A value of such a column: `2`, `run 2` or `seed-42`. The name of a model (`gpt-4`) is none."""
 LEAST_PROBLEMS = 5
 """So many problems with equally many rows may be no accident."""
 OF_SAMPLE, SAMPLE = "prediction", "sample"
@@ -80,7 +82,8 @@ def _numbers_rows(table: Table, columns: PredictionColumns, name: str) -> bool:
     values = [cell_text(cells.get(name)).strip() for _, cells in table.rows]
     most = max(Counter(keys).values(), default=0)
     is_unique = len(set(zip(keys, values, strict=True))) == len(keys)
-    return most > 1 and "" not in values and len(set(values)) == most and is_unique
+    are_numbers = all(SAMPLE_NUMBER.fullmatch(value.casefold()) for value in set(values))
+    return most > 1 and are_numbers and len(set(values)) == most and is_unique
 
 
 def sample_numbers(table: Table, columns: PredictionColumns) -> list[int | None]:
