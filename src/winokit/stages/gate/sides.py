@@ -98,7 +98,7 @@ def _load_runs(given: Mapping[str, RunLike], data: DataLike | None) -> dict[str,
             runs[name] = Run.load(Path(str(side)))
     dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
     if dataset is None:
-        dataset = _logged_problems([side for side in given.values() if are_files(side)])
+        dataset = _logged_problems([side for side in given.values() if not isinstance(side, Run) and are_files(side)])
     for name, side in given.items():
         if name not in runs:
             assert not isinstance(side, Run)
