@@ -104,7 +104,8 @@ def test_all_commands_together_have_few_options():
 
 def test_help_shows_every_bound_and_every_number_has_bounds():
     shown = stored_help()
-    missing, bound_count = [], 0
+    missing = []
+    bound_count = 0
     for name, call in named_calls():
         rows = [row for section in shown[name].everything.values() for row in section]
         for parameter in signature_of(call).parameters.values():
@@ -126,7 +127,7 @@ def test_no_message_and_no_document_names_a_setting_as_the_option_it_was():
     former = former_options()
     assert "--max-requests" in former
     texts = {path: texts_of(path) for path in (ROOT / "src").rglob("*.py")}
-    texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
+    texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]}
     assert len(texts) > 100
     found = {path: former & set(re.findall(r"--[a-z][a-z-]*", text)) for path, text in texts.items()}
     assert {path: options for path, options in found.items() if options} == {}

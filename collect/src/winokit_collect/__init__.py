@@ -1,7 +1,7 @@
 """Collecting twins and judgements from people: a study is a folder with a config and a database.
 
-`study.Study` opens one; the modules beside it do one thing each with it, and the pages in `web/` only call them.
-A distribution of its own, which builds on `winokit.extend`. Nothing here is imported before it is used: to register a
+`study.Study` opens one. Each module beside it does one thing with it, and the pages in `web/` only call them. This is a
+separate distribution, which builds on `winokit.extend`. Nothing here is imported before it is used, since registering a
 platform needs no database.
 """
 
@@ -25,4 +25,4 @@ PLATFORMS: Registry[type[Platform]] = Registry(
         "mturk": "winokit_collect.platforms.mturk:MTurk",
     },
 )
-"""Where workers can come from, by the name that study.toml has for it; each is imported when a study names it."""
+"""Sources of workers, by their names in study.toml. Each is imported when a study names it."""

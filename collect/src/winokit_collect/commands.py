@@ -13,7 +13,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twi
 
 
 def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
-    """What is asked before money is spent, a worker is taken out, or a pilot's data."""
+    """Questions before money is spent, or a worker or a pilot's data is removed."""
     if given.get("yes", True):
         return {}
     if "visits" in given:
@@ -22,7 +22,7 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
         return {"yes": (f"Put {given['folder']} back as {given['backup']} has it? The server must be stopped.", bool)}
     if "worker" not in given:
         return {"yes": ("Delete everything people did in the pilot? This cannot be undone.", bool)}
-    with verbs.opened(given["folder"], given["db"]) as study:  # who is not there is told before anything is asked
+    with verbs.opened(given["folder"], given["db"]) as study:  # An unknown worker is an error before any question.
         from winokit_collect.study import workers
 
         workers.get(study, given["worker"])

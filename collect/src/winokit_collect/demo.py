@@ -31,9 +31,13 @@ from winokit_collect.verbs import announce, listen, run_app
 
 Pair = tuple[Problem, Problem]
 WORD = re.compile(r"\w+(?:['’]\w+)*")
-NAME, HOST = "demo", "127.0.0.1"
-WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
-SLIPS, CARELESS_SLIPS = 0.04, 0.5
+NAME = "demo"
+HOST = "127.0.0.1"
+WRITERS = 3
+JUDGES = 6
+A_DAYS_VOTES = 5
+SLIPS = 0.04
+CARELESS_SLIPS = 0.5
 CONSENT = """# An example
 
 This study shows what winokit's pages look like. Its twins are those that come with winokit, and its workers are made
@@ -49,14 +53,21 @@ CONFIG = {
 
 
 class DemoCast:
-    """The example workers at work, at moments of their own in the past; the same seed plays the same study."""
+    """The example workers at work, at moments in the past.
+
+    The same seed plays the same study.
+    """
 
     def __init__(self, study: Study, pairs: list[Pair], seed: int = 0) -> None:
-        self.study, self.moment, self.random, self.joined = study, study.now(), Random(seed), 0
-        study.now, study.signer = lambda: self.moment, Signer(NAME.encode())
+        self.study = study
+        self.moment = study.now()
+        self.random = Random(seed)
+        self.joined = 0
+        study.now = lambda: self.moment
+        study.signer = Signer(NAME.encode())
         self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
         for pair in pairs:
-            self.stock[_topic_and_domain(pair)].append(pair)
+            self.stock[_get_topic_and_domain(pair)].append(pair)
         gold = read_gold(bundled("gold.jsonl"))
         self.known = {problem.text: problem for problem in (*load("open"), *gold)}
         self.known |= {clause(problem) or "": problem for problem in self.known.values()}
@@ -66,22 +77,24 @@ class DemoCast:
         self.moment += timedelta(seconds=seconds)
 
     def newcomer(self) -> Worker:
-        """Somebody who has passed everything that comes before work."""
+        """A new worker who has passed every step before work."""
         self.joined += 1
         worker = workers.join(self.study, "links", code=f"w-example-{self.joined}")
         self.wait(60)
         workers.consent(self.study, worker.id)
         workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
         if self.study.quiz:
-            workers.take_quiz(self.study, worker.id, [question.answer for question in self.study.quiz])
+            answers = [question.answer for question in self.study.quiz]
+            workers.take_quiz(self.study, worker.id, answers)
         return worker
 
     def may_work(self, worker: Worker) -> bool:
         """Whether somebody has not been blocked yet."""
-        return workers.step_of(self.study, workers.get(self.study, worker.code)) == workers.WORK
+        row = workers.get(self.study, worker.code)
+        return workers.step_of(self.study, row) == workers.WORK
 
     def write(self, worker: Worker) -> None:
-        """Hand in a pair on the topic that comes, if any, or give the topic back."""
+        """Hand in a pair on the next topic, or give the topic back."""
         try:
             task = tasks.lease(self.study, worker.id, WRITE)
         except NotNow:
@@ -89,33 +102,43 @@ class DemoCast:
         assert not isinstance(task, VoteTask)
         self.wait(self.random.uniform(90, 420))
         pairs = self.stock[task.topic["topic"], task.task_domain]
+        form = _fill_form(*pairs.pop()) if pairs else {}
         try:
-            submissions.submit(self.study, worker.id, task.token, _form(*pairs.pop()) if pairs else {})
-        except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn
+            submissions.submit(self.study, worker.id, task.token, form)
+        except Incomplete:  # No pair is left on the topic, or it is too like an earlier one: somebody else gets it.
             tasks.give_back(self.study, worker.id, task.token)
 
     def judge(self, worker: Worker, kind: str, slips: float) -> bool:
-        """Vote on what comes; whether there was anything."""
+        """Vote on the next problem.
+
+        Returns whether there was one.
+        """
         try:
             task = tasks.lease(self.study, worker.id, kind)
         except NotNow:
             return False
         assert isinstance(task, VoteTask)
-        self.wait(self.random.uniform(1, 3) if slips == CARELESS_SLIPS else self.random.uniform(8, 40))
-        submissions.submit(self.study, worker.id, task.token, self._ballot(task, slips))
+        is_careless = slips == CARELESS_SLIPS
+        seconds = self.random.uniform(1, 3) if is_careless else self.random.uniform(8, 40)
+        self.wait(seconds)
+        ballot = self._make_ballot(task, slips)
+        submissions.submit(self.study, worker.id, task.token, ballot)
         return True
 
-    def _ballot(self, task: VoteTask, slips: float) -> dict[str, str]:
-        """What somebody says who knows the answers, and slips now and then."""
-        problem = self.known.get((task.clause or "") if task.before is None else f"{task.before}_{task.after}")
-        slip = self.random.random() < slips
+    def _make_ballot(self, task: VoteTask, slips: float) -> dict[str, str]:
+        """Make a vote of somebody who knows the answers, and slips now and then."""
+        text = (task.clause or "") if task.before is None else f"{task.before}_{task.after}"
+        problem = self.known.get(text)
+        is_slip = self.random.random() < slips
         if task.kind in (SWITCHABLE, ASSOCIATIVE):
-            labelled = bool(problem and problem.labels.get(task.kind))
-            return {"choice": "yes" if labelled != slip else "no"}
-        places = {name: place for place, name in task.options}
-        right = places.get((problem and problem.right) or "", 0)
+            label = bool(problem and problem.labels.get(task.kind))
+            return {"choice": "yes" if label != is_slip else "no"}
+        choices = {name: choice for choice, name in task.options}
+        right_name = (problem and problem.right) or ""
+        right = choices.get(right_name, 0)
+        choice = 1 - right if is_slip else right
         doubt = "yes" if self.random.random() < slips / 2 else "no"
-        return {"choice": str(1 - right if slip else right), "equally_plausible": doubt, "local_decides": "no"}
+        return {"choice": str(choice), "equally_plausible": doubt, "local_decides": "no"}
 
 
 @owner_only()
@@ -124,15 +147,16 @@ def fill(folder: Path, days: int = 6) -> None:
     start = utc_now() - timedelta(days=days)
     pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
     write_whole(folder / "consent.md", CONSENT.encode())
-    write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
+    topic_lines = "".join(f"{json.dumps(row)}\n" for row in _collect_topics(pairs))
+    write_whole(folder / "topics.jsonl", topic_lines.encode())
     with closing(Study.create(folder, parse_config(CONFIG), clock=lambda: start)) as study:
         # Nobody is there to answer warnings, and reading takes the model a while.
         study.config = study.config.model_copy(update={"rules": RulesConfig(warn=False)})
-        _play(DemoCast(study, pairs), days)
+        _play_days(DemoCast(study, pairs), days)
 
 
-def _play(cast: DemoCast, days: int) -> None:
-    """Days of work: some write, others judge, and one of them does not read what they judge."""
+def _play_days(cast: DemoCast, days: int) -> None:
+    """Play days of work: some write, others judge, and one is careless."""
     start = cast.moment
     writers = [cast.newcomer() for _ in range(WRITERS)]
     judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
@@ -150,34 +174,44 @@ def _play(cast: DemoCast, days: int) -> None:
         moderation.block(cast.study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
 
 
-def _topic_and_domain(pair: Pair) -> tuple[str, str]:
-    return str(pair[0].labels["topic"]).capitalize(), str(pair[0].domain)
+def _get_topic_and_domain(pair: Pair) -> tuple[str, str]:
+    problem = pair[0]
+    topic = str(problem.labels["topic"]).capitalize()
+    return topic, str(problem.domain)
 
 
-def _form(first: Problem, second: Problem) -> dict[str, str]:
-    """The writing form, filled in."""
+def _fill_form(first: Problem, second: Problem) -> dict[str, str]:
+    """Fill the writing form in with a pair."""
+    one, other = first.candidates
+    first_answer = first.candidates.index(first.right or "")
+    second_answer = first.candidates.index(second.right or "")
     return {
         "first": first.text,
         "second": second.text,
-        "candidate_1": first.candidates[0],
-        "candidate_2": first.candidates[1],
-        "answer_1": str(1 + first.candidates.index(first.right or "")),
-        "answer_2": str(1 + first.candidates.index(second.right or "")),
+        "candidate_1": one,
+        "candidate_2": other,
+        "answer_1": str(1 + first_answer),
+        "answer_2": str(1 + second_answer),
         "anchor": str(first.labels["anchor"]),
     }
 
 
-def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
-    """A topic for each that the twins are about, with words from them."""
+def _collect_topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
+    """Collect the topics of the twins, with words from them."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
-        problem, named = pair[0], " ".join(pair[0].candidates)
-        # Words that say what a text is about: long ones, and not those of its candidates.
-        long = (word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named)
-        telling = [str(problem.labels["anchor"]), *(word for word in long if twin_rules.anchor_word(word) is None)]
-        words[_topic_and_domain(pair)] += telling
-    for (topic, domain), fitting in words.items():
-        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(fitting))[:8]}
+        problem = pair[0]
+        candidates = " ".join(problem.candidates)
+        topic_words = words[_get_topic_and_domain(pair)]
+        topic_words.append(str(problem.labels["anchor"]))
+        # The topic of a text is in its long words that are not in its candidates.
+        for word in WORD.findall(problem.text):
+            is_long = len(word) >= 6 and word.islower()
+            if is_long and word not in candidates and twin_rules.anchor_word(word) is None:
+                topic_words.append(word)
+    for (topic, domain), topic_words in words.items():
+        distinct_words = list(dict.fromkeys(topic_words))
+        yield {"topic": topic, "domain": domain, "words": distinct_words[:8]}
 
 
 def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
@@ -187,7 +221,8 @@ def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 800
         typer.echo("filling the example study …")
         fill(folder)
         with listen(HOST, port) as socket, closing(Study.open(folder)) as study:
-            base, password = f"http://{HOST}:{socket.getsockname()[1]}", secrets.token_urlsafe(9)
+            base = f"http://{HOST}:{socket.getsockname()[1]}"
+            password = secrets.token_urlsafe(9)
             requesters.add(study, NAME, password, "system")
             link = invites.create(study, "for a visitor", uses=100)
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")

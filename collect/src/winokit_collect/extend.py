@@ -1,4 +1,4 @@
-"""What other packages build platforms on, as they build everything else on `winokit.extend`."""
+"""The interface for other packages that add platforms, beside `winokit.extend`."""
 
 from winokit_collect import PLATFORMS
 from winokit_collect.platforms.base import Departure, Platform, Visitor

@@ -1,4 +1,4 @@
-"""The verbs of `winokit collect`, as calls: each takes a study's folder and does one thing with the study in it."""
+"""The verbs of `winokit collect`, as calls that take a study's folder."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from winokit_collect.study.study import Study
 
 NEW_OBJECTS = 5_000
-"""After so many the collector looks at the new ones: some pages' worth, not a part of one."""
+"""Number of new objects after which the garbage collector runs: several pages' worth, not a part of one."""
 WAITING = 2048
 """Connections that may wait to be accepted, as in uvicorn."""
 PROCESSES = 2
-"""Of a server on PostgreSQL: each has a core to give, and keeps some 30 of the 100 connections that are usual there."""
+"""Processes of a server on PostgreSQL: each uses a core, and some 30 of the 100 connections that are usual there."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
     str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")
@@ -41,21 +41,24 @@ Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyon
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """What a verb found or did: as plain data, and in lines and tables to read."""
+    """The result of a verb: as plain data, and in lines and tables to read."""
 
     record: Any
     lines: Lines
 
 
 def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to_read: bool = False) -> closing[Study]:
-    """The study of a folder, to be closed at the end of a `with`; as a `pilot`, or only `to_read` it."""
+    """The study of a folder, to be closed at the end of a `with`.
+
+    As a `pilot`, or only `to_read` it.
+    """
     from winokit_collect.study.study import Study
 
     return closing(Study.open(folder, db, pilot=pilot, to_read=to_read))
 
 
 def links_begin(study: Study, url: str | None) -> str:
-    """What the links of a study begin with."""
+    """The address that the links of a study begin with."""
     return (url or study.config.server.url or "http://127.0.0.1:8000").rstrip("/")
 
 
@@ -87,7 +90,6 @@ def init(
     db: Database = None,
 ) -> StudyAnswer:
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
-    from winokit.extend import with_language
     from winokit_collect.study import content, new_tasks, study
     from winokit_collect.study.config import parse_config
     from winokit_collect.study.schema import JUDGEMENTS
@@ -98,11 +100,13 @@ def init(
         raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
     if evaluate and (kind or adversary or judge):
         raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
-    if judge and (adversary or not kind or not set(kind) <= set(JUDGEMENTS)):
-        raise BadInput(f"--judge requires --kind {' or '.join(JUDGEMENTS)} (repeatable), and does not take --adversary")
+    can_judge = bool(kind) and set(kind) <= set(JUDGEMENTS)
+    if judge and (adversary or not can_judge):
+        judgements = " or ".join(JUDGEMENTS)
+        raise BadInput(f"--judge requires --kind {judgements} (repeatable), and does not take --adversary")
     if limit and not (evaluate or judge):
         raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
-    # A study that runs keeps what it has: votes that counted yesterday are not taken out by an update.
+    # Only in new studies: an update must not take out votes that counted yesterday.
     wishes: dict[str, Any] = {"quality": {"discard_blocked": True, "second_opinions": True}}
     if title:
         wishes["title"] = title
@@ -118,13 +122,10 @@ def init(
         wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
         wishes["adversary"] = {"model": adversary}
     data = evaluate or judge
-    dataset = winokit.load(data) if data else None
-    if dataset is not None and language:
-        dataset = with_language(dataset, language)
-        tell(dataset.notes)
-    elif dataset is not None and len(dataset.languages) > 1:
-        raise BadInput(f"{data}: in {', '.join(dataset.languages)}; choose one with --language")
-    wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
+    dataset = _load_in_language(data, language) if data else None
+    wishes["language"] = language or "en"
+    if dataset and not language and len(dataset.languages) == 1:
+        wishes["language"] = dataset.languages[0]
     config = parse_config(wishes, "winokit collect init")
     if dataset is not None:
         if judge:
@@ -136,16 +137,31 @@ def init(
         winokit.write(dataset, folder / new_tasks.DATA)
         tell(notes)
     study.write_folder(folder, config, db)
-    kinds, about = list(config.tasks.kinds), {"title": config.title, "language": config.language}
-    english = f"no texts are bundled in {config.language!r}: those in {folder} are in English, for you to translate"
-    return StudyAnswer(
-        {"study": str(folder), **about, "kinds": kinds, "votes": config.tasks.votes},
-        [
-            f"{folder}: {config.title}, {', '.join(kinds)}",
-            *([] if content.is_bundled(config.language) else [english]),
-            f"edit {folder / 'study.toml'} and the texts next to it, then run: winokit collect serve {folder}",
-        ],
-    )
+    kinds = list(config.tasks.kinds)
+    kind_names = ", ".join(kinds)
+    lines = [f"{folder}: {config.title}, {kind_names}"]
+    if not content.is_bundled(config.language):
+        lines.append(
+            f"no texts are bundled in {config.language!r}: those in {folder} are in English, for you to translate"
+        )
+    config_path = folder / "study.toml"
+    lines.append(f"edit {config_path} and the texts next to it, then run: winokit collect serve {folder}")
+    record = {"study": str(folder), "title": config.title, "language": config.language}
+    return StudyAnswer({**record, "kinds": kinds, "votes": config.tasks.votes}, lines)
+
+
+def _load_in_language(data: str, language: str | None) -> winokit.Dataset:
+    """Load a dataset in a language. Raises BadInput if it has several and none is chosen."""
+    from winokit.extend import with_language
+
+    dataset = winokit.load(data)
+    if language:
+        dataset = with_language(dataset, language)
+        tell(dataset.notes)
+    elif len(dataset.languages) > 1:
+        languages = ", ".join(dataset.languages)
+        raise BadInput(f"{data}: in {languages}; choose one with --language")
+    return dataset
 
 
 @verb
@@ -166,42 +182,44 @@ def serve(
     with opened(folder, db, pilot=pilot) as study, listen(host, port) as place:
         if study.store.is_sqlite and (processes or 1) > 1:
             raise BadInput(f"--processes {processes}: SQLite is served by 1; --db postgresql://… takes more")
-        seen = url or study.config.server.url
-        base = links_begin(study, seen or f"http://{host}:{place.getsockname()[1]}")
+        public_url = url or study.config.server.url
+        base = links_begin(study, public_url or f"http://{host}:{place.getsockname()[1]}")
         study.adversary.prepare(study)
         announce(study, base, say)
         if study.store.is_sqlite or processes == 1:
-            run_app(study, place, base, behind_proxy=bool(seen))
+            run_app(study, place, base, behind_proxy=bool(public_url))
             return
         from winokit_collect.study.study import read_secret
 
-        read_secret(study.folder)  # which makes one where there is none, before several look for it
+        read_secret(study.folder)  # Makes a missing one, before several processes look for it.
         del study.adversary  # each process loads the model
         study.close()
-        _serve_together(processes or PROCESSES, place, base, bool(seen), study.folder, db, pilot)
+        _start_servers(processes or PROCESSES, place, base, bool(public_url), study.folder, db, pilot)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 takes any that is free. An address in use is told in one line.
+    """A socket that listens.
+
+    Port 0 takes any free port. An address in use is an error in one line.
 
     Whoever connects before the pages are served waits for them.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only where it is told that this is TCP.
-    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only if it knows that this is TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        place.bind((host, port))
+        listener.bind((host, port))
         # Of two sockets that are bound to one address, only the first may listen.
-        place.listen(WAITING)
+        listener.listen(WAITING)
     except OSError as error:
-        place.close()
+        listener.close()
         raise BadInput(f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port") from None
-    return place
+    return listener
 
 
 def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
-    """Say where the pages are, and what whoever serves them should know."""
+    """Print the address of the pages, and what whoever serves them should know."""
     from winokit_collect.platforms.base import platform_of, warn_of_reward
     from winokit_collect.study.requesters import setup_path
 
@@ -211,26 +229,30 @@ def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
     pilot = "pilot: everyone who takes part now is marked and can be removed later" if study.pilot else ""
     is_seen = os.name == "posix" and study.folder.stat().st_mode & 0o077
     others = f"other users can read {study.folder}; run: chmod 700 {study.folder}" if is_seen else ""
-    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning(), reward)):
+    notes = (closed, pilot, others, *study.notes, platform_of(study).warning(), reward)
+    for note in filter(None, notes):
         say(f"warning: {note}")
-    first = setup_path(study)
-    if first:
-        say(f"create the requester's account (valid for one day): {base}{first}")
+    path = setup_path(study)
+    if path:
+        say(f"create the requester's account (valid for one day): {base}{path}")
 
 
 def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool) -> None:
-    """Serve the pages at a socket, in this process, until Ctrl-C; `base` is the address people see."""
+    """Serve the pages at a socket, in this process, until Ctrl-C.
+
+    `base` is the address people see.
+    """
     import uvicorn
 
     from winokit_collect.web.app import create_app
     from winokit_collect.web.protocol import ImpatientProtocol
 
     app = create_app(study, secure=base.startswith("https://"), url=base)
-    # h11 refuses headers without end; the other parser that uvicorn may find installed does not. No log of addresses:
+    # h11 refuses endless headers, unlike the other parser that uvicorn may find installed. Addresses are not logged:
     # some of them let people in.
     quiet: dict[str, Any] = {"log_level": "warning", "access_log": False}
     config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
-    _spare_what_stays()
+    _freeze_loaded_objects()
     with _stop_on_term():
         uvicorn.Server(config).run(sockets=[place])
 
@@ -239,8 +261,8 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
 def _stop_on_term() -> Iterator[None]:
     """Let SIGTERM end the block as an exception would.
 
-    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again: unheeded, it
-    would end the process at once.
+    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again. Without a handler
+    that would end the process at once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -252,10 +274,13 @@ def _stop_on_term() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _serve_together(processes: int, *how: Any) -> None:
-    """Serve in several processes until Ctrl-C. Where one ends by itself all do, to be started again by whoever did."""
+def _start_servers(processes: int, *how: Any) -> None:
+    """Serve in several processes until Ctrl-C.
+
+    If one ends by itself all do, so that whoever started them can start them again.
+    """
     spawn = multiprocessing.get_context("spawn")
-    children = [spawn.Process(target=_serve_beside_others, args=how) for _ in range(processes)]
+    children = [spawn.Process(target=_run_server, args=how) for _ in range(processes)]
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         for child in children:
@@ -271,11 +296,12 @@ def _serve_together(processes: int, *how: Any) -> None:
     raise WinokitError("a server process ended by itself; the others were stopped")
 
 
-def _serve_beside_others(
-    place: socket.socket, base: str, behind_proxy: bool, folder: Path, db: str | None, pilot: bool
-) -> None:
-    """Serve in a process of several, all at one socket; it ends with the process that started it, however that ends."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _run_server(place: socket.socket, base: str, behind_proxy: bool, folder: Path, db: str | None, pilot: bool) -> None:
+    """Serve in one of several processes, all at one socket.
+
+    It ends with the process that started it, in whatever way that ends.
+    """
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
         with suppress(KeyboardInterrupt), opened(folder, db, pilot=pilot) as study:
             study.adversary.prepare(study)
@@ -284,15 +310,18 @@ def _serve_beside_others(
         sys.exit(f"winokit: {error}")
 
 
-def _end_with_parent() -> None:
+def _stop_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
     signal.raise_signal(signal.SIGTERM)
 
 
-def _spare_what_stays() -> None:
-    """Keep the collector of cycles from what is loaded by now and stays; a pass over it stops everybody for 0.1 s."""
+def _freeze_loaded_objects() -> None:
+    """Keep the garbage collector from objects that are loaded by now and stay.
+
+    A pass over them stops everybody for 0.1 s.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
@@ -321,10 +350,10 @@ def invite(
 
         base = links_begin(study, url)
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
-    record: list[dict[str, Any]] = [
-        {"url": base + path, "id": invite.id, "uses": invite.most_uses, "expires_at": str(invite.expires_at)}
-        for invite, path in links
-    ]
+    record: list[dict[str, Any]] = []
+    for invite, path in links:
+        expires_at = str(invite.expires_at)
+        record.append({"url": base + path, "id": invite.id, "uses": invite.most_uses, "expires_at": expires_at})
     return StudyAnswer(record, [link["url"] for link in record])
 
 
@@ -347,13 +376,14 @@ def publish(
         from winokit_collect.platforms.base import platform_of
         from winokit_collect.study.schema import LogEntry
 
-        platform, base = platform_of(study), links_begin(study, url)
+        platform = platform_of(study)
+        base = links_begin(study, url)
         with study.store.read() as session:
-            noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
-            earlier = session.scalars(noted).all()
-        made = platform.publish(base, study.config.title, visits, minutes, earlier)
-        study.note("terminal", "publish", made, visits=visits)
-    return StudyAnswer({"id": made, "visits": visits, "url": f"{base}/start"}, [f"{platform.title}: {made}"])
+            published = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
+            earlier = session.scalars(published).all()
+        offer_id = platform.publish(base, study.config.title, visits, minutes, earlier)
+        study.note("terminal", "publish", offer_id, visits=visits)
+    return StudyAnswer({"id": offer_id, "visits": visits, "url": f"{base}/start"}, [f"{platform.title}: {offer_id}"])
 
 
 @verb
@@ -372,7 +402,9 @@ def reconcile(
         comparison = books.reconcile(study)
         study.note("terminal", "reconcile", cents=comparison.disagreement_cents)
     tell(comparison.notes)
-    lines = [f"entered into the ledger: {entered:,} visits"] if adopt else []
+    lines = []
+    if adopt:
+        lines.append(f"entered into the ledger: {entered:,} visits")
     for difference in comparison.differences:
         amount = money(difference.cents, comparison.currency)
         lines.append(f"{difference.code or 'unknown'}: {difference.kind}, {amount}: {difference.why}")
@@ -394,10 +426,13 @@ def status(
     with opened(folder, db, to_read=True) as study:
         from winokit_collect.study import progress, quality
 
-        now, people = progress.snapshot(study), quality.workers(study) if workers else []
+        now = progress.snapshot(study)
+        people = quality.workers(study) if workers else []
         notes = study.notes
     tell(notes)
-    record = now.to_json() | {"notes": notes} | ({"people": [vars(person) for person in people]} if workers else {})
+    record = now.to_json() | {"notes": notes}
+    if workers:
+        record["people"] = [vars(person) for person in people]
     return StudyAnswer(record, progress.status_lines(now, people))
 
 
@@ -494,12 +529,14 @@ def export(
         from winokit_collect.study import export
 
         exported = export.export(study, target, rule)
-    files, notes = exported.files, exported.notes
+    files = exported.files
+    notes = exported.notes
     tell(notes)
     lines = [f"{target / name}: {rows:,}" for name, rows in files.items()]
     if files.get("predictions.jsonl"):
-        asked, answered = target / "evaluated.jsonl", target / "predictions.jsonl"
-        lines.append(f"audit people: winokit audit {asked} --predictions {answered}")
+        evaluated_path = target / "evaluated.jsonl"
+        predictions_path = target / "predictions.jsonl"
+        lines.append(f"audit people: winokit audit {evaluated_path} --predictions {predictions_path}")
     if "labels.jsonl" in files:
         lines.append(f"use the labels: winokit audit DATA --labels {target / 'labels.jsonl'}")
     return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
@@ -517,7 +554,8 @@ def backup(
         from winokit_collect.study import backups
 
         stamp = f"{study.now():%Y%m%d-%H%M%S}"
-        backup_made = backups.make_backup(study, Path(out or Path(folder) / backups.BACKUPS / f"{stamp}.tar.gz"))
+        default_path = Path(folder) / backups.BACKUPS / f"{stamp}.tar.gz"
+        backup_made = backups.make_backup(study, Path(out or default_path))
     lines = [f"{backup_made.path}: {backup_made.summary}", "checked: it was opened and counted"]
     if not backup_made.has_key:
         tell([f"{folder}: no secret.key is in the backup; if the key comes from the environment, keep it too"])
@@ -543,9 +581,11 @@ def restore(
         raise BadInput(f"{folder}: restoring replaces what is there; confirm with --yes (in Python: yes=True)")
     restored, replaced = backups.restore_backup(Path(folder), Path(backup), db)
     lines = [f"{folder}: as of {restored.made_at}", f"opened and counted: {restored.summary}"]
-    lines += [f"what was there before is kept: {replaced}"] if replaced else []
-    record = {"study": str(folder), "made_at": restored.made_at, "counts": dict(restored.counts)}
-    return StudyAnswer(record | {"kept": str(replaced) if replaced else None}, lines)
+    if replaced:
+        lines.append(f"what was there before is kept: {replaced}")
+    record: dict[str, Any] = {"study": str(folder), "made_at": restored.made_at, "counts": dict(restored.counts)}
+    record["kept"] = str(replaced) if replaced else None
+    return StudyAnswer(record, lines)
 
 
 @verb
@@ -590,12 +630,14 @@ def account(
     """List the accounts of requesters, or make, change or remove one."""
     if (add or reset or remove or role) and name is None:
         raise BadInput("name the account: winokit collect account STUDY NAME …")
-    if add + reset + remove + (role is not None and not add) > 1:
+    changes_role = role is not None and not add
+    if sum((add, reset, remove, changes_role)) > 1:
         raise BadInput("--add, --reset, --remove and --role: one at a time (--add may have a --role)")
     with opened(folder, db) as study:
         from winokit_collect.study import requesters
 
-        who, link = name or "", ""
+        who = name or ""
+        link = ""
         if add:
             requesters.add(study, who, None, "terminal", role=role or "viewer")
         elif role:
@@ -604,16 +646,17 @@ def account(
             requesters.remove(study, who, "terminal")
         if add or reset:
             link = links_begin(study, url) + requesters.password_path(study, who, "terminal")
-        people = [
-            {"name": each.name, "role": each.role, "since": str(each.created_at)}
-            for each in requesters.everybody(study)
-        ]
-    shown = [each for each in people if name in (None, each["name"])]
-    if not shown and name and not remove:
-        raise BadInput(f"no account {name}; known: {', '.join(each['name'] for each in people) or 'none'}")
-    lines = [f"{each['name']}: {each['role']}, since {each['since'][:10]}" for each in shown]
-    lines += [f"choose a password (works once, for one day): {link}"] if link else []
-    return StudyAnswer({"accounts": shown, "link": link or None}, lines or ["no accounts"])
+        people = []
+        for requester in requesters.everybody(study):
+            people.append({"name": requester.name, "role": requester.role, "since": str(requester.created_at)})
+    accounts = [person for person in people if name in (None, person["name"])]
+    if not accounts and name and not remove:
+        names = ", ".join(person["name"] for person in people) or "none"
+        raise BadInput(f"no account {name}; known: {names}")
+    lines = [f"{person['name']}: {person['role']}, since {person['since'][:10]}" for person in accounts]
+    if link:
+        lines.append(f"choose a password (works once, for one day): {link}")
+    return StudyAnswer({"accounts": accounts, "link": link or None}, lines or ["no accounts"])
 
 
 @verb
@@ -631,4 +674,8 @@ def reset_pilot(
         from winokit_collect.study.pilot import remove_pilot_data
 
         done = asdict(remove_pilot_data(study, "terminal", write_off=write_off))
-    return StudyAnswer(done, [", ".join(f"{what.replace('_', ' ')}: {count:,}" for what, count in done.items())])
+    counts = []
+    for name, count in done.items():
+        noun = name.replace("_", " ")
+        counts.append(f"{noun}: {count:,}")
+    return StudyAnswer(done, [", ".join(counts)])

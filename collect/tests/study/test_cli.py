@@ -147,7 +147,9 @@ def test_a_study_is_offered_on_mechanical_turk_once_its_cost_is_confirmed(folder
     named = settings.read_text().replace('name = "links"', 'name = "mturk"')
     settings.write_text(named.replace("base_reward = 0.00", "base_reward = 0.40"))
     asked = []
-    monkeypatch.setattr(MTurk, "_call", lambda self, what, **how: asked.append((what, how)) or {"HIT": {"HITId": "3X"}})
+    monkeypatch.setattr(
+        MTurk, "_call_api", lambda self, what, **how: asked.append((what, how)) or {"HIT": {"HITId": "3X"}}
+    )
     with pytest.raises(BadInput, match="publishing spends money; confirm with --yes"):
         run("publish", folder, "--url", "https://x.org")
     assert asked == []
@@ -167,7 +169,8 @@ def test_who_says_no_keeps_everything(folder, monkeypatch):
     study = Study.open(folder, pilot=True)
     worker = workers.join(study, "links")
     study.close()
-    asked, terminal = [], SimpleNamespace(isatty=lambda: True)
+    asked = []
+    terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr("winokit.cli.options.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
 
     def no(question, *, abort, err):
@@ -191,7 +194,7 @@ def serving_nothing(monkeypatch):
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     # It closes whatever logs there were; absl's, if a test before has loaded it, closes pytest's own stderr with it.
     monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)
-    monkeypatch.setattr(verbs, "_spare_what_stays", lambda: None)  # the tests do not end with the server
+    monkeypatch.setattr(verbs, "_freeze_loaded_objects", lambda: None)  # the tests do not end with the server
 
 
 def test_nobody_is_let_in_as_long_as_the_consent_page_has_gaps_but_to_a_pilot(folder, serving_nothing):

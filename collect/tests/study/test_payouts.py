@@ -24,7 +24,9 @@ from winokit_collect.study.refusals import NotFound, NotNow
 from winokit_collect.study.schema import Payment, PayoutJob
 from winokit_collect.study.study import Study
 
-ADA, REWARD, EARNED = "requester:ada", 50, 123
+ADA = "requester:ada"
+REWARD = 50
+EARNED = 123
 PAY = "/pay/"
 ON_BOTH = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
@@ -387,10 +389,10 @@ def test_servers_take_turns(study, somebody, clock):
     somebody()
     somebody()
     payout.plan(study, ADA)
-    assert payout._claim(study) is not None
-    assert payout._claim(study) is None
+    assert payout._claim_next(study) is not None
+    assert payout._claim_next(study) is None
     clock.pass_minutes(2)
-    assert payout._claim(study) is not None
+    assert payout._claim_next(study) is not None
 
 
 def test_a_reward_beyond_what_is_owed_is_taken_off_the_next(study, books, somebody):

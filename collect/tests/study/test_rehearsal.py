@@ -37,8 +37,8 @@ def test_what_is_owed_is_paid_on_a_platform_that_fails(folder, monkeypatch):
 
 def test_a_mistake_in_paying_is_seen(folder, monkeypatch):
     """A payout that trusts an error would pay twice."""
-    real = payout._set_aside
-    monkeypatch.setattr(payout, "_set_aside", lambda study, job, state, error: real(study, job, "refused", error))
+    real = payout._store_failure
+    monkeypatch.setattr(payout, "_store_failure", lambda study, job, state, error: real(study, job, "refused", error))
     played = rehearse(folder, plan_of(fails_after_paying=0.5))
     assert played.money.paid_cents > played.money.owed_cents
     assert played.money.disagreement_cents > 0
@@ -65,7 +65,10 @@ def test_bots_are_seen_to_cost_problems(folder):
 def test_the_power_is_that_of_a_simulated_test():
     from random import Random
 
-    draw, problems, seen, rounds = Random(5), 600, 0, 400
+    draw = Random(5)
+    problems = 600
+    seen = 0
+    rounds = 400
     for _ in range(rounds):
         steps = draw.choices((1, -1, 0), weights=(0.125, 0.075, 0.8), k=problems)
         ahead = sum(steps)

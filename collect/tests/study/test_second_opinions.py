@@ -118,5 +118,5 @@ def test_a_server_looks_by_itself(make_doubtful, monkeypatch):
     study = make_doubtful()
     app = create_app(study)
     assert isinstance(app.state.second_opinions, SecondOpinions)
-    app.state.second_opinions._look()
+    app.state.second_opinions._look_once()
     assert max(asked_of(study)) == 4

@@ -83,7 +83,8 @@ def test_special_words_are_what_differs_without_punctuation(one, other, words):
 
 
 def test_something_like_an_earlier_submission_is_refused(study, crew):
-    first, second = crew.newcomer(study), crew.newcomer(study)
+    first = crew.newcomer(study)
+    second = crew.newcomer(study)
     crew.write(study, first)
     copied = crew.form(first=LONG.replace("fetch", "bring"), second=LONG.replace("never", "often"))
     assert failing(study, copied) == {"new"}
@@ -294,6 +295,6 @@ def test_what_a_model_knows_is_found_out_once(make_study, monkeypatch):
     evaluation = study.adversary.evaluation
     assert evaluation.pairs == 214
     assert 20 < evaluation.solved < 90
-    monkeypatch.setattr(type(study.adversary), "_evaluate", lambda self: pytest.fail("asked again"))
+    monkeypatch.setattr(type(study.adversary), "_evaluate_model", lambda self: pytest.fail("asked again"))
     study.adversary.prepare(study)
     assert study.adversary.evaluation == evaluation

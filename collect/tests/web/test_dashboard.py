@@ -8,13 +8,14 @@ import pytest
 from winokit_collect.study import progress
 from winokit_collect.study.progress import StudyDay
 from winokit_collect.web.dashboard import drawn_days
-from winokit_collect.web.rendering import _environment
+from winokit_collect.web.rendering import _make_environment
 
-HEIGHT, WIDTH = 160, 600
+HEIGHT = 160
+WIDTH = 600
 
 
 def drawn(name, *values):
-    return str(getattr(_environment().get_template("requester_macros.html.j2").module, name)(*values))
+    return str(getattr(_make_environment().get_template("requester_macros.html.j2").module, name)(*values))
 
 
 def columns(days, kinds, most):

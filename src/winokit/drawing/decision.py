@@ -62,6 +62,8 @@ class Verdict:
     tone: str
     headline: str
     points: tuple[VerdictPoint, ...]
+    cause: VerdictPoint | None = None
+    """Why it is so, if the rows say: one clause that begins with "it"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ def environment() -> "Environment":
         "probability": wording.probability,
         "count": wording.count,
         "plural": wording.plural,
+        "sentence": wording.as_sentence,
         # JSON's double quotes, which YAML and Python read too.
         "quoted": partial(json.dumps, ensure_ascii=False),
         "title": protocols.title,

@@ -192,6 +192,11 @@ def forest(
     return Forest(_make_blocks(main_rows, known, title))
 
 
+def every_row(rows: Iterable[Metric], known: Sequence[ShownScorer]) -> tuple[ForestBlock, ...]:
+    """Rows of any sort by protocol, for a table: they have no axis in common."""
+    return _make_blocks(rows, known, title)
+
+
 def difference_forest(
     rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str] = title
 ) -> Forest:

@@ -206,3 +206,12 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     """
     noun = one if n == 1 else many or f"{one}s"
     return f"{n:,} {noun}"
+
+
+def as_sentence(clause: str) -> str:
+    """A clause with a capital and a full stop.
+
+    >>> as_sentence("it answers none of 428 problems")
+    'It answers none of 428 problems.'
+    """
+    return f"{clause[:1].upper()}{clause[1:]}."

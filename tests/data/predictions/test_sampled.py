@@ -59,6 +59,13 @@ def test_a_column_that_numbers_the_rows_of_each_problem_is_known_by_its_name(wri
     assert read.notes == [f"{path}: 3 samples of each problem, by {name!r}"]
 
 
+def test_names_of_models_number_no_samples(written):
+    models = ("gpt-4", "llama-3", "gemma-2")
+    path = written(("id", "run", "prediction"), long(number=models.__getitem__))
+    with pytest.raises(BadInput, match="8 problems have 3 rows each"):
+        choices_of(path)
+
+
 def test_rows_may_stand_sample_by_sample(written):
     rows = sorted(long(), key=lambda row: row[1])
     assert choices_of(written(("id", "sample", "prediction"), rows)) == CHOICES

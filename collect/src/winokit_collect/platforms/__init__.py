@@ -1,1 +1,1 @@
-"""Where workers come from: how they arrive, where they go when they are done, and how they are paid."""
+"""Sources of workers: arrivals, departures and payments."""

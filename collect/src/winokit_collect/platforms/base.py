@@ -1,7 +1,7 @@
-"""What we ask of a platform that sends workers and pays them.
+"""The interface of a platform that sends workers and pays them.
 
-A platform is one file with a subclass of `Platform`, which it registers under the name that study.toml has for it;
-another package adds one by an entry point of the group `winokit.platforms`.
+A platform is one file with a subclass of `Platform`, which it registers under the name that study.toml has for it.
+Another package adds one by an entry point of the group `winokit.platforms`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,11 +29,14 @@ from winokit_collect.study.texts import say
 
 
 class PlatformError(WinokitError, RuntimeError):
-    """A platform refused something; nothing was paid."""
+    """A platform refused something, and nothing was paid."""
 
 
 class Uncertain(PlatformError):
-    """A platform did not say whether something was done. It may have been: look there before trying again."""
+    """A platform did not say whether something was done.
+
+    It may have been: look there before trying again.
+    """
 
 
 class RewardDiffers(PlatformError):
@@ -41,7 +44,10 @@ class RewardDiffers(PlatformError):
 
 
 class Busy(PlatformError):
-    """A platform asks to be left alone for some `seconds`. Nothing was done."""
+    """A platform asks to be left alone for some `seconds`.
+
+    Nothing was done.
+    """
 
     def __init__(self, message: str, seconds: float) -> None:
         self.seconds = seconds
@@ -50,7 +56,10 @@ class Busy(PlatformError):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody as a platform knows them. `session_id` is what is approved: a Prolific submission, an assignment."""
+    """Somebody as a platform knows them.
+
+    `session_id` is the visit that is approved: a Prolific submission, an assignment.
+    """
 
     external_id: str
     study_id: str | None = None
@@ -81,7 +90,10 @@ class BaseReward:
 
 @dataclass(frozen=True)
 class Departure:
-    """Where a worker goes when they are done: an address to open, or a form to post to one, and a code to copy."""
+    """The way out for a worker who is done.
+
+    An address to open, or a form to post to one, and a code to copy.
+    """
 
     url: str | None = None
     code: str | None = None
@@ -90,53 +102,62 @@ class Departure:
 
 
 class Platform:
-    """One source of workers. Whatever can go wrong is a PlatformError.
+    """One source of workers.
 
-    As it stands it does nothing: people come by invite links, and there is nobody to tell.
+    Whatever can go wrong is a PlatformError. The base class does nothing: people come by invite links, and there is
+    nobody to inform.
     """
 
     title = ""
-    """What pages call it."""
+    """Its name on pages."""
     parameters: tuple[str, ...] = ()
-    """What the address says by which it sends people."""
+    """Parameters of the address by which it sends people."""
     start = ""
     """That address below the study's own, as it is given to the platform."""
     frames = "'none'"
-    """Sites that may show this address in a frame of theirs, as a Content-Security-Policy lists them."""
+    """Sites that may show this address in a frame, as a Content-Security-Policy lists them."""
     hourly_minimums: Mapping[str, int] = {"USD": 725}
-    """The least that an hour should pay, in hundredths of each currency that is known."""
+    """The least that an hour should pay, in hundredths, by currency."""
     minimum_of = "the federal minimum wage of the United States"
-    """Whose minimum that is."""
+    """Name of that minimum, for messages."""
     enforces_minimum = False
     """Whether the platform refuses studies that pay less, whatever study.toml says."""
     by_hand = False
     """Whether the requester pays, and the ledger only notes it."""
     offered_by = "`winokit collect invite` makes links"
-    """How people get to know of the study, where it is not `publish` that tells them."""
+    """How people learn of the study, if not by `publish`."""
 
     def __init__(self, settings: PlatformConfig) -> None:
         self.settings = settings
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
-        """Who the parameters of the first address say has come; None where this platform did not send them."""
+        """The visitor whom the parameters of the first address name.
+
+        None if this platform did not send them.
+        """
         return None
 
     def verify(self, visitor: Visitor) -> None:
-        """Refuse somebody of whom the platform says that it has not sent them, where it can be asked."""
+        """Raise NotAllowed if the platform did not send somebody.
+
+        Does nothing if the platform cannot be asked.
+        """
 
     def warning(self) -> str:
-        """What whoever starts the server should know; nothing where all is well."""
+        """A warning for whoever starts the server, or an empty text."""
         return ""
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
-        """Offer visits to the platform's people, who come to `address`; what the platform calls the offer.
+        """Offer visits to the platform's people, who come to `address`.
 
-        `earlier` are the offers that are known to be made: this is another.
+        Returns the platform's id of the offer.
+
+        `earlier` are the ids of offers that were made before: this is another.
         """
         raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """Where to send somebody who is done, or whom the study is not for."""
+        """The way out for somebody who is done, or screened out."""
         return Departure()
 
     def reward(self, study_id: str | None) -> BaseReward | None:
@@ -152,37 +173,54 @@ class Platform:
         raise BadInput(f"{self.title} cannot be asked about visits")
 
     def approve(self, visitor: Visitor) -> None:
-        """Accept the visit, which the platform then pays at its own rate. Doing it twice does no harm."""
+        """Accept the visit, which the platform then pays at its own rate.
+
+        Doing it twice does no harm.
+        """
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Tell the platform that the study is not for this person. Doing it twice does no harm."""
+        """Tell the platform that the study is not for this person.
+
+        Doing it twice does no harm.
+        """
 
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """The key that a bonus is to be sent with: `reference`, which is ours, or the platform's own. Pays nothing."""
+        """The key that a bonus is to be sent with.
+
+        `reference`, which is ours, or the platform's own. Pays nothing.
+        """
         return reference
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Pay something on top; the platform's receipt. `reference` is the key from `reserve`.
+        """Pay something on top, and return the platform's receipt.
 
-        An `Uncertain`, and whatever else is not a PlatformError, says that it may have been paid all the same.
+        `reference` is the key from `reserve`.
+
+        After an `Uncertain`, or an error that is no PlatformError, it may have been paid all the same.
         """
         raise PlatformError(f"{self.title} cannot pay by itself")
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """How many bonuses of this amount the platform shows for the visit; None where it does not tell."""
+        """Number of bonuses of this amount that the platform shows for the visit.
+
+        None if it does not tell.
+        """
         return None
 
 
 @PLATFORMS.register("links")
 class Links(Platform):
-    """Plain links: the requester invites people and pays them by hand, which the ledger only notes."""
+    """Plain links: the requester invites people and pays them by hand.
+
+    The ledger only notes it.
+    """
 
     title = "plain links"
     by_hand = True
 
 
 def amount(cents: int) -> str:
-    """Hundredths as platforms read them.
+    """An amount in hundredths, as platforms read it.
 
     >>> amount(1205)
     '12.05'
@@ -192,11 +230,15 @@ def amount(cents: int) -> str:
 
 def platform_of(study: Study) -> Platform:
     """The platform of a study."""
-    return PLATFORMS[study.config.platform.name](study.config.platform)
+    platform = PLATFORMS[study.config.platform.name]
+    return platform(study.config.platform)
 
 
 def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
-    """Whom the platform has sent, by the parameters of its address; anybody else is refused."""
+    """The visitor whom the platform has sent, by the parameters of its address.
+
+    Raises NotFound for anybody else.
+    """
     visitor = platform_of(study).arrival(parameters)
     if visitor is None:
         raise NotFound(say("refusals.use_link"))
@@ -204,13 +246,14 @@ def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
 
 
 def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None = None, me: int | None = None) -> Worker:
-    """The worker whom the platform has sent, as it says itself: a new one, or the one it sent before.
+    """The worker whom the platform has sent: a new one, or the one it sent before.
 
-    `browser` is what theirs is known by, `me` who works in it already. A visit stays in the browser it began in.
+    `browser` identifies their browser, `me` is who works in it already. A visit stays in the browser it began in.
     """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
-    visitor, platform = visitor_from(study, parameters), platform_of(study)
+    visitor = visitor_from(study, parameters)
+    platform = platform_of(study)
     platform.verify(visitor)
     verified = type(platform).verify is not Platform.verify
     identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
@@ -219,39 +262,50 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
 
 
 def leave(study: Study, worker_id: int) -> Departure | None:
-    """Where a worker goes from here; None as long as there is something left to do in this visit.
+    """The way out for a worker.
+
+    None as long as there is something left to do in this visit.
 
     A visit is done after as many tasks as the study asks for, or with the last that there is, and never without any.
     """
-    platform, done = platform_of(study), done_in_visit(study, worker_id)
+    platform = platform_of(study)
+    done = done_in_visit(study, worker_id)
     with study.store.read() as session:
-        worker, identity = session.get_one(Worker, worker_id), session.get(Identity, worker_id)
+        worker = session.get_one(Worker, worker_id)
+        identity = session.get(Identity, worker_id)
     screened_out = worker.state == SCREENED_OUT
     may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
-    if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
-        return None
+    if not may_leave:
+        if not done:
+            return None
+        if worker.state == ACTIVE and tasks.can_go_on(study, worker_id):
+            return None
     visitor = None if identity is None else visitor_of(identity)
     return platform.departure(visitor, screened_out=screened_out)
 
 
 def done_in_visit(study: Study, worker_id: int) -> int:
-    """How much a worker has handed in since this visit began."""
+    """Number of submissions of a worker since this visit began."""
     began = select(Identity.arrived_at).where(Identity.worker_id == worker_id).scalar_subquery()
     since = or_(began.is_(None), Submission.submitted_at >= began)
+    query = select(func.count()).where(Submission.worker_id == worker_id, since)
     with study.store.read() as session:
-        return session.scalar(select(func.count()).where(Submission.worker_id == worker_id, since)) or 0
+        return session.scalar(query) or 0
 
 
 def visitor_of(identity: Identity, visit: PlatformVisit | None = None) -> Visitor:
-    """A worker as their platform knows them, in one of their visits: their last one, if none is named."""
+    """A worker as their platform knows them, in one of their visits.
+
+    The last visit, if none is named.
+    """
     session = identity if visit is None else visit
     return Visitor(identity.external_id, session.study_id, session.session_id)
 
 
 def check_reward(study: Study, platform: Platform, study_id: str | None) -> BaseReward | None:
-    """The platform's reward for a visit, if study.toml says the same. Raises RewardDiffers.
+    """The platform's reward for a visit. Raises RewardDiffers if study.toml says another.
 
-    The bonus is what is owed beyond that. A reward that is typed wrong is paid wrong, once for each visit.
+    The bonus is the amount that is owed beyond it. A wrong reward in study.toml makes every visit's bonus wrong.
     """
     reward = platform.reward(study_id)
     if reward is None:
@@ -272,18 +326,23 @@ def check_reward(study: Study, platform: Platform, study_id: str | None) -> Base
 
 
 def offers_of(study: Study) -> list[str]:
-    """Ids that the study has on the platform: the last one is the newest."""
-    noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
+    """Ids that the study has on the platform, the newest last."""
+    published = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
     on_platform = PlatformVisit.platform == study.config.platform.name
-    visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None)).distinct()
+    visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None))
+    visited = visited.distinct()
     with study.store.read() as session:
-        ids = [study.config.platform.study_id, *session.scalars(noted), *session.scalars(visited)]
+        ids = [study.config.platform.study_id, *session.scalars(published), *session.scalars(visited)]
     return list(dict.fromkeys(filter(None, ids)))
 
 
 def warn_of_reward(study: Study) -> str:
-    """Why the reward could not be compared with the platform's. Raises RewardDiffers if it is wrong."""
-    platform, offers = platform_of(study), offers_of(study)
+    """Reason why the reward could not be compared with the platform's.
+
+    Raises RewardDiffers if it is wrong.
+    """
+    platform = platform_of(study)
+    offers = offers_of(study)
     if platform.warning() or not offers:
         return ""
     try:

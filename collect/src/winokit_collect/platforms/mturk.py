@@ -1,4 +1,6 @@
-"""Amazon Mechanical Turk, as an external question: a legacy adapter, since it takes no new customers.
+"""Amazon Mechanical Turk, as an external question: a legacy adapter.
+
+It takes no new customers.
 
 The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and a
 home in the US, Canada, the UK, Australia or New Zealand.
@@ -30,17 +32,20 @@ from winokit_collect.study.refusals import NotAllowed
 from winokit_collect.study.schema import APPROVED, OPEN, RETURNED
 from winokit_collect.study.texts import say
 
-SECONDS, WAIT = 15, 30.0
+SECONDS = 15
+WAIT = 30.0
 STATES = {"Submitted": OPEN, "Approved": APPROVED, "Rejected": RETURNED}
-"""What Mechanical Turk's states of an assignment mean here."""
+"""Our state for each of Mechanical Turk's states of an assignment."""
 THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException")
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
-APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
+APPROVED_PERCENT = "000000000000000000L0"
+APPROVED_NUMBER = "00000000000000000040"
+LOCALE = "00000000000000000071"
 
 
 @PLATFORMS.register("mturk")
 class MTurk(Platform):
-    """The platform, spoken to through boto3, which finds its credentials where it always does."""
+    """The platform, reached through boto3, which finds its credentials as usual."""
 
     title = "Mechanical Turk"
     parameters = ("workerId", "hitId", "assignmentId")
@@ -55,12 +60,16 @@ class MTurk(Platform):
             raise MissingExtra("Mechanical Turk", "mturk", of="./collect") from None
         from botocore.config import Config
 
-        # No tries of boto3's own: behind the last of them, a refusal would not say that nothing was paid.
+        # boto3 must not try again: after a second try, a refusal would not mean that nothing was paid.
         config = Config(retries={"total_max_attempts": 1}, connect_timeout=SECONDS, read_timeout=SECONDS)
-        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.settings.api or None, config=config)
+        url = self.settings.api or None
+        return boto3.client("mturk", region_name="us-east-1", endpoint_url=url, config=config)
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
-        """Who has come, by the parameters of an external question. A preview is nobody yet."""
+        """The visitor named by the parameters of an external question.
+
+        Whoever looks at a preview is refused.
+        """
         if "assignmentId" not in parameters:
             return None
         if parameters["assignmentId"] == "ASSIGNMENT_ID_NOT_AVAILABLE":
@@ -83,13 +92,18 @@ class MTurk(Platform):
         """The reward of the HIT, in US dollars."""
         if study_id is None:
             return None
-        answer = self._call("get_hit", HITId=study_id)
-        return BaseReward(round(Decimal(answer["HIT"]["Reward"]) * 100), "USD")
+        answer = self._call_api("get_hit", HITId=study_id)
+        cents = round(Decimal(answer["HIT"]["Reward"]) * 100)
+        return BaseReward(cents, "USD")
 
     def look(self, visitor: Visitor) -> VisitReport | None:
-        """The state of the assignment. One that was never handed in is not known there, which is an error."""
-        assignment = self._call("get_assignment", AssignmentId=visitor.session_id)["Assignment"]
-        return self._make_report(assignment, self._list_bonuses(AssignmentId=visitor.session_id))
+        """The state of the assignment.
+
+        An assignment that was never handed in is unknown there, which is an error.
+        """
+        assignment = self._call_api("get_assignment", AssignmentId=visitor.session_id)["Assignment"]
+        bonuses = self._list_bonuses(AssignmentId=visitor.session_id)
+        return self._make_report(assignment, bonuses)
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
         """Every assignment of the HITs that was handed in."""
@@ -100,8 +114,8 @@ class MTurk(Platform):
 
     def _make_report(self, assignment: Mapping[str, Any], bonuses: Sequence[Mapping[str, Any]]) -> VisitReport:
         session_id = assignment["AssignmentId"]
-        own = [bonus for bonus in bonuses if bonus.get("AssignmentId", session_id) == session_id]
-        cents = tuple(round(Decimal(bonus["BonusAmount"]) * 100) for bonus in own)
+        own_bonuses = [bonus for bonus in bonuses if bonus.get("AssignmentId", session_id) == session_id]
+        cents = tuple(round(Decimal(bonus["BonusAmount"]) * 100) for bonus in own_bonuses)
         state = STATES.get(assignment["AssignmentStatus"], OPEN)
         return VisitReport(session_id, assignment["WorkerId"], state, cents, assignment.get("HITId"))
 
@@ -109,10 +123,10 @@ class MTurk(Platform):
         return self._list_entries("list_bonus_payments", "BonusPayments", **about)
 
     def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
-        """All entries of a list that is told page by page."""
+        """Return all entries of a list that comes page by page."""
         entries: list[dict[str, Any]] = []
         while True:
-            answer = self._call(operation, **asked)
+            answer = self._call_api(operation, **asked)
             entries += answer[name]
             if "NextToken" not in answer:
                 return entries
@@ -120,16 +134,19 @@ class MTurk(Platform):
 
     def approve(self, visitor: Visitor) -> None:
         """Approve the assignment, which pays the reward of its HIT."""
-        self._call("approve_assignment", AssignmentId=visitor.session_id, OverrideRejection=False)
+        self._call_api("approve_assignment", AssignmentId=visitor.session_id, OverrideRejection=False)
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Approve it all the same: Mechanical Turk has no other way to let somebody go who did nothing wrong."""
+        """Approve it: Mechanical Turk cannot dismiss anybody without blame otherwise."""
         self.approve(visitor)
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Send a bonus. Within a day Mechanical Turk refuses a second one with the same token: it was paid before."""
+        """Send a bonus.
+
+        Within a day Mechanical Turk refuses a second one with the same token: the first one was paid.
+        """
         try:
-            self._call(
+            self._call_api(
                 "send_bonus",
                 WorkerId=visitor.external_id,
                 AssignmentId=visitor.session_id,
@@ -143,12 +160,15 @@ class MTurk(Platform):
         return reference
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """Among the bonuses of the assignment."""
+        """Number of such bonuses of the assignment."""
         payments = self._list_bonuses(AssignmentId=visitor.session_id)
         return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
-        """Offer the study's address as an external question; the id of the HIT. The same offer is not made twice."""
+        """Offer the study's address as an external question, and return the HIT's id.
+
+        The same offer is not made twice.
+        """
         if not address.startswith("https://"):
             raise BadInput(f"{address}: Mechanical Turk shows https:// pages only; --url or [server] url gives another")
         if not self.settings.base_reward:
@@ -167,35 +187,42 @@ class MTurk(Platform):
             "Question": question,
             "QualificationRequirements": self.qualifications(),
         }
-        token = hashlib.sha256(json.dumps([offer, *earlier]).encode()).hexdigest()
+        offers_json = json.dumps([offer, *earlier])
+        token = hashlib.sha256(offers_json.encode()).hexdigest()
         try:
-            answer = self._call("create_hit", **offer, UniqueRequestToken=token)
+            answer = self._call_api("create_hit", **offer, UniqueRequestToken=token)
         except Uncertain as error:
             again = "it may be offered already; the same command, given again within a day, offers nothing twice"
             raise Uncertain(f"{error}; {again}") from None
         return str(answer["HIT"]["HITId"])
 
     def qualifications(self) -> list[dict[str, Any]]:
-        """Who may take the task."""
+        """The qualifications of those who may take the task."""
         approved = {APPROVED_PERCENT: self.settings.least_approval, APPROVED_NUMBER: self.settings.least_approved}
         homes = [{"Country": country} for country in self.settings.countries]
-        return [
-            {"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]}
-            for kind, least in approved.items()
-        ] + [{"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": homes}]
+        requirements: list[dict[str, Any]] = []
+        for kind, least in approved.items():
+            requirements.append(
+                {"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]}
+            )
+        requirements.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": homes})
+        return requirements
 
-    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        client = self.client  # first, since it says what to install
+    def _call_api(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        client = self.client  # first, since its error names the package to install
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             answer: dict[str, Any] = getattr(client, operation)(**parameters)
         except ClientError as error:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            if error.response["Error"].get("Code") in THROTTLED or status == HTTPStatus.TOO_MANY_REQUESTS:
+            details = error.response["Error"]
+            is_throttled = details.get("Code") in THROTTLED
+            if is_throttled or status == HTTPStatus.TOO_MANY_REQUESTS:
                 raise Busy(f"Mechanical Turk: {operation}: too many requests", WAIT) from None
-            doubt = Uncertain if status >= HTTPStatus.INTERNAL_SERVER_ERROR else PlatformError
-            raise doubt(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
+            kind = Uncertain if status >= HTTPStatus.INTERNAL_SERVER_ERROR else PlatformError
+            reason = details.get("Message", error)
+            raise kind(f"Mechanical Turk: {reason}") from None
         except BotoCoreError as error:
             raise Uncertain(f"Mechanical Turk: no answer to {operation} ({error})") from None
         return answer

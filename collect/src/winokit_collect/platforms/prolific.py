@@ -1,7 +1,7 @@
-"""Prolific, https://docs.prolific.com: its address parameters, completion codes, approvals, bonuses, screening out.
+"""Prolific, https://docs.prolific.com: arrivals, completion codes, approvals and bonuses.
 
 The study's address on Prolific is `https://…/start?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
-{{%SESSION_ID%}}`; the session is what its API calls a submission. The token comes from $PROLIFIC_API_TOKEN.
+{{%SESSION_ID%}}`. Its API calls the session a submission. The token comes from $PROLIFIC_API_TOKEN.
 """
 
 import logging
@@ -46,10 +46,11 @@ STATES = {
     "TIMED-OUT": RETURNED,
     "REJECTED": RETURNED,
 }
-"""What Prolific's statuses mean here; any other is open."""
+"""Our state for each of Prolific's statuses. Any other is open."""
 PAGE = 100
 """Submissions on one page of their list."""
-WAIT, MOST_WAIT = 30.0, 600.0
+WAIT = 30.0
+MOST_WAIT = 600.0
 """Seconds to wait after "too many requests" if Prolific does not say how long, and at most."""
 LOG = logging.getLogger("winokit.collect")
 OBJECT_ID = re.compile(r"[0-9a-f]{24}")
@@ -57,12 +58,12 @@ ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 
 class NotKnown(PlatformError):
-    """There is no such thing on Prolific."""
+    """Prolific does not know the object."""
 
 
 @PLATFORMS.register("prolific")
 class Prolific(Platform):
-    """The platform, spoken to over HTTP."""
+    """The platform, reached over HTTP."""
 
     hourly_minimums = {"USD": 800, "GBP": 600}  # noqa: RUF012
     minimum_of = "Prolific's minimum"
@@ -73,46 +74,59 @@ class Prolific(Platform):
     offered_by = "make the study on Prolific's pages, with the address on the page Invites"
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
-        """Who has come, by the three parameters of Prolific's address."""
+        """The visitor named by the three parameters of Prolific's address."""
         if "PROLIFIC_PID" not in parameters:
             return None
         ids = [parameters.get(name, "") for name in self.parameters]
         if not all(ID.fullmatch(id_) for id_ in ids):
             raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
         person, study, session = ids
-        if study != self.settings.study_id:  # where none is named, too: paying would approve it there
+        if study != self.settings.study_id:  # Also if study.toml names none: paying would approve the visit there.
             raise NotAllowed(say("refusals.other_study"))
         return Visitor(person, study, session)
 
     def verify(self, visitor: Visitor) -> None:
         """Ask whether this participant has this submission under way, in this study."""
         try:
-            known = _json(self._call("GET", "/submissions/{id}/", visitor.session_id))
+            answer = self._call_api("GET", "/submissions/{id}/", visitor.session_id)
+            submission = _read_json(answer)
         except NotKnown:
-            known = {}
+            submission = {}
         except PlatformError as error:
             LOG.error("an arrival could not be verified: %s", error)
             raise NotNow(say("refusals.platform_silent", platform=self.title)) from None
-        studies = (known.get("study_id"), known.get("parent_study_id"))
-        if known.get("participant") != visitor.external_id or visitor.study_id not in studies:
+        studies = (submission.get("study_id"), submission.get("parent_study_id"))
+        if submission.get("participant") != visitor.external_id or visitor.study_id not in studies:
             raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
-        if known.get("status") not in UNDER_WAY:
+        if submission.get("status") not in UNDER_WAY:
             raise NotAllowed(say("refusals.visit_ended", platform=self.title))
 
     def warning(self) -> str:
-        """Without a token nobody can be verified, or paid; without the study's id, nobody is known to come for it."""
-        missing = [] if os.environ.get(TOKEN) else [TOKEN]
-        missing += [] if self.settings.study_id else ["[platform] study_id"]
-        return f"not set: {', '.join(missing)}; Prolific's people can be neither let in nor paid" if missing else ""
+        """A warning if the token or the study's id is missing.
+
+        Without the token nobody can be verified or paid. Without the id, nobody is known to come for the study.
+        """
+        missing = []
+        if not os.environ.get(TOKEN):
+            missing.append(TOKEN)
+        if not self.settings.study_id:
+            missing.append("[platform] study_id")
+        if not missing:
+            return ""
+        names = ", ".join(missing)
+        return f"not set: {names}; Prolific's people can be neither let in nor paid"
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """Back to Prolific with the code that says how it went."""
+        """Back to Prolific with the code for completed or screened-out people."""
         code = self.settings.screened_out_code if screened_out else self.settings.completion_code
-        return Departure(f"{COMPLETE}?{urlencode({'cc': code})}", code) if code else Departure()
+        if not code:
+            return Departure()
+        query = urlencode({"cc": code})
+        return Departure(f"{COMPLETE}?{query}", code)
 
     def reward(self, study_id: str | None) -> BaseReward | None:
         """The reward of the study, which Prolific gives in hundredths."""
-        study = _json(self._call("GET", "/studies/{id}/", study_id))
+        study = _read_json(self._call_api("GET", "/studies/{id}/", study_id))
         cents = study.get("reward")
         if not isinstance(cents, int | float):
             raise PlatformError("Prolific: the study has no reward")
@@ -120,23 +134,29 @@ class Prolific(Platform):
 
     def look(self, visitor: Visitor) -> VisitReport | None:
         """The status of the submission, and its bonuses."""
-        return _make_report(_json(self._call("GET", "/submissions/{id}/", visitor.session_id)))
+        answer = self._call_api("GET", "/submissions/{id}/", visitor.session_id)
+        return _make_report(_read_json(answer))
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
-        """Every submission of the studies. The list names them; each is asked for by itself, for its bonuses."""
+        """Every submission of the studies.
+
+        Their list has no bonuses, so each is asked for by itself.
+        """
         for study_id in study_ids:
             for session_id in list(self._list_submissions(study_id)):
-                yield _make_report(_json(self._call("GET", "/submissions/{id}/", session_id)))
+                answer = self._call_api("GET", "/submissions/{id}/", session_id)
+                yield _make_report(_read_json(answer))
 
     def _list_submissions(self, study_id: str) -> Iterator[str]:
         """Ids of all submissions of a study, page by page."""
         seen_ids: set[str] = set()
         for page in count(1):
             path = f"/submissions/?study={{id}}&page={page}&page_size={PAGE}"
-            results = _json(self._call("GET", path, study_id)).get("results")
+            answer = self._call_api("GET", path, study_id)
+            results = _read_json(answer).get("results")
             if not isinstance(results, list):
                 raise PlatformError("Prolific: expected a list of submissions")
-            new_ids = [each["id"] for each in results if each["id"] not in seen_ids]
+            new_ids = [submission["id"] for submission in results if submission["id"] not in seen_ids]
             seen_ids.update(new_ids)
             yield from new_ids
             if len(results) < PAGE or not new_ids:
@@ -144,70 +164,93 @@ class Prolific(Platform):
 
     def approve(self, visitor: Visitor) -> None:
         """Approve the visit."""
-        self._transition(visitor, {"action": "APPROVE"})
+        self._close_submission(visitor, {"action": "APPROVE"})
 
     def screen_out(self, visitor: Visitor) -> None:
         """Complete the visit with the code for people the study is not for."""
         if not self.settings.screened_out_code:
             raise BadInput("study.toml: field 'platform.screened_out_code': Prolific needs a code to screen people out")
-        self._transition(visitor, {"action": "COMPLETE", "completion_code": self.settings.screened_out_code})
+        self._close_submission(visitor, {"action": "COMPLETE", "completion_code": self.settings.screened_out_code})
 
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Set a bonus up, for the visit and not the person, so that it is shown there; Prolific's id of it."""
+        """Set a bonus up, and return Prolific's id of it.
+
+        It is for the visit and not the person, so that it is shown there.
+        """
         csv = f"{visitor.session_id},{amount(cents)}"
         body = {"study_id": visitor.study_id, "csv_bonuses": csv}
-        number = str(_json(self._call("POST", "/submissions/bonus-payments/", body=body)).get("id", ""))
-        if not ID.fullmatch(number):
+        answer = self._call_api("POST", "/submissions/bonus-payments/", body=body)
+        bonus_id = str(_read_json(answer).get("id", ""))
+        if not ID.fullmatch(bonus_id):
             raise PlatformError("Prolific: returned no id for the bonus")
-        return number
+        return bonus_id
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Have a bonus paid that was set up. Prolific pays as often as it is told to, the same bonus too."""
-        self._call("POST", "/bulk-bonus-payments/{id}/pay/", reference, {}, once=True)
+        """Have a bonus paid that was set up.
+
+        Prolific pays it again each time it is asked.
+        """
+        self._call_api("POST", "/bulk-bonus-payments/{id}/pay/", reference, {}, once=True)
         return reference
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """Among the bonuses that the visit's submission shows; one that was accepted may take minutes to be there."""
-        submission = _json(self._call("GET", "/submissions/{id}/", visitor.session_id))
+        """Number of such bonuses that the visit's submission shows.
+
+        One that was accepted may take minutes to appear.
+        """
+        submission = _read_json(self._call_api("GET", "/submissions/{id}/", visitor.session_id))
         if "bonus_payments" not in submission:
             return None
-        return [round(paid) for paid in submission["bonus_payments"] or ()].count(cents)
+        payments = [round(paid) for paid in submission["bonus_payments"] or ()]
+        return payments.count(cents)
 
-    def _transition(self, visitor: Visitor, body: dict[str, str]) -> None:
-        self._call("POST", "/submissions/{id}/transition/", visitor.session_id, body, once=True)
+    def _close_submission(self, visitor: Visitor, body: dict[str, str]) -> None:
+        self._call_api("POST", "/submissions/{id}/transition/", visitor.session_id, body, once=True)
 
-    def _call(
+    def _call_api(
         self, method: str, path: str, about: str | None = None, body: object = None, *, once: bool = False
     ) -> Response:
-        """What the API answers. What may be sent `once` only leaves a doubt, unless Prolific says no.
+        """Call the API and return its answer.
 
-        Ids are not told in messages: those end up in the log, which outlives what ties a worker to a person.
+        If a call that may be sent only `once` fails, the error is Uncertain, unless Prolific refused it.
+
+        Messages have no ids: they end up in the log, which is kept longer than what ties a worker to a person.
         """
         token = os.environ.get(TOKEN)
         if not token:
             raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
         url = (self.settings.api or API).rstrip("/") + path.format(id=about)
         headers = {"Authorization": f"Token {token}"}
+        certificates = _load_certificates()
         try:
-            answer = httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, verify=_certificates())
+            answer = httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, verify=certificates)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise PlatformError(f"Prolific: cannot be reached ({error})") from None
         except httpx.HTTPError as error:
-            doubt = Uncertain if once else PlatformError
-            raise doubt(f"Prolific: no answer to {path} ({type(error).__name__})") from None
+            kind = Uncertain if once else PlatformError
+            raise kind(f"Prolific: no answer to {path} ({type(error).__name__})") from None
         if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
             raise Busy(f"Prolific: {path} returned 429: too many requests", _read_wait(answer))
         if not answer.is_success:
-            says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
-            doubt = Uncertain if once and not says_no else PlatformError
-            reason = " ".join(OBJECT_ID.sub("…", answer.text).split())[:200] or "no reason given"
-            doubt = NotKnown if answer.status_code == httpx.codes.NOT_FOUND else doubt
-            raise doubt(f"Prolific: {path} returned {answer.status_code}: {reason}")
+            raise _make_error(answer, path, once=once)
         return answer
 
 
+def _make_error(answer: Response, path: str, *, once: bool) -> PlatformError:
+    """Make the error for an answer that is no success."""
+    is_refusal = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
+    public_text = OBJECT_ID.sub("…", answer.text)
+    reason = " ".join(public_text.split())[:200] or "no reason given"
+    message = f"Prolific: {path} returned {answer.status_code}: {reason}"
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        return NotKnown(message)
+    if once and not is_refusal:
+        return Uncertain(message)
+    return PlatformError(message)
+
+
 def _make_report(submission: Mapping[str, Any]) -> VisitReport:
-    """A submission as a report of its visit."""
+    """Make a report of a visit from its submission."""
     cents = tuple(round(paid) for paid in submission.get("bonus_payments") or ())
     return VisitReport(
         session_id=str(submission.get("id", "")),
@@ -219,7 +262,7 @@ def _make_report(submission: Mapping[str, Any]) -> VisitReport:
 
 
 def _read_wait(answer: Response) -> float:
-    """Seconds that Prolific asks to wait."""
+    """Read the number of seconds that Prolific asks to wait."""
     try:
         seconds = float(answer.headers.get("Retry-After", ""))
     except ValueError:  # a date, or nothing
@@ -227,7 +270,7 @@ def _read_wait(answer: Response) -> float:
     return min(max(seconds, 1.0), MOST_WAIT)
 
 
-def _json(answer: Response) -> dict[str, Any]:
+def _read_json(answer: Response) -> dict[str, Any]:
     try:
         content = answer.json()
     except ValueError:
@@ -238,6 +281,6 @@ def _json(answer: Response) -> dict[str, Any]:
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
-    """Read once: that takes longer than most calls."""
+def _load_certificates() -> ssl.SSLContext:
+    """Load the certificates once, since that takes longer than most calls."""
     return httpx.create_ssl_context()

@@ -1,9 +1,12 @@
-"""The ledger beside the platform's books: every visit and bonus of each, both ways, and the money they disagree on.
+"""Comparison of the ledger with the platform's books.
 
-What we remember is not evidence: a visit may be approved by the platform after its time, a bonus paid by hand on its
-pages, an answer lost. So the platform is asked for all it has, and each amount is looked for on the other side. First
-on the same visit; then, if we no longer know which visit an amount was for, with the same worker; and if a worker was
-forgotten, among visits that nobody here knows. What is left over is a difference.
+Every visit and every bonus of each is compared, in both directions. The result is the money on which the books
+disagree.
+
+Our own records are not evidence: a visit may be approved by the platform after its time, a bonus paid by hand on its
+pages, an answer lost. So we ask the platform for everything, and look for each amount on the other side. First on the
+same visit. Then, if we no longer know which visit an amount was for, with the same worker. If a worker was forgotten,
+among visits that nobody here knows. An amount that is left over is a difference.
 """
 
 import time
@@ -56,7 +59,7 @@ class BookItem:
     visit_id: int | None
     """None if it is not known here which visit it was for."""
     is_forgotten: bool = False
-    """Its visit was emptied of what ties it to a person."""
+    """Whether nothing ties its visit to a person any more."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Difference:
 
     @property
     def cents(self) -> int:
-        """How much they disagree by."""
+        """The amount by which they disagree."""
         return abs(self.platform_cents - self.ledger_cents)
 
 
@@ -98,8 +101,9 @@ class Reconciliation:
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        differences = [asdict(difference) | {"cents": difference.cents} for difference in self.differences]
-        record = asdict(self) | {"differences": differences, "at": self.at.isoformat()}
+        record = asdict(self)
+        record["differences"] = [asdict(difference) | {"cents": difference.cents} for difference in self.differences]
+        record["at"] = self.at.isoformat()
         return {"disagreement_cents": self.disagreement_cents, **record}
 
 
@@ -117,9 +121,12 @@ class PlatformBooks:
 
 
 def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Reconciliation:
-    """Compare the ledger with the platform's books; nothing is changed."""
+    """Compare the ledger with the platform's books.
+
+    Nothing is changed.
+    """
     platform = platform_of(study)
-    books = _ask_patiently(study, platform, wait)
+    books = _read_patiently(study, platform, wait)
     visits, people, codes = _read_people(study)
     ours, doubtful = _list_ledger_items(study, visits)
     theirs = list(_list_platform_items(books, visits, people))
@@ -128,11 +135,13 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
     differences = list(_split_bases(ours, theirs, codes, platform.title))
     _remove_agreed(ours, theirs)
     for item in ours:
-        why = _describe_ours(item, platform)
-        differences.append(Difference(codes.get(item.worker_id, ""), item.visit_id, item.kind, item.cents, 0, why))
+        reason = _describe_ours(item, platform)
+        code = codes.get(item.worker_id, "")
+        differences.append(Difference(code, item.visit_id, item.kind, item.cents, 0, reason))
     for item in theirs:
-        why = _describe_theirs(item, platform, doubtful)
-        differences.append(Difference(codes.get(item.worker_id, ""), item.visit_id, item.kind, 0, item.cents, why))
+        reason = _describe_theirs(item, platform, doubtful)
+        code = codes.get(item.worker_id, "")
+        differences.append(Difference(code, item.visit_id, item.kind, 0, item.cents, reason))
     return Reconciliation(
         platform=platform.title,
         currency=study.config.pay.currency,
@@ -146,37 +155,45 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
 
 
 def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
-    """Enter into the ledger what the platform has paid for visits by itself; how many visits that changes.
+    """Enter into the ledger the platform's own payments for visits.
 
-    A reward that was more than the ledger says is taken off what its worker is owed next. Bonuses are left to the
-    requester: only they know what somebody paid by hand was for.
+    Returns the number of visits that changed.
+
+    A reward that was more than the ledger says is deducted from what its worker is owed next. Bonuses are left to the
+    requester: only they know the reason of a payment by hand.
     """
-    books = _ask_patiently(study, platform_of(study), wait)
+    books = _read_patiently(study, platform_of(study), wait)
     changed = 0
     for report in books.reports:
         with study.store.write() as session:
-            same = (PlatformVisit.session_id == report.session_id, PlatformVisit.platform == study.config.platform.name)
-            row = session.scalar(select(PlatformVisit).where(*same).with_for_update())
+            on_platform = PlatformVisit.platform == study.config.platform.name
+            query = select(PlatformVisit).where(PlatformVisit.session_id == report.session_id, on_platform)
+            row = session.scalar(query.with_for_update())
             if row is None or report.state == OPEN:
                 continue
             if row.state == OPEN:
                 close_visit(study, session, row, report.state, books.rewards.get(report.study_id))
                 changed += 1
                 continue
-            noted = select(func.sum(Payment.cents)).where(Payment.visit_id == row.id, Payment.reason == VISIT)
-            missing = books.base(report) + int(session.scalar(noted) or 0)
+            lines = select(func.sum(Payment.cents)).where(Payment.visit_id == row.id, Payment.reason == VISIT)
+            line_cents = int(session.scalar(lines) or 0)
+            missing = books.base(report) + line_cents
             if missing:
                 note = f"corrected to what {platform_of(study).title} paid for the visit"
-                about = {"worker_id": row.worker_id, "visit_id": row.id, "reason": VISIT, "note": note}
-                session.add(Payment(**about, cents=-missing, at=study.now()))
-                row.state, row.reward_cents = report.state, books.base(report)
+                columns = {"worker_id": row.worker_id, "visit_id": row.id, "reason": VISIT, "note": note}
+                session.add(Payment(**columns, cents=-missing, at=study.now()))
+                row.state = report.state
+                row.reward_cents = books.base(report)
                 study.log(session, actor, "visit corrected", str(row.id), cents=missing)
                 changed += 1
     return changed
 
 
-def _ask_patiently(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
-    """Everything that the platform has of this study; "too many requests" is waited for some times."""
+def _read_patiently(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
+    """Read everything that the platform has of this study.
+
+    After "too many requests" it waits and tries again, some times.
+    """
     for _ in range(TRIES - 1):
         try:
             return _read_books(study, platform)
@@ -188,17 +205,19 @@ def _ask_patiently(study: Study, platform: Platform, wait: Callable[[float], Non
 def _read_books(study: Study, platform: Platform) -> PlatformBooks:
     offers = offers_of(study)
     reports = list(platform.visits(offers))
-    places = {report.study_id for report in reports}
-    return PlatformBooks(reports, {place: platform.reward(place) for place in places})
+    study_ids = {report.study_id for report in reports}
+    rewards = {study_id: platform.reward(study_id) for study_id in study_ids}
+    return PlatformBooks(reports, rewards)
 
 
 def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
-    """Visits by what the platform calls them, workers by what it calls them, and their codes."""
+    """Read visits and workers by the platform's ids, and workers' codes."""
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
     people = select(Identity.external_id, Identity.worker_id).where(Identity.platform == name)
     with study.store.read(steady=True) as session:
-        visits = {str(visit.session_id): visit for visit in session.scalars(select(PlatformVisit).where(*on_platform))}
+        rows = session.scalars(select(PlatformVisit).where(*on_platform))
+        visits = {str(visit.session_id): visit for visit in rows}
         workers = dict(session.execute(people).all())
         codes: dict[int | None, str] = {}
         for worker_id, code in session.execute(select(Worker.id, Worker.code)):
@@ -209,7 +228,10 @@ def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int]
 def _list_ledger_items(
     study: Study, visits: dict[str, PlatformVisit]
 ) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
-    """Amounts that the ledger says were paid, and those in doubt as visit and amount."""
+    """List the amounts paid by the ledger, and those in doubt.
+
+    An amount in doubt is a pair of visit and cents.
+    """
     remembered = {visit.id for visit in visits.values()}
     of_platform = Worker.platform == study.config.platform.name
     columns = (Payment.worker_id, Payment.visit_id)
@@ -237,34 +259,39 @@ def _list_ledger_items(
 def _list_platform_items(
     books: PlatformBooks, visits: dict[str, PlatformVisit], people: dict[str, int]
 ) -> Iterator[BookItem]:
-    """Amounts that the platform says it paid."""
+    """List the amounts that the platform says it paid."""
     for report in books.reports:
         visit = visits.get(report.session_id)
         worker_id = people.get(report.external_id) if visit is None else visit.worker_id
-        place = (worker_id, None if visit is None else visit.id)
-        if books.base(report):
-            yield BookItem(VISIT, books.base(report), *place)
+        visit_id = None if visit is None else visit.id
+        base_cents = books.base(report)
+        if base_cents:
+            yield BookItem(VISIT, base_cents, worker_id, visit_id)
         for cents in report.bonuses:
-            yield BookItem(BONUS, cents, *place)
+            yield BookItem(BONUS, cents, worker_id, visit_id)
 
 
 def _split_bases(
     ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
 ) -> Iterator[Difference]:
-    """Visits for which both books have a reward, but not the same; they are taken out of both."""
+    """Split off the visits for which both books have a reward, but not the same.
+
+    They are removed from both lists.
+    """
     bases = {item.visit_id: item for item in ours if item.kind == VISIT and item.visit_id is not None}
-    for item in [item for item in theirs if item.kind == VISIT and item.visit_id is not None]:
+    visit_items = [item for item in theirs if item.kind == VISIT and item.visit_id is not None]
+    for item in visit_items:
         base = bases.get(item.visit_id or 0)
         if base is None or base.cents == item.cents:
             continue
         ours.remove(base)
         theirs.remove(item)
-        why = f"the ledger says {amount(base.cents)} for the visit, {title} pays {amount(item.cents)}"
-        yield Difference(codes.get(base.worker_id, ""), base.visit_id, VISIT, base.cents, item.cents, why)
+        reason = f"the ledger says {amount(base.cents)} for the visit, {title} pays {amount(item.cents)}"
+        yield Difference(codes.get(base.worker_id, ""), base.visit_id, VISIT, base.cents, item.cents, reason)
 
 
 def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
-    """Take out of both books what they agree on, the surest pairs first."""
+    """Remove the amounts on which both books agree, the surest pairs first."""
 
     def same_visit(item: BookItem) -> object:
         return item.visit_id
@@ -272,9 +299,18 @@ def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
     def same_worker(item: BookItem) -> object:
         return item.worker_id
 
-    _match_pairs(ours, theirs, same_visit, lambda own, other: own.visit_id is not None and other.visit_id is not None)
-    _match_pairs(ours, theirs, same_worker, lambda own, other: own.visit_id is None or other.visit_id is None)
-    _match_pairs(ours, theirs, lambda item: None, lambda own, other: own.is_forgotten and other.visit_id is None)
+    def have_visits(our_item: BookItem, their_item: BookItem) -> bool:
+        return our_item.visit_id is not None and their_item.visit_id is not None
+
+    def lack_visit(our_item: BookItem, their_item: BookItem) -> bool:
+        return our_item.visit_id is None or their_item.visit_id is None
+
+    def are_forgotten(our_item: BookItem, their_item: BookItem) -> bool:
+        return our_item.is_forgotten and their_item.visit_id is None
+
+    _match_pairs(ours, theirs, same_visit, have_visits)
+    _match_pairs(ours, theirs, same_worker, lack_visit)
+    _match_pairs(ours, theirs, lambda item: None, are_forgotten)
 
 
 def _match_pairs(
@@ -283,21 +319,21 @@ def _match_pairs(
     place: Callable[[BookItem], object],
     may_pair: Callable[[BookItem, BookItem], bool],
 ) -> None:
-    """Take out pairs of the same kind, amount and place."""
+    """Remove pairs of the same kind, amount and place."""
     waiting: dict[object, list[BookItem]] = defaultdict(list)
     for item in theirs:
         waiting[item.kind, item.cents, place(item)].append(item)
-    for own in [*ours]:
-        others = waiting[own.kind, own.cents, place(own)]
-        other = next((item for item in others if may_pair(own, item)), None)
-        if other is not None:
-            others.remove(other)
-            theirs.remove(other)
-            ours.remove(own)
+    for our_item in list(ours):
+        others = waiting[our_item.kind, our_item.cents, place(our_item)]
+        their_item = next((item for item in others if may_pair(our_item, item)), None)
+        if their_item is not None:
+            others.remove(their_item)
+            theirs.remove(their_item)
+            ours.remove(our_item)
 
 
 def _describe_ours(item: BookItem, platform: Platform) -> str:
-    """Say why an amount may be in the ledger alone."""
+    """Describe why an amount may be in the ledger alone."""
     if item.is_forgotten:
         return f"its worker was forgotten here; {platform.title} shows no such amount for anybody unknown"
     if item.kind == VISIT:
@@ -306,7 +342,7 @@ def _describe_ours(item: BookItem, platform: Platform) -> str:
 
 
 def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
-    """Say why an amount may be on the platform alone."""
+    """Describe why an amount may be on the platform alone."""
     if item.worker_id is None:
         return f"{platform.title} paid somebody who is not known here"
     if item.kind == VISIT:
@@ -317,7 +353,7 @@ def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int
 
 
 def _list_notes(books: PlatformBooks, platform: Platform) -> Iterator[str]:
-    """Notes on what the comparison cannot see."""
+    """List notes on what the comparison cannot see."""
     screened = sum(report.state == SCREENED_OUT for report in books.reports)
     if screened:
         yield f"{screened} screened out: {platform.title} pays them a fixed reward of its own, which is not compared"

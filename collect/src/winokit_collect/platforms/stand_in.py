@@ -17,19 +17,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 STUDY = f"70{0:022d}"
-BEFORE, AFTER = "before", "after"
+BEFORE = "before"
+AFTER = "after"
 HANG_UP = 0
 NOT_FOUND = 404, {"error": {"detail": "not found"}}
 
 
 class ProlificStandIn:
-    """Submissions, bonuses and what was paid. `trouble` says what goes wrong with a call, before or after it is done.
+    """Submissions, bonuses and payments of a platform that can be made to fail.
 
-    It is given the path and gets to say None, or when and with which status it is answered; HANG_UP: not at all.
+    `trouble` decides what goes wrong with a call, before or after it is done.
+
+    It takes the path. It returns None, or when the call fails and with which status; HANG_UP for no answer at all.
     """
 
     def __init__(self, reward: int = 50) -> None:
-        self.reward, self.currency, self.url = reward, "USD", ""
+        self.reward = reward
+        self.currency = "USD"
+        self.url = ""
         self.wait_seconds = "7"
         self.shows_at_once = True
         self.submissions: dict[str, dict[str, Any]] = {}
@@ -41,10 +46,12 @@ class ProlificStandIn:
         self.lock = threading.Lock()
 
     def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
-        """The address by which participant so-and-so is sent, to their first visit or a later one."""
-        person, session = f"5f{number:022d}", self.session(number, visit)
-        status = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
-        self.submissions[session] = status | {"bonus_payments": None, "paid": 0}
+        """The parameters by which a participant is sent, to one of their visits."""
+        person = f"5f{number:022d}"
+        session = self.session(number, visit)
+        submission: dict[str, Any] = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
+        submission |= {"bonus_payments": None, "paid": 0}
+        self.submissions[session] = submission
         return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}
 
     def session(self, number: int, visit: int = 0) -> str:
@@ -52,13 +59,17 @@ class ProlificStandIn:
         return f"{60 + visit}{number:022d}"
 
     def ends(self, session: str, status: str) -> None:
-        """The platform, or somebody on its pages, closes a submission; an approved one is paid."""
+        """Close a submission, as the platform does or somebody on its pages.
+
+        An approved one is paid.
+        """
         submission = self.submissions[session]
         submission["status"] = status
-        submission["paid"] += self.reward if status == "APPROVED" else 0
+        if status == "APPROVED":
+            submission["paid"] += self.reward
 
     def pays_by_hand(self, session: str, cents: int) -> None:
-        """Somebody pays a bonus on the platform's own pages."""
+        """Pay a bonus, as somebody does on the platform's own pages."""
         self.submissions[session]["paid"] += cents
         self.to_show.append((session, cents))
         self.show()
@@ -69,22 +80,23 @@ class ProlificStandIn:
 
     @property
     def paid(self) -> int:
-        """All that has left, in cents."""
+        """All money that has left, in cents."""
         return sum(submission["paid"] for submission in self.submissions.values())
 
     def show(self) -> None:
-        """Minutes later: bonuses are shown that were paid."""
+        """Show the bonuses that were paid, as the platform does minutes later."""
         for session, cents in self.to_show:
             submission = self.submissions[session]
             submission["bonus_payments"] = [*(submission["bonus_payments"] or ()), float(cents)]
         self.to_show.clear()
 
     def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Carry a call out; the status and the answer."""
-        parts = path.partition("?")[0].strip("/").split("/")
+        """Carry a call out, and return its status and answer."""
+        bare_path, _, _ = path.partition("?")
+        parts = bare_path.strip("/").split("/")
         with self.lock:
             if method == "GET":
-                return self._tell(path, parts)
+                return self._answer_question(path, parts)
             match parts:
                 case "submissions", "bonus-payments":
                     return self._set_bonus_up(body)
@@ -94,18 +106,21 @@ class ProlificStandIn:
                     return self._pay_bonus(number)
         return NOT_FOUND
 
-    def _tell(self, path: str, parts: list[str]) -> tuple[int, Any]:
+    def _answer_question(self, path: str, parts: list[str]) -> tuple[int, Any]:
         """Answer a question about the study, all submissions or one."""
         match parts:
             case "studies", study:
                 reward = {"reward": self.reward, "presentment_currency_code": self.currency}
                 return 200, {"id": study, **reward}
             case ("submissions",):
-                first = 100 * (int(path.partition("&page=")[2].partition("&")[0]) - 1)
+                _, _, after_page = path.partition("&page=")
+                page_number = int(after_page.partition("&")[0])
+                first = 100 * (page_number - 1)
                 page = list(self.submissions.values())[first : first + 100]
-                return 200, {"results": [_list_submission(each) for each in page]}
+                return 200, {"results": [_list_submission(submission) for submission in page]}
             case "submissions", session if session in self.submissions:
-                return 200, {key: value for key, value in self.submissions[session].items() if key != "paid"}
+                submission = self.submissions[session]
+                return 200, {key: value for key, value in submission.items() if key != "paid"}
         return NOT_FOUND
 
     def _set_bonus_up(self, body: Any) -> tuple[int, Any]:
@@ -143,7 +158,7 @@ def _list_submission(submission: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def serve_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
-    """One that is served over HTTP, as long as it is needed."""
+    """Serve a stand-in over HTTP while the block runs."""
     books = ProlificStandIn(reward)
 
     class Handler(BaseHTTPRequestHandler):
@@ -158,7 +173,11 @@ def serve_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
             if when and status == HANG_UP:
                 self.close_connection = True
                 return
-            code, content = (status, {"error": {"detail": "no funds"}}) if when or done is None else done
+            if when or done is None:
+                code = status
+                content: Any = {"error": {"detail": "no funds"}}
+            else:
+                code, content = done
             answer = json.dumps(content).encode()
             self.send_response(code)
             self.send_header("Content-Type", "application/json")

@@ -20,14 +20,16 @@ from winokit_collect.study.schema import ASSOCIATIVE, SWITCHABLE, WRITE, Lease, 
 from winokit_collect.study.study import Study
 from winokit_collect.study.voting import VoteTask
 
-READ_CONSENT, ANSWER_SCREENING, ANSWER_QUESTION = 60.0, 20.0, 15.0
+READ_CONSENT = 60.0
+ANSWER_SCREENING = 20.0
+ANSWER_QUESTION = 15.0
 """Seconds for the consent page, the screening, and one question of the quiz."""
 KNOWS = 0.95
-"""How often somebody careful knows the answer; whoever does not guesses."""
+"""Chance that somebody careful knows the answer. Otherwise they guess."""
 DOUBTS = 0.02
-"""How often somebody careful says that a good problem has no answer, or that its clause alone decides it."""
+"""Chance that somebody careful says that a good problem has no answer, or that its clause alone decides it."""
 SPREAD = 0.5
-"""How much people differ in how long they take: the standard deviation of the logarithm."""
+"""Standard deviation of the logarithm of the time that people take."""
 BOT_SECONDS = (0.5, 2.5)
 BETWEEN_VISITS = 3600.0
 FILLER = "before yesterday someone quietly repaired everything while others watched them from far away and said nothing"
@@ -48,12 +50,12 @@ class Rehearsed:
     """Counts of what people did in a rehearsal."""
 
     times: dict[int, VisitTimes] = field(default_factory=dict)
-    """By the person's number."""
+    """Times by the person's number."""
     bots: set[int] = field(default_factory=set)
     returned: int = 0
     second_visits: int = 0
     refused_texts: dict[str, int] = field(default_factory=dict)
-    """Why made-up twins were not taken, and how often."""
+    """Number of refusals of made-up twins, by reason."""
     written: int = 0
 
 
@@ -61,7 +63,9 @@ class Crowd:
     """Everybody who comes, in a study and on a platform."""
 
     def __init__(self, study: Study, books: ProlificStandIn, plan: RehearsalPlan) -> None:
-        self.study, self.books, self.plan = study, books, plan
+        self.study = study
+        self.books = books
+        self.plan = plan
         self.random = Random(plan.seed)
         self.seen = Rehearsed()
         self._texts = 0
@@ -78,15 +82,15 @@ class Crowd:
             if visit:
                 self.seen.second_visits += 1
                 yield BETWEEN_VISITS
-            for seconds in self._visit(number, visit, draw, is_bot, times):
+            for seconds in self._play_visit(number, visit, draw, is_bot, times):
                 times.seconds += seconds
                 yield seconds
 
-    def _visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+    def _play_visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
         """Play one visit, with what comes before work."""
         worker = arrive(self.study, self.books.arrives(number, visit), browser=f"browser {number}")
         returns_at = draw.randrange(1, 6) if draw.random() < self.plan.return_share else None
-        yield from self._enter(worker, draw, is_bot, times)
+        yield from self._pass_entry(worker, draw, is_bot, times)
         while done_in_visit(self.study, worker.id) < self.study.config.platform.tasks_per_visit:
             if returns_at is not None and done_in_visit(self.study, worker.id) >= returns_at:
                 self.books.ends(self.books.session(number, visit), "RETURNED")
@@ -100,7 +104,7 @@ class Crowd:
             except (NotNow, NotAllowed, NotFound):
                 return
 
-    def _enter(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+    def _pass_entry(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
         """Pass consent, screening and quizzes, as far as that is needed."""
         row = workers.get(self.study, worker.code)
         if row.consented_at is None:
@@ -123,9 +127,11 @@ class Crowd:
             answers = []
             for question in workers.quiz_for(self.study, row, [kind]):
                 yield 1.0 if is_bot else ANSWER_QUESTION
-                chance = 1 / len(question.options) if is_bot else KNOWS
+                option_count = len(question.options)
+                chance = 1 / option_count if is_bot else KNOWS
                 is_right = draw.random() < chance
-                answers.append(question.answer if is_right else (question.answer + 1) % len(question.options))
+                wrong_answer = (question.answer + 1) % option_count
+                answers.append(question.answer if is_right else wrong_answer)
             workers.take_quiz(self.study, worker.id, answers, [kind])
 
     def _choose_kind(self, worker: Worker) -> str | None:
@@ -149,15 +155,16 @@ class Crowd:
         yield seconds
         times.by_kind.setdefault(kind, []).append(seconds)
         if isinstance(task, VoteTask):
-            receipt = submissions.submit_vote(self.study, worker.id, task.token, self._ballot(task, draw, is_bot))
+            ballot = self._make_ballot(task, draw, is_bot)
+            receipt = submissions.submit_vote(self.study, worker.id, task.token, ballot)
         else:
-            receipt = self._hand_in_twins(worker, task.token)
+            receipt = self._submit_twins(worker, task.token)
         times.earned_cents += receipt.cents
 
-    def _hand_in_twins(self, worker: Worker, token: str) -> submissions.SubmissionReceipt:
+    def _submit_twins(self, worker: Worker, token: str) -> submissions.SubmissionReceipt:
         """Hand in made-up twins. Raises NotNow if the study's rules do not take them."""
         try:
-            receipt = submissions.submit_twins(self.study, worker.id, token, self._twins())
+            receipt = submissions.submit_twins(self.study, worker.id, token, self._make_twins())
         except Incomplete as error:
             reason = "; ".join(f"{name}: {why}" for name, why in error.problems.items())
             self.seen.refused_texts[reason] = self.seen.refused_texts.get(reason, 0) + 1
@@ -166,22 +173,24 @@ class Crowd:
         self.seen.written += 1
         return receipt
 
-    def _ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
+    def _make_ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
         """Make a vote, mostly right, or anything if it is a bot's."""
-        answer = self._known_answer(task, draw)
+        answer = self._find_answer(task, draw)
         if task.kind in (SWITCHABLE, ASSOCIATIVE):
-            is_right = draw.random() < (0.5 if is_bot else KNOWS)
-            return {"choice": "yes" if (answer == 1) == is_right else "no"}
-        places = [place for place, _ in task.options]
+            chance = 0.5 if is_bot else KNOWS
+            is_right = draw.random() < chance
+            says_yes = (answer == 1) == is_right
+            return {"choice": "yes" if says_yes else "no"}
+        choices = [choice for choice, _ in task.options]
         is_known = not is_bot and draw.random() < KNOWS
-        choice = answer if is_known else draw.choice(places)
+        choice = answer if is_known else draw.choice(choices)
         ballot = {"choice": str(choice)}
         doubt_share = 0.5 if is_bot else DOUBTS
         for name in ("equally_plausible", "local_decides"):
             ballot[name] = "yes" if draw.random() < doubt_share else "no"
         return ballot
 
-    def _known_answer(self, task: VoteTask, draw: Random) -> int:
+    def _find_answer(self, task: VoteTask, draw: Random) -> int:
         """Right answer to a task, as the database has it."""
         query = select(Task.topic, ProblemRow.answer, ProblemRow.labels, ProblemRow.id)
         query = query.join(Lease, Lease.task_id == Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
@@ -192,18 +201,21 @@ class Crowd:
             return int(gold["answer"])
         if task.kind in (SWITCHABLE, ASSOCIATIVE):
             label = row.labels.get(task.kind)
-            return int(label) if isinstance(label, bool) else int(Random(f"{row.id} {task.kind}").random() < 0.3)
+            if isinstance(label, bool):
+                return int(label)
+            invented = Random(f"{row.id} {task.kind}").random() < 0.3
+            return int(invented)
         return int(row.answer) if row.answer is not None else draw.randrange(len(task.options))
 
-    def _twins(self) -> dict[str, str]:
+    def _make_twins(self) -> dict[str, str]:
         """Fill the writing form with a pair like no other."""
         self._texts += 1
         letters = "".join(chr(ord("a") + int(digit)) for digit in str(self._texts))
         rules = self.study.config.rules
         filler_count = max(1, min(max(rules.fewest_words, 19), rules.most_words) - 13)
         words = (FILLER.split() * (1 + filler_count // 15))[:filler_count]
-        own = " ".join(word + letters for word in words)
-        first = f"The terrier and the spaniel {own} near the gate and _ had never eaten."
+        filler = " ".join(word + letters for word in words)
+        first = f"The terrier and the spaniel {filler} near the gate and _ had never eaten."
         return {
             "first": first,
             "second": first.replace("never", "always"),

@@ -1,4 +1,4 @@
-"""What is played in a rehearsal: how many pairs and people, how fast they are, and how much goes wrong."""
+"""The plan of a rehearsal: pairs, people, their speed, and what goes wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class RehearsalPlan:
     """Share of people who press anything as fast as they can."""
     seed: int
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """How long a task of each kind takes, in the median."""
+    """Median seconds of a task, by kind."""
     return_share: float = 0.08
     """Share of visits that are given back on the platform before their end."""
     second_visit_share: float = 0.25

@@ -1,4 +1,7 @@
-"""Playing a study through: in a copy of its folder, on a clock of its own, against the stand-in of a platform."""
+"""A study played through in a copy of its folder, against a platform's stand-in.
+
+The copy has its own clock.
+"""
 
 import heapq
 import os
@@ -39,7 +42,9 @@ from winokit_collect.study.verdicts import complete_votes, deciding_votes
 
 LEFT_BEHIND = ("backups", "export", "secret.key", "rehearsal.html", f"{DATABASE}*")
 MONEY_CALLS = ("/pay", "/transition")
-POINTS, DISAGREE, LEVEL = 0.05, 0.2, 0.05
+POINTS = 0.05
+DISAGREE = 0.2
+LEVEL = 0.05
 """The difference that should be seen, how often two models disagree, and the level of the test."""
 MOST_ROUNDS = 200
 LOOK_STEPS = 100
@@ -138,23 +143,24 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
     """Play a copy of the study in a folder through."""
     config = read_config(folder / FILE)
     with ExitStack() as stack:
-        place = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
+        copy_folder = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
         books = stack.enter_context(serve_stand_in(int(config.platform.base_reward * 100)))
         books.currency = config.pay.currency
-        stack.enter_context(_token_for_stand_in())
+        stack.enter_context(_set_fake_token())
         clock = RehearsalClock(datetime.now().astimezone())
-        played = _copy_study(folder, place, config, books, plan)
-        study = stack.enter_context(closing(_open_copy(place, clock)))
+        played = _copy_study(folder, copy_folder, config, books, plan)
+        study = stack.enter_context(closing(_open_copy(copy_folder, clock)))
         crowd = Crowd(study, books, plan)
-        people = _play_people(study, crowd, clock, plan)
-        doubts, asked = _pay_everybody(study, books, clock, plan)
-        found = reconcile(study, wait=_do_not_wait).disagreement_cents
-        if found:  # what the requester would press on the page that shows it
+        people = _run_people(study, crowd, clock, plan)
+        doubts, looked_up = _pay_everybody(study, books, clock, plan)
+        found_cents = reconcile(study, wait=_do_not_wait).disagreement_cents
+        if found_cents:  # what the requester would press on the page that shows it
             adopt(study, "rehearsal", wait=_do_not_wait)
-        left = reconcile(study, wait=_do_not_wait).disagreement_cents
-        money = _sum_money(study, books, (doubts, asked), (found, left))
-        verdicts = _judge_verdicts(study, crowd)
+        left_cents = reconcile(study, wait=_do_not_wait).disagreement_cents
+        money = _sum_money(study, books, (doubts, looked_up), (found_cents, left_cents))
+        verdicts = _count_verdicts(study, crowd)
         share = verdicts.valid / max(1, verdicts.valid + verdicts.invalid)
+        expected_problems = round(share * played.problems_of_study)
         return Rehearsal(
             title=config.title,
             plan=plan,
@@ -162,7 +168,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
             money=money,
             hour=_sum_hours(study, crowd, pay_floor(config)),
             verdicts=verdicts,
-            power=_find_power(round(share * played.problems_of_study)),
+            power=_find_power(expected_problems),
             seen=crowd.seen,
             notes=_list_notes(config, crowd, verdicts),
         )
@@ -191,8 +197,8 @@ def _copy_study(
     shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     sections = config.model_dump(mode="json", by_alias=True)
     reward = str(config.platform.base_reward)
-    own = {"base_reward": reward, "tasks_per_visit": config.platform.tasks_per_visit}
-    sections["platform"] = books.platform(**own)
+    platform_keys = {"base_reward": reward, "tasks_per_visit": config.platform.tasks_per_visit}
+    sections["platform"] = books.platform(**platform_keys)
     sections |= {"database": "", "adversary": {}}
     sections["rules"]["warn"] = False
     sections["pay"]["fooled"] = "0"
@@ -204,9 +210,11 @@ def _copy_study(
             problems = len(dataset)
             write(drawn_by_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
             sections[section]["data"] = DATA
-    (place / FILE).write_text(render_config(parse_config(sections)), "utf-8")
-    consent = place / config.consent
-    consent.write_text(consent.read_text("utf-8").replace(FILL_IN, "filled in"), "utf-8")
+    smaller_config = parse_config(sections)
+    (place / FILE).write_text(render_config(smaller_config), "utf-8")
+    consent_path = place / config.consent
+    consent = consent_path.read_text("utf-8").replace(FILL_IN, "filled in")
+    consent_path.write_text(consent, "utf-8")
     return _CopiedStudy(problems)
 
 
@@ -215,7 +223,7 @@ def _open_copy(place: Path, clock: RehearsalClock) -> Study:
 
 
 @contextmanager
-def _token_for_stand_in() -> Iterator[None]:
+def _set_fake_token() -> Iterator[None]:
     """Put a token that means nothing in the place of a real one."""
     before = os.environ.get(prolific.TOKEN)
     os.environ[prolific.TOKEN] = "rehearsal"
@@ -228,7 +236,7 @@ def _token_for_stand_in() -> Iterator[None]:
             os.environ[prolific.TOKEN] = before
 
 
-def _play_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
+def _run_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
     """Let people come until all is done, and count them."""
     arrived = 0
     steps = 0
@@ -260,7 +268,10 @@ def _is_open(study: Study) -> bool:
 
 
 def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
-    """Pay all that is owed; numbers of payouts in doubt and looked up."""
+    """Pay all that is owed.
+
+    Returns the numbers of payouts in doubt and looked up.
+    """
     draw = Random(f"{plan.seed} money")
     _approve_some(books, draw, plan.approved_share)
     books.trouble = partial(_choose_trouble, draw, plan)
@@ -269,9 +280,9 @@ def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, 
     for round_number in range(MOST_ROUNDS):
         payout.plan(study, "rehearsal")
         while payout.step(study):
-            doubted |= _jobs_in(study, schema.UNCERTAIN)
+            doubted |= _find_jobs(study, schema.UNCERTAIN)
         clock.moment += LOOK_AFTER
-        if not _jobs_in(study, *schema.UNDER_WAY) and not _owes_something(study):
+        if not _find_jobs(study, *schema.UNDER_WAY) and not _is_money_owed(study):
             break
         if round_number % 3 == 2:
             looked_up |= _settle_doubts(study)
@@ -287,7 +298,10 @@ def _approve_some(books: ProlificStandIn, draw: Random, share: float) -> None:
 
 
 def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, int] | None:
-    """Trouble of one call for money: before or after it is done, and with which status; None for none."""
+    """Choose the trouble of one call for money, or None.
+
+    Trouble comes before or after the call is done, with a status.
+    """
     if not path.rstrip("/").endswith(MONEY_CALLS):
         return None
     troubles = [(AFTER, 500), (BEFORE, 500), (BEFORE, 429), None]
@@ -297,22 +311,24 @@ def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, 
 
 def _settle_doubts(study: Study) -> set[int]:
     """Say of doubtful payouts that they were not paid, as a requester who looked them up."""
-    doubtful = _jobs_in(study, schema.UNCERTAIN)
+    doubtful = _find_jobs(study, schema.UNCERTAIN)
     for job_id in doubtful:
         payout.settle(study, job_id, paid=False, actor="rehearsal")
     return doubtful
 
 
-def _jobs_in(study: Study, *states: str) -> set[int]:
+def _find_jobs(study: Study, *states: str) -> set[int]:
+    query = select(PayoutJob.id).where(PayoutJob.state.in_(states))
     with study.store.read() as session:
-        return set(session.scalars(select(PayoutJob.id).where(PayoutJob.state.in_(states))))
+        return set(session.scalars(query))
 
 
-def _owes_something(study: Study) -> bool:
+def _is_money_owed(study: Study) -> bool:
     """Whether somebody is owed more than nothing."""
     owed = select(Payment.worker_id).where(Payment.settled_at.is_(None)).group_by(Payment.worker_id)
+    owed = owed.having(func.sum(Payment.cents) > 0).limit(1)
     with study.store.read() as session:
-        return session.scalar(owed.having(func.sum(Payment.cents) > 0).limit(1)) is not None
+        return session.scalar(owed) is not None
 
 
 def _do_not_wait(seconds: float) -> None:
@@ -335,26 +351,32 @@ def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
     """Add up the hours and earnings of careful people."""
     careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
     worked = [times for times in careful if times.by_kind and times.seconds]
-    hourly = [times.earned_cents * 3600 / times.seconds for times in worked]
+    hourly_cents = [times.earned_cents * 3600 / times.seconds for times in worked]
     by_kind: dict[str, list[float]] = {}
     for times in worked:
         for kind, seconds in times.by_kind.items():
             by_kind.setdefault(kind, []).extend(seconds)
-    prices = {kind: study.config.pay.cents(kind) for kind in by_kind}
+    hourly_by_kind = {}
+    for kind, seconds in by_kind.items():
+        price = study.config.pay.cents(kind)
+        hourly_by_kind[kind] = round(price * 3600 / median(seconds))
     visits = len(crowd.books.submissions)
     minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
-    hourly_by_kind = {kind: round(prices[kind] * 3600 / median(seconds)) for kind, seconds in by_kind.items()}
-    whole = round(median(hourly)) if hourly else 0
-    return HourPlayed(minutes, whole, hourly_by_kind, floor, visits)
+    median_cents = round(median(hourly_cents)) if hourly_cents else 0
+    return HourPlayed(minutes, median_cents, hourly_by_kind, floor, visits)
 
 
-def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
-    """Count verdicts, and those that hang on somebody unreliable."""
-    shown = (selectinload(ProblemRow.votes).selectinload(Vote.worker), selectinload(ProblemRow.tasks))
+def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
+    """Count verdicts, and those that depend on somebody unreliable."""
     origins = (schema.WRITTEN, schema.IMPORTED)
+    problems = select(ProblemRow).where(ProblemRow.origin.in_(origins))
+    problems = problems.options(
+        selectinload(ProblemRow.votes).selectinload(Vote.worker), selectinload(ProblemRow.tasks)
+    )
     with study.store.read(steady=True) as session:
-        rows = session.scalars(select(ProblemRow).where(ProblemRow.origin.in_(origins)).options(*shown)).all()
-        rules = {number: rule_of(session, study, number) for number in {row.settings_id for row in rows}}
+        rows = session.scalars(problems).all()
+        settings_ids = {row.settings_id for row in rows}
+        rules = {number: rule_of(session, study, number) for number in settings_ids}
         identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
         blocked = set(session.scalars(select(Worker.id).where(Worker.state == schema.BLOCKED)))
     bots = {row.worker_id for row in identities if int(row.external_id[2:]) in crowd.seen.bots}
@@ -380,13 +402,16 @@ def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
     votes = deciding_votes(complete_votes(row, schema.VALIDATE))
     if not votes or row.answer is None:
         return set()
-    places = find_decisive(judgements(votes, row.answer), rule)
-    return {votes[place].worker_id for place in places}
+    indexes = find_decisive(judgements(votes, row.answer), rule)
+    return {votes[index].worker_id for index in indexes}
 
 
 def _count_doubted(rows: Sequence[ProblemRow]) -> int:
     """Number of votes in whose place somebody else was asked."""
-    return sum(sum(vote.doubted for vote in row.votes) for row in rows)
+    count = 0
+    for row in rows:
+        count += sum(vote.doubted for vote in row.votes)
+    return count
 
 
 def _find_power(problems: int) -> PowerPlayed:
@@ -399,7 +424,8 @@ def _find_power(problems: int) -> PowerPlayed:
     spread = sqrt(DISAGREE - POINTS**2)
     beyond = normal.inv_cdf(1 - LEVEL / 2)
     power = normal.cdf(POINTS * sqrt(problems) / spread - beyond) if problems else 0.0
-    needed = ((beyond * sqrt(DISAGREE) + normal.inv_cdf(0.8) * spread) / POINTS) ** 2
+    needed_distance = beyond * sqrt(DISAGREE) + normal.inv_cdf(0.8) * spread
+    needed = (needed_distance / POINTS) ** 2
     return PowerPlayed(problems, power, round(needed))
 
 

@@ -1,4 +1,9 @@
-"""A model that twins should fool, shown them as they are written; after Dynabench (Kiela et al., 2021).
+"""A model that twins should fool, after Dynabench (Kiela et al., 2021).
+
+Writers see what the model chose and how sure it was, a limited number of times for each task. They also see whether
+it solves both problems from the clause with the blank alone, which is what word association means. Its answers
+about the pair that was handed in are stored with the pair. Fooling counts when people have found the pair valid:
+then it earns its writer a bonus.
 
 Whoever writes sees what the model chose and how sure it was, so many times for a task, and whether it solves both from
 the clause of the blank alone, which is what word association means. What it said of the pair that was handed in is
@@ -30,9 +35,10 @@ from winokit_collect.study.writing import read_twins
 
 LOG = logging.getLogger("winokit.collect")
 REMEMBERED = 256
-"""Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""
-ASKED, EVALUATION = "asked", "adversary"
-"""The event of a pair that the model was shown, and the state that keeps what the model knows."""
+"""Number of pairs whose verdicts are kept: the pair that a writer was shown is judged again when it is handed in."""
+ASKED = "asked"
+EVALUATION = "adversary"
+"""The event of a pair that the model was shown, and the state that keeps the model's evaluation."""
 EVALUATION_DATA = "open"
 MESSAGES = {
     (True, False): say("model.is_fooled"),
@@ -40,12 +46,15 @@ MESSAGES = {
     (False, True): say("model.solves_from_clause"),
     (True, True): say("model.fooled_but_clause"),
 }
-"""What a writer is told, by whether the model is fooled and whether the clause gives the answers away."""
+"""Message for a writer, by whether the model is fooled and whether the clause gives the answers away."""
 
 
 @dataclass(frozen=True)
 class AdversaryVerdict:
-    """What the model made of a pair. `right` is by problem; None where it could not answer."""
+    """The model's answers about a pair.
+
+    `right` is by problem, and None if the model could not answer.
+    """
 
     model: str
     revision: str
@@ -61,14 +70,21 @@ class AdversaryVerdict:
     chosen: tuple[str | None, str | None] = (None, None)
 
     def to_json(self) -> dict[str, Any]:
-        """What is stored with the submission."""
-        stored = {name: value for name, value in asdict(self).items() if name != "message"}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
+        """Return the fields that are stored with the submission."""
+        stored_fields = asdict(self)
+        del stored_fields["message"]
+        for name, value in stored_fields.items():
+            if isinstance(value, tuple):
+                stored_fields[name] = list(value)
+        return stored_fields
 
 
 @dataclass(frozen=True)
 class AdversaryEvaluation:
-    """What the model knows: of how many bundled pairs it solves both, where a coin solves a quarter."""
+    """The number of bundled pairs of which the model solves both problems.
+
+    A coin solves a quarter of them.
+    """
 
     revision: str
     scoring: str
@@ -77,37 +93,44 @@ class AdversaryEvaluation:
 
 
 class Adversary:
-    """A model with a time limit. Those on this machine are asked one question at a time, servers several at once."""
+    """A model with a time limit.
+
+    A model on this machine answers one question at a time, a server several at once.
+    """
 
     def __init__(self, spec: str, scoring: str = "", seconds: float = 20) -> None:
-        self.spec, self.scoring, self.seconds = spec, scoring, seconds
+        self.spec = spec
+        self.scoring = scoring
+        self.seconds = seconds
         self.evaluation: AdversaryEvaluation | None = None
         self._model: Model | None = None
         self._lock = threading.Lock()
         # Threads may share it, and what raises is asked again.
-        self._remembered = lru_cache(REMEMBERED)(self._judge)
+        self._remembered = lru_cache(REMEMBERED)(self._solve_pair)
 
     def prepare(self, study: Study) -> None:
-        """Load the model and find out what it knows, before anybody waits for it; what is wrong with it is raised.
+        """Load and evaluate the model before anybody waits for it.
+
+        Raises what is wrong with the model.
 
         It is evaluated once, and the result kept in the study's database.
         """
         if not self.spec:
             return
         with study.store.read() as session:
-            kept = session.get(State, EVALUATION)
-        evaluation = AdversaryEvaluation(**kept.value) if kept else None
-        if evaluation is None or (evaluation.revision, evaluation.scoring) != (
-            self._loaded().fingerprint,
-            self.scoring,
-        ):
-            evaluation = self._evaluate()
+            stored_state = session.get(State, EVALUATION)
+        evaluation = AdversaryEvaluation(**stored_state.value) if stored_state else None
+        if evaluation is None or not self._is_current(evaluation):
+            evaluation = self._evaluate_model()
             with study.store.write() as session:
                 session.merge(State(key=EVALUATION, value=asdict(evaluation)))
         self.evaluation = evaluation
 
     def judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
-        """Solve the two problems, whole and from the clause alone; what was asked lately is not asked again."""
+        """Solve the two problems, from the whole text and from the clause alone.
+
+        A pair that was judged lately is not judged again.
+        """
         answer: Future[AdversaryVerdict] = Future()
 
         def ask() -> None:
@@ -124,68 +147,110 @@ class Adversary:
             message = say("model.did_not_answer")
             return AdversaryVerdict(self.spec, "", self.scoring, (None, None), False, False, message)
 
-    def _loaded(self) -> Model:
+    def _is_current(self, evaluation: AdversaryEvaluation) -> bool:
+        """Whether an evaluation is of this revision of the model, with this scoring."""
+        revision = self._load_model().fingerprint
+        return evaluation.revision == revision and evaluation.scoring == self.scoring
+
+    def _load_model(self) -> Model:
         with self._lock:
             self._model = self._model or load_model(self.spec)
         return self._model
 
-    def _score(self, variants: Mapping[str, Dataset]) -> list[Prediction]:
-        model = self._loaded()
-        with nullcontext() if hasattr(model, "usage") else self._lock:  # what counts its usage is a server
-            rows = score_variants(variants, model, ScoringPlan(self.scoring or None))
+    def _score_variants(self, variants: Mapping[str, Dataset]) -> list[Prediction]:
+        model = self._load_model()
+        is_server = hasattr(model, "usage")  # only servers count their usage
+        plan = ScoringPlan(self.scoring or None)
+        with nullcontext() if is_server else self._lock:
+            rows = score_variants(variants, model, plan)
         if any(row.sample is not None for row in rows):
             raise ValueError("an adversary gives one answer to each problem: leave out ?n=")
         return rows
 
-    def _evaluate(self) -> AdversaryEvaluation:
+    def _evaluate_model(self) -> AdversaryEvaluation:
         problems = load(EVALUATION_DATA)
-        right = [row.is_right for row in self._score({"original": problems})]
+        predictions = self._score_variants({"original": problems})
+        right = [row.is_right for row in predictions]
+        groups = [problem.group for problem in problems]
         pairs = len(problems.groups)
-        solved = round(pairs * group_accuracy(right, [problem.group for problem in problems]))
-        return AdversaryEvaluation(self._loaded().fingerprint, self.scoring, pairs, solved)
+        solved = round(pairs * group_accuracy(right, groups))
+        revision = self._load_model().fingerprint
+        return AdversaryEvaluation(revision, self.scoring, pairs, solved)
 
-    def _judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
-        asked = {"original": Dataset([p.replace(group="twins") for p in pair])}
-        clauses = [cut for cut in map(part_sent, pair) if not isinstance(cut, str)]
+    def _solve_pair(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
+        variants = {"original": _make_twins(pair)}
+        cuts = [part_sent(problem) for problem in pair]
+        clauses = [cut for cut in cuts if not isinstance(cut, str)]
         if len(clauses) == len(pair):
-            asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
-        rows = self._score(asked)
-        first, second = whole = [row for row in rows if row.variant == "original"]
-        clause = [row.is_right for row in rows if row.variant == "part-sent"]
-        right = [None if row.prediction is None else row.is_right for row in whole]
-        names = [None if row.prediction is None else pair[0].candidates[row.prediction] for row in whole]
-        fooled, gives_away = False in right, len(clause) == 2 and all(clause)
-        message = say("model.did_not_answer") if None in right and not fooled else MESSAGES[fooled, gives_away]
-        known = (self.spec, self._loaded().fingerprint, first.scoring, (right[0], right[1]), fooled, gives_away)
-        sure = (_sureness(first.scores), _sureness(second.scores))
-        return AdversaryVerdict(*known, message, sure, (names[0], names[1]))
+            variants["part-sent"] = _make_twins(clauses)
+        rows = self._score_variants(variants)
+        first, second = [row for row in rows if row.variant == "original"]
+        clause_right = [row.is_right for row in rows if row.variant == "part-sent"]
+        right = (_is_answered_right(first), _is_answered_right(second))
+        chosen = (_choose_candidate(first, pair[0]), _choose_candidate(second, pair[0]))
+        fooled = False in right
+        gives_away = len(clause_right) == 2 and all(clause_right)
+        if None in right and not fooled:
+            message = say("model.did_not_answer")
+        else:
+            message = MESSAGES[fooled, gives_away]
+        revision = self._load_model().fingerprint
+        sure = (_find_best_probability(first.scores), _find_best_probability(second.scores))
+        return AdversaryVerdict(self.spec, revision, first.scoring, right, fooled, gives_away, message, sure, chosen)
 
 
-def _sureness(scores: Sequence[float] | None) -> float | None:
-    """The probability of the best candidate: from log-probabilities, or from shares; None where scores are neither.
+def _make_twins(problems: Sequence[Problem]) -> Dataset:
+    """Return a dataset in which these problems are one group."""
+    return Dataset([problem.replace(group="twins") for problem in problems])
 
-    >>> _sureness((-1.0, -1.0)), _sureness((0.25, 0.75)), _sureness((3.0, 1.0))
+
+def _is_answered_right(row: Prediction) -> bool | None:
+    """Whether the model is right, or None if it could not answer."""
+    return None if row.prediction is None else row.is_right
+
+
+def _choose_candidate(row: Prediction, problem: Problem) -> str | None:
+    """Return the candidate that the model chose, or None if it could not answer."""
+    return None if row.prediction is None else problem.candidates[row.prediction]
+
+
+def _find_best_probability(scores: Sequence[float] | None) -> float | None:
+    """Probability of the best candidate.
+
+    The scores are log-probabilities or shares. None if they are neither.
+
+    >>> _find_best_probability((-1.0, -1.0)), _find_best_probability((0.25, 0.75)), _find_best_probability((3.0, 1.0))
     (0.5, 0.75, None)
     """
     if not scores:
         return None
+    best = max(scores)
     if all(score <= 0 for score in scores):
-        return 1 / sum(math.exp(score - max(scores)) for score in scores)
-    return max(scores) if min(scores) >= 0 and math.isclose(sum(scores), 1) else None
+        return 1 / sum(math.exp(score - best) for score in scores)
+    are_shares = min(scores) >= 0 and math.isclose(sum(scores), 1)
+    return best if are_shares else None
 
 
 def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
-    """What the study's model makes of a form; None without a model, or while the form is not whole."""
+    """Ask the study's model about the pair in a form.
+
+    None without a model, or while the form is incomplete.
+    """
     twins = read_twins(fields)
-    if not study.adversary.spec or twins.missing or any(twin_rules.one_blank(text) for text in twins.texts):
+    if not study.adversary.spec or twins.missing:
         return None
-    return study.adversary.judge(twins.problems(study.config.language))
+    if any(twin_rules.one_blank(text) for text in twins.texts):
+        return None
+    pair = twins.problems(study.config.language)
+    return study.adversary.judge(pair)
 
 
 def tries_left(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, take: bool = False
 ) -> int | None:
-    """How many more versions of a pair a writer may show the model; None where that is not limited.
+    """Number of versions of a pair that a writer may still show the model.
+
+    None if that is not limited.
 
     `take` uses one up for this version, unless it is not whole or was shown before; -1 says that there was none left.
     """
@@ -194,15 +259,16 @@ def tries_left(
         return None
     twins = read_twins(fields)
     # What the model is shown as a number that fits a column.
-    version = zlib.crc32(repr((twins.texts, twins.candidates, twins.pronoun)).encode()) & 0x7FFFFFFF
+    shown_to_model = (twins.texts, twins.candidates, twins.pronoun)
+    version = zlib.crc32(repr(shown_to_model).encode()) & 0x7FFFFFFF
     with study.store.write(quick=True) as session:
         leased = leased_to(session, worker_id, token, for_update=take)
-        shown = select(Event.amount).where(Event.lease_id == leased.lease_id, Event.kind == ASKED)
-        versions = set(session.scalars(shown))
+        shown_versions = select(Event.amount).where(Event.lease_id == leased.lease_id, Event.kind == ASKED)
+        versions = set(session.scalars(shown_versions))
         if take and not twins.missing and version not in versions:
             if len(versions) >= most:
                 return -1
             versions.add(version)
-            known = {"worker_id": worker_id, "lease_id": leased.lease_id, "at": study.now()}
-            session.add(Event(kind=ASKED, amount=version, **known))
+            event_fields = {"worker_id": worker_id, "lease_id": leased.lease_id, "at": study.now()}
+            session.add(Event(kind=ASKED, amount=version, **event_fields))
     return max(most - len(versions), 0)

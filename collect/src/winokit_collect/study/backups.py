@@ -30,7 +30,9 @@ from winokit_collect.study.schema import Base
 from winokit_collect.study.store import BACKUPS, LOGS, Store, copy_sqlite
 from winokit_collect.study.study import DATABASE, SECRET, Study, database_url
 
-MANIFEST, FOLDER, SCHEMA = "backup.json", "study/", 1
+MANIFEST = "backup.json"
+FOLDER = "study/"
+SCHEMA = 1
 LEFT_OUT = (BACKUPS, "export")
 """Folders of a study that no backup holds."""
 ROWS = 1000
@@ -84,7 +86,9 @@ def look_at_backup(path: Path) -> Backup:
 
 
 def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Backup, Path | None]:
-    """Put a study back as it was; the backup, and the folder of what it replaced.
+    """Restore a study from a backup.
+
+    Returns the backup, and the folder of the files that it replaced.
 
     Nobody may serve the study meanwhile. Texts and settings that a study has beyond those of the backup stay.
     """
@@ -101,18 +105,20 @@ def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Bac
             database.parent.mkdir(parents=True, exist_ok=True)
             copy_sqlite(unpacked / DATABASE, database)
         else:
-            _restore_to_server(url, unpacked / DATABASE, aside)
+            _replace_on_server(url, unpacked / DATABASE, aside)
         for file in _list_files(files):
-            place = folder / file.relative_to(files)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(file.read_bytes())
-            place.chmod(0o600)
+            target_path = folder / file.relative_to(files)
+            target_path.parent.mkdir(parents=True, exist_ok=True)
+            content = file.read_bytes()
+            target_path.write_bytes(content)
+            target_path.chmod(0o600)
     with closing(Study.open(folder, db)) as study:
         counts_now = _count_tables(study.store)
-    lost = [name for name, count in counts_now.items() if count < backup.counts.get(name, 0)]
-    if lost:
-        raise BadInput(f"{folder}: {lost[0]} has fewer rows than the backup; what was there before is in {aside}")
-    return backup, aside if moved or aside.exists() else None
+    lost_from = [name for name, count in counts_now.items() if count < backup.counts.get(name, 0)]
+    if lost_from:
+        raise BadInput(f"{folder}: {lost_from[0]} has fewer rows than the backup; what was there before is in {aside}")
+    has_replaced = moved or aside.exists()
+    return backup, aside if has_replaced else None
 
 
 def count_rows(path: Path) -> dict[str, int]:
@@ -120,10 +126,12 @@ def count_rows(path: Path) -> dict[str, int]:
     with closing(sqlite3.connect(path)) as database:
         (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if damage != "ok":
-            raise BadInput(f"{path}: the database is damaged ({' '.join(damage.split())[:200]})")
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            description = " ".join(damage.split())[:200]
+            raise BadInput(f"{path}: the database is damaged ({description})")
+        rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = sorted(name for (name,) in rows)
         counts = {}
-        for table in sorted(tables):
+        for table in tables:
             (counts[table],) = database.execute(f'SELECT COUNT(*) FROM "{table}"').fetchone()
         return counts
 
@@ -132,7 +140,8 @@ def _count_tables(store: Store) -> dict[str, int]:
     with store.read() as session:
         counts = {}
         for name, table in Base.metadata.tables.items():
-            counts[name] = session.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+            query = sa.select(sa.func.count()).select_from(table)
+            counts[name] = session.scalar(query) or 0
         return counts
 
 
@@ -157,9 +166,10 @@ def _copy_rows(source: Session, target: Session) -> None:
         columns = [column for column in table.columns if column.computed is None]
         selected = [_select_text(column) for column in columns]
         values = {column.name: _write_value(column, target) for column in columns}
-        rows = source.execute(sa.select(*selected).execution_options(yield_per=ROWS))
-        for part in rows.partitions(ROWS):
-            target.execute(sa.insert(table).values(values), [_rename_values(row) for row in part])
+        query = sa.select(*selected).execution_options(yield_per=ROWS)
+        insertion = sa.insert(table).values(values)
+        for part in source.execute(query).partitions(ROWS):
+            target.execute(insertion, [_rename_values(row) for row in part])
 
 
 def _rename_values(row: sa.Row[Any]) -> dict[str, Any]:
@@ -168,8 +178,13 @@ def _rename_values(row: sa.Row[Any]) -> dict[str, Any]:
 
 
 def _select_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """A column to be copied; of JSON the text, in which null is a value."""
-    return sa.cast(column, sa.Text).label(column.name) if isinstance(column.type, sa.JSON) else column
+    """Return a column to copy.
+
+    JSON is copied as text, in which null is a value.
+    """
+    if isinstance(column.type, sa.JSON):
+        return sa.cast(column, sa.Text).label(column.name)
+    return column
 
 
 def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
@@ -181,9 +196,10 @@ def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[An
     return sa.type_coerce(value, sa.Text) if is_sqlite else sa.cast(value, sa.JSON)
 
 
-def _restore_to_server(url: str, database: Path, aside: Path) -> None:
+def _replace_on_server(url: str, database: Path, aside: Path) -> None:
     """Replace what is in a PostgreSQL database, after a copy of it was made."""
-    source, store = Store(f"sqlite:///{database}"), Store(url)
+    source = Store(f"sqlite:///{database}")
+    store = Store(url)
     try:
         aside.mkdir(mode=0o700, parents=True, exist_ok=True)
         _copy_database(store, aside / DATABASE)
@@ -205,11 +221,15 @@ def _count_on(session: Session, table: sa.Table) -> None:
     number = table.columns["id"]
     sequence = sa.func.pg_get_serial_sequence(table.name, "id")
     last = sa.func.coalesce(sa.func.max(number), 1)
-    session.execute(sa.select(sa.func.setval(sequence, last, sa.func.count(number) > 0)))
+    is_used = sa.func.count(number) > 0
+    session.execute(sa.select(sa.func.setval(sequence, last, is_used)))
 
 
 def _list_files(folder: Path) -> Iterator[Path]:
-    """The files of a study that are not its database, in order; links are not followed."""
+    """List the files of a study except its database, in order.
+
+    Links are not followed.
+    """
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         is_database = path.name.startswith(DATABASE)
@@ -229,7 +249,8 @@ def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, fold
         archive.addfile(entry, io.BytesIO(manifest_bytes))
         archive.add(database, DATABASE)
         for file in _list_files(folder):
-            archive.add(file, f"{FOLDER}{file.relative_to(folder).as_posix()}")
+            inside = file.relative_to(folder).as_posix()
+            archive.add(file, f"{FOLDER}{inside}")
         raw.flush()
     with path.open("rb") as archive_file:
         os.fsync(archive_file.fileno())
@@ -237,15 +258,20 @@ def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, fold
 
 @contextmanager
 def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
-    """Unpack a backup and check it; the folder exists while the block runs."""
+    """Unpack and check a backup.
+
+    The folder exists while the block runs.
+    """
     with TemporaryDirectory(prefix="winokit-backup-") as name:
         folder = Path(name)
         try:
             with tarfile.open(path, "r:gz") as archive:
                 archive.extractall(folder, filter="data")
             manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-            schema, counts = manifest["schema"], dict(manifest["counts"])
-            digest = hashlib.sha256((folder / DATABASE).read_bytes()).hexdigest()
+            schema = manifest["schema"]
+            counts = dict(manifest["counts"])
+            database_bytes = (folder / DATABASE).read_bytes()
+            digest = hashlib.sha256(database_bytes).hexdigest()
         except (OSError, EOFError, ValueError, KeyError, TypeError, tarfile.TarError) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise BadInput(f"{path}: not a backup of a study, or not whole ({reason})") from None
@@ -254,24 +280,28 @@ def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
         if digest != manifest.get("sha256") or count_rows(folder / DATABASE) != counts:
             raise BadInput(f"{path}: the database in it is not the one that was backed up; use another backup")
         has_key = (folder / FOLDER / SECRET).is_file()
-        yield Backup(path, str(manifest.get("made_at", "")), counts, has_key), folder
+        made_at = str(manifest.get("made_at", ""))
+        yield Backup(path, made_at, counts, has_key), folder
 
 
 def _move_aside(folder: Path, files: Path, database: Path | None, aside: Path) -> bool:
-    """Move aside what a restore would replace; whether there was anything.
+    """Move aside what a restore would replace.
+
+    Returns whether there was anything.
 
     A database that is in use is refused before anything is moved.
     """
     replaced = [folder / file.relative_to(files) for file in _list_files(files)]
     if database is not None:
         _refuse_in_use(database)
-        replaced += [database, *(database.with_name(database.name + log) for log in LOGS)]
+        logs = [database.with_name(database.name + suffix) for suffix in LOGS]
+        replaced += [database, *logs]
     present = [path for path in replaced if path.exists()]
     for path in present:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-        place = aside / inside
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.replace(place)
+        target_path = aside / inside
+        target_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.replace(target_path)
     return bool(present)
 
 

@@ -22,7 +22,7 @@ NotBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)
 
 
 class Topic(BaseModel):
-    """Something to write about: an everyday matter and words one of which becomes the anchor."""
+    """An everyday matter to write about, with words one of which becomes the anchor."""
 
     topic: NotBlank
     domain: Literal["social", "physical", "either"] = "either"
@@ -34,7 +34,10 @@ class Topic(BaseModel):
 
 
 class Question(BaseModel):
-    """One question of the quiz; `answer` is the place of the right option, `kind` what it prepares for, if anything."""
+    """One question of the quiz.
+
+    `answer` is the index of the right option. `kind` is the kind of task that it prepares for, if any.
+    """
 
     text: str
     options: Annotated[list[str], Field(min_length=2)]
@@ -44,19 +47,23 @@ class Question(BaseModel):
 
     @field_validator("answer", mode="before")
     @classmethod
-    def _place_of(cls, answer: Any, info: ValidationInfo) -> int:
+    def _find_option_index(cls, answer: Any, info: ValidationInfo) -> int:
         options = info.data.get("options", [])
-        place = options.index(answer) if answer in options else answer
-        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(options):
+        option_index: Any = options.index(answer) if answer in options else answer
+        is_index = isinstance(option_index, int) and not isinstance(option_index, bool)
+        if not is_index or not 0 <= option_index < len(options):
             raise ValueError(f"an option or its index, 0 to {len(options) - 1}, expected")
-        return place
+        return int(option_index)
 
 
 def bundled(name: str, language: str = ENGLISH) -> Path:
-    """Where a bundled text lies: in a language (de-AT: in de), or in English where there is none in it."""
+    """Path of a bundled text in a language, or else in English.
+
+    The text of de-AT is in the folder de.
+    """
     home = Path(str(files("winokit_collect") / "content"))
-    own = home / language.split("-")[0].lower() / name
-    return own if own.exists() else home / name
+    translated_path = home / language.split("-")[0].lower() / name
+    return translated_path if translated_path.exists() else home / name
 
 
 def is_bundled(language: str) -> bool:
@@ -70,7 +77,7 @@ def is_english(language: str) -> bool:
 
 
 def place_of(study: Study, own: str, name: str) -> Path:
-    """A study's own file, or the bundled one of that name where it has none."""
+    """Path of a study's own file, or of the bundled one if it has none."""
     return study.folder / own if own else bundled(name, study.config.language)
 
 
@@ -78,19 +85,24 @@ def read_topics(path: Path) -> list[Topic]:
     """Topics, one JSON object a line: topic, domain (social, physical or either), words."""
     topics = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            try:
-                topics.append(validated(Topic, json.loads(line), str(path)))
-            except ValueError as error:
-                malformed = error if isinstance(error, Malformed) else Malformed("a JSON object expected")
-                raise malformed.at(str(path), number) from None
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+            topics.append(validated(Topic, fields, str(path)))
+        except ValueError as error:
+            malformed = error if isinstance(error, Malformed) else Malformed("a JSON object expected")
+            raise malformed.at(str(path), number) from None
     if not topics:
         raise BadInput(f"{path}: no topics in it")
     return topics
 
 
 def read_quiz(path: Path) -> list[Question]:
-    """The quiz: a list of [[question]] with text, options, answer (a place from 0, or the option) and explanation."""
+    """Read the quiz: a list of [[question]].
+
+    Each has a text, options, an answer (an index from 0, or the option) and an explanation.
+    """
     rows = read_toml(path).get("question")
     if not isinstance(rows, list) or not rows:
         raise BadInput(f"{path}: no [[question]] in it")

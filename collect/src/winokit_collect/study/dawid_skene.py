@@ -1,10 +1,12 @@
 """Answers and the reliability of judges, estimated together from votes.
 
 Dawid and Skene, "Maximum likelihood estimation of observer error-rates using the EM algorithm" (1979),
-https://doi.org/10.2307/2346806. Each judge has a table of how often they say what where what is so. From the answers
-one gets the tables, and from the tables the answers; that is done in turns, from the shares of votes on.
+https://doi.org/10.2307/2346806.
+Each judge has a table: how often they make each choice, by the true choice. From the answers one gets the tables, and
+from the tables the answers. Both are estimated in turns, beginning with the shares of votes.
 
-A judge who never says something is taken to say it very rarely (`FLOOR`), where the paper has zero.
+We depart from the paper in one point: a judge who never makes a choice is taken to make it very rarely (`FLOOR`).
+The paper has zero.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ import numpy as np
 
 FLOOR = 1e-9
 CLOSE = 1e-5
-"""Change of the likeliest shares below which another turn is not worth its while."""
+"""The fit ends when no share changes by this much."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class DawidSkeneFit:
     priors: Any
     """How frequent each choice is."""
     errors: Any
-    """Probability that a judge (first axis) says something (third), if something (second) is so."""
+    """Probability that a judge (first axis) makes a choice (third), by the true choice (second)."""
 
     @property
     def labels(self) -> Any:
@@ -36,7 +38,7 @@ class DawidSkeneFit:
 
     @property
     def reliability(self) -> Any:
-        """Probability that each judge says what is so."""
+        """Probability that each judge makes the true choice."""
         says_so = np.diagonal(self.errors, axis1=1, axis2=2)
         return says_so @ self.priors
 
@@ -49,7 +51,9 @@ def fit_dawid_skene(
     choice_count: int = 0,
     iterations: int = 100,
 ) -> DawidSkeneFit:
-    """Fit the model to votes: who said what of which item, all by number from 0.
+    """Fit the model to votes.
+
+    Each vote is an item, its judge and the judge's choice, all as numbers from 0.
 
     `choice_count` is how many choices there are, if not all of them may have been made.
 
@@ -57,8 +61,11 @@ def fit_dawid_skene(
     >>> fit.labels.tolist(), fit.reliability.round(2).tolist()
     ([0, 1, 1], [1.0, 1.0, 0.33])
     """
-    item, judge, choice = (np.asarray(numbers, dtype=np.int64) for numbers in (items, judges, choices))
-    item_count, judge_count = int(item.max()) + 1, int(judge.max()) + 1
+    item = np.asarray(items, dtype=np.int64)
+    judge = np.asarray(judges, dtype=np.int64)
+    choice = np.asarray(choices, dtype=np.int64)
+    item_count = int(item.max()) + 1
+    judge_count = int(judge.max()) + 1
     choice_count = max(choice_count, int(choice.max()) + 1)
     shares = np.zeros((item_count, choice_count))
     np.add.at(shares, (item, choice), 1.0)
@@ -69,10 +76,13 @@ def fit_dawid_skene(
         np.add.at(errors.transpose(0, 2, 1), (judge, choice), shares[item])
         errors /= np.maximum(errors.sum(axis=2, keepdims=True), FLOOR)
         logs = np.log(np.maximum(errors, FLOOR))
-        likely = np.tile(np.log(np.maximum(priors, FLOOR)), (item_count, 1))
+        log_priors = np.log(np.maximum(priors, FLOOR))
+        likely = np.tile(log_priors, (item_count, 1))
         np.add.at(likely, item, logs[judge, :, choice])
         likely = np.exp(likely - likely.max(axis=1, keepdims=True))
-        before, shares = shares, likely / likely.sum(axis=1, keepdims=True)
-        if np.abs(shares - before).max() < CLOSE:
+        before = shares
+        shares = likely / likely.sum(axis=1, keepdims=True)
+        largest_change = np.abs(shares - before).max()
+        if largest_change < CLOSE:
             break
     return DawidSkeneFit(shares, priors, errors)

@@ -26,49 +26,56 @@ from winokit_collect.study.validity import UNANIMOUS_YES, settle_problem
 from winokit_collect.study.voting import SHOWN_AS
 
 MOST_OWN = 500
-"""So many problems of a study become gold, for each kind of judgement: more than one worker will ever see."""
+"""Maximum number of a study's problems that become gold, for each kind of judgement: more than a worker ever sees."""
 FEWEST = 2
-"""One vote alone settles nothing."""
+"""Fewest votes that settle a gold question: one vote alone settles nothing."""
 MISSED = (schema.RELEASED, schema.EXPIRED)
-"""How a lease ends whose worker has not answered."""
+"""Final states of a lease whose worker has not answered."""
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _KIND: BindParameter[str] = bindparam("kind")
 _ME: BindParameter[int] = bindparam("me")
-_VOTED, _OWN = TASKS.alias().c, (TASKS.c.kind == _KIND, TASKS.c.rank < 0, TASKS.c.asked.is_(None))
+_VOTED = TASKS.alias().c
+_OWN = (TASKS.c.kind == _KIND, TASKS.c.rank < 0, TASKS.c.asked.is_(None))
 _ASKED = select(_VOTED.asked).where(_VOTED.problem_id == _PROBLEM, _VOTED.kind == _KIND, _VOTED.asked.is_not(None))
-_VOTES_ON = Prepared(
-    select(
-        func.count(VOTE_ROWS.c.choice).label("votes"),
-        func.min(VOTE_ROWS.c.choice).label("least"),
-        func.max(VOTE_ROWS.c.choice).label("most"),
-        _ASKED.scalar_subquery().label("asked"),
-        select(TASKS.c.id).where(*_OWN, TASKS.c.problem_id == _PROBLEM).limit(1).scalar_subquery().label("own"),
-        select(func.count()).where(*_OWN, TASKS.c.gold).scalar_subquery().label("others"),
-    ).where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == _KIND, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
+_OWN_ID = select(TASKS.c.id).where(*_OWN, TASKS.c.problem_id == _PROBLEM).limit(1)
+_OWN_COUNT = select(func.count()).where(*_OWN, TASKS.c.gold)
+_IS_ON_PROBLEM = (VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == _KIND)
+_VOTE_COLUMNS = (
+    func.count(VOTE_ROWS.c.choice).label("votes"),
+    func.min(VOTE_ROWS.c.choice).label("least"),
+    func.max(VOTE_ROWS.c.choice).label("most"),
+    _ASKED.scalar_subquery().label("asked"),
+    _OWN_ID.scalar_subquery().label("own"),
+    _OWN_COUNT.scalar_subquery().label("others"),
 )
-"""How the votes of a kind fell on a problem, how many were asked for, and what gold of the study's own there is."""
-_MISSED = (
-    select(func.count())
-    .select_from(LEASES)
-    .join(TASKS, TASKS.c.id == LEASES.c.task_id)
-    .where(LEASES.c.worker_id == _ME, or_(*(LEASES.c.state == state for state in MISSED)), TASKS.c.gold)
-)
-_SCORE = Prepared(
-    select(func.count(), func.count().filter(VOTE_ROWS.c.is_right.is_(True)), _MISSED.scalar_subquery()).where(
-        VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_right.is_not(None)
-    )
-)
+_VOTES_ON = Prepared(select(*_VOTE_COLUMNS).where(*_IS_ON_PROBLEM, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold))
+"""Count and extremes of a kind's votes on a problem, the number asked for, and the gold of the study's own."""
+_IS_MISSED = or_(*(LEASES.c.state == state for state in MISSED))
+_LEASED_TASKS = select(func.count()).select_from(LEASES).join(TASKS, TASKS.c.id == LEASES.c.task_id)
+_MISSED = _LEASED_TASKS.where(LEASES.c.worker_id == _ME, _IS_MISSED, TASKS.c.gold)
+_RIGHT = func.count().filter(VOTE_ROWS.c.is_right.is_(True))
+_IS_OWN_GOLD = (VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_right.is_not(None))
+_SCORE = Prepared(select(func.count(), _RIGHT, _MISSED.scalar_subquery()).where(*_IS_OWN_GOLD))
 
 
 def has_given_gold(study: Study) -> bool:
-    """Whether a study has gold questions from a file: of the requester's, or those that are like written twins."""
-    kinds, own = set(study.config.tasks.kinds), study.config.gold
-    return bool(study.config.quality.gold_share and kinds & set(schema.VOTES) and (own or schema.WRITE in kinds))
+    """Whether a study has gold questions from a file.
+
+    The file is the requester's, or the bundled one of questions that are like written twins.
+    """
+    kinds = set(study.config.tasks.kinds)
+    own_file = study.config.gold
+    has_judgements = bool(kinds & set(schema.VOTES))
+    has_questions = bool(own_file) or schema.WRITE in kinds
+    return bool(study.config.quality.gold_share) and has_judgements and has_questions
 
 
 def add_given(study: Study, session: Session) -> None:
-    """Add the gold questions of the study's file; twins stay together, so that nobody gets both."""
+    """Add the gold questions of the study's file.
+
+    Twins stay together, so that nobody gets both.
+    """
     gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
     groups = {name: schema.Group(name=name, origin=schema.GOLD) for name in gold.groups}
     session.add_all(groups.values())
@@ -78,30 +85,40 @@ def add_given(study: Study, session: Session) -> None:
         row = schema.to_row(problem, schema.GOLD, study.now(), group_id=group_id, settings_id=study.settings_id)
         session.add(row)
         session.flush()
-        answers = {kind: gold_answer(problem, kind) for kind in study.config.tasks.kinds}
-        session.add_all(_gold_task(row, kind, row.id, answer) for kind, answer in answers.items() if answer is not None)
+        for kind in study.config.tasks.kinds:
+            answer = gold_answer(problem, kind)
+            if answer is not None:
+                session.add(_make_gold_task(row, kind, row.id, answer))
 
 
 def gold_answer(problem: Problem, kind: str) -> int | None:
-    """What a vote of a kind must be on a gold question, or None where that is not known or cannot be shown."""
+    """The choice that a vote on a gold question must make.
+
+    None if it is not known or the question cannot be shown.
+    """
     if kind in (schema.VALIDATE, schema.EVALUATE):
         return problem.answer
     label = problem.labels.get(kind)
-    if not isinstance(label, bool) or kind not in SHOWN_AS or SHOWN_AS[kind](problem) is None:
+    if not isinstance(label, bool) or kind not in SHOWN_AS:
         return None
-    return int(label)
+    can_be_shown = SHOWN_AS[kind](problem) is not None
+    return int(label) if can_be_shown else None
 
 
 def is_right(study: Study, leased: Row[Any], choice: int | None) -> bool:
     """Whether a vote on a gold question is the known one."""
-    known = (leased.topic or {}).get("answer")  # not written down by earlier versions, which had no gold of the study's
-    return choice == (
-        gold_answer(schema.to_problem(leased, study.config.language), leased.kind) if known is None else known
-    )
+    # Earlier versions, which had no gold of the study's own, did not store it.
+    answer = (leased.topic or {}).get("answer")
+    if answer is None:
+        problem = schema.to_problem(leased, study.config.language)
+        answer = gold_answer(problem, leased.kind)
+    return bool(choice == answer)
 
 
 def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None:
-    """Write down what is decided about a problem by the votes of some kinds, or of all.
+    """Store the decision about a problem by the votes of some kinds.
+
+    Without kinds, by all of them.
 
     What follows is written down too: whether it is gold now, and what is owed for fooling the model.
     """
@@ -114,27 +131,34 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
-    known = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
-    reference = gold_answer(schema.to_problem(row, study.config.language), kind)
-    is_settled = known.votes >= max(known.asked or 0, FEWEST) and known.least == known.most
-    is_settled &= reference in (None, known.most) and not row.withdrawn and row.variant == "original"
+    votes_on = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
+    problem = schema.to_problem(row, study.config.language)
+    reference = gold_answer(problem, kind)
+    is_unanimous = votes_on.votes >= max(votes_on.asked or 0, FEWEST) and votes_on.least == votes_on.most
+    is_usable = not row.withdrawn and row.variant == "original"
+    is_settled = is_unanimous and is_usable and reference in (None, votes_on.most)
     if kind == schema.VALIDATE:
         is_settled &= bool(row.valid) and row.agreement == UNANIMOUS_YES
     elif row.valid is False:
         is_settled = False
-    if known.own is not None:
-        _renew(session, known.own, known.most if is_settled else None)
-    elif is_settled and known.others < MOST_OWN:
-        session.add(_gold_task(row, kind, -row.id, known.most))
+    if votes_on.own is not None:
+        _renew_gold(session, votes_on.own, votes_on.most if is_settled else None)
+    elif is_settled and votes_on.others < MOST_OWN:
+        session.add(_make_gold_task(row, kind, -row.id, votes_on.most))
 
 
-def _gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
-    """A judgement for everybody; a problem of the study's own has a rank below zero."""
+def _make_gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
+    """Make a judgement that everybody gets.
+
+    A problem of the study's own has a rank below zero.
+    """
     return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 
-def _renew(session: Session, task_id: int, answer: int | None) -> None:
-    """Ask a gold question of the study's own with another answer, or, if that is not known any more, no longer.
+def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
+    """Ask a gold question of the study's own with another answer.
+
+    If its answer is not known any more, it is no longer asked.
 
     What was said to it then counts neither for nor against anybody.
     """
@@ -145,16 +169,22 @@ def _renew(session: Session, task_id: int, answer: int | None) -> None:
     session.execute(update(Vote).where(Vote.task_id == task_id).values(is_right=None))
     if answer is None:
         end_leases(session, schema.RELEASED, Lease.task_id == task_id)
-    task.gold, task.topic = answer is not None, {"answer": answer}
+    task.gold = answer is not None
+    task.topic = {"answer": answer}
 
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
-    """How many gold questions a worker was asked, and how many they got right."""
-    seen, right, skipped = _SCORE.all(session, me=worker_id)[0]
-    return seen + skipped, right
+    """Numbers of gold questions that a worker was asked, and got right."""
+    seen_count, right_count, skipped_count = _SCORE.all(session, me=worker_id)[0]
+    return seen_count + skipped_count, right_count
 
 
 def looks_last(study: Study, leased: Row[Any]) -> bool:
-    """Whether a vote on gold is treated like the last on a problem: as often as others are, drawn with the secret."""
-    digits = study.signer.digest("last vote", f"{leased.worker_id} {leased.problem_id} {leased.kind}")[:13]
-    return int(digits, 16) / 16**13 < 1 / study.config.tasks.votes
+    """Whether a vote on gold is treated like the last on a problem.
+
+    That is as often as for other problems, and drawn with the study's secret.
+    """
+    vote_name = f"{leased.worker_id} {leased.problem_id} {leased.kind}"
+    digits = study.signer.digest("last vote", vote_name)[:13]
+    chance = int(digits, 16) / 16**13
+    return chance < 1 / study.config.tasks.votes

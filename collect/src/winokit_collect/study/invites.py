@@ -21,13 +21,18 @@ from winokit_collect.study.schema import Invite, Worker
 from winokit_collect.study.study import Study
 from winokit_collect.study.texts import say
 
-PURPOSE, PERSONAL, BY_LINK = "invite", "personal", "links"
+PURPOSE = "invite"
+PERSONAL = "personal"
+BY_LINK = "links"
 MOST_USES = 100_000
 TOO_OLD = say("refusals.link_used")
 
 
 class InviteLink(NamedTuple):
-    """A link as a requester sees it: its row, and the path that follows the server's own address."""
+    """A link as a requester sees it.
+
+    `path` follows the server's own address.
+    """
 
     invite: Invite
     path: str
@@ -42,37 +47,45 @@ def create(
     worker: str | None = None,
     actor: str = "system",
 ) -> InviteLink:
-    """A new link for new workers; or, with a worker's code, one that lets them in again, on another device say."""
+    """Create a link for new workers.
+
+    With a worker's code, the link lets that worker in again, for example on another device.
+    """
     if study.why_closed:
         raise NotNow(study.why_closed)
     now = study.now()
     until = now + timedelta(days=study.config.platform.invite_days if days is None else days)
     with study.store.write() as session:
         if worker is not None:
-            label, uses = f"return of {worker}", 1
+            label = f"return of {worker}"
+            uses = 1
+        invite_id = secrets.token_urlsafe(12)
+        most_uses = min(max(uses, 1), MOST_USES)
+        worker_id = None if worker is None else workers.by_code(session, worker).id
         invite = Invite(
-            id=secrets.token_urlsafe(12),
+            id=invite_id,
             purpose="worker",
             label=label[:200],
-            most_uses=min(max(uses, 1), MOST_USES),
+            most_uses=most_uses,
             uses=0,
-            worker_id=None if worker is None else workers.by_code(session, worker).id,
+            worker_id=worker_id,
             created_at=now,
             expires_at=until,
         )
         session.add(invite)
         study.log(session, actor, "invite", invite.id, label=invite.label, uses=invite.most_uses)
-        return _link(study, invite)
+        return _make_link(study, invite)
 
 
 def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
     """Use a link: a new worker, or the one it lets in again."""
     with study.store.write() as session:
-        invite = _invite(study, session, token)
-        open_ = (Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None), Invite.expires_at > study.now())
+        invite = _find_invite(study, session, token)
+        is_open = (Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None), Invite.expires_at > study.now())
         # One step of the database, so that a link for one lets in one, however many press the button at once.
-        use = update(Invite).where(Invite.id == invite.id, *open_).values(uses=Invite.uses + 1)
-        if session.execute(use.returning(Invite.id)).scalar() is None:
+        use = update(Invite).where(Invite.id == invite.id, *is_open).values(uses=Invite.uses + 1)
+        used_id = session.execute(use.returning(Invite.id)).scalar()
+        if used_id is None:
             raise LinkExpired(TOO_OLD)
         if invite.worker_id is None:
             worker = workers.add(study, session, BY_LINK)
@@ -81,7 +94,8 @@ def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
             worker.link_version += 1
             study.log(session, f"worker:{worker.code}", "return")
         session.flush()
-        workers.note_browser(study, session, worker.id, browser_hash(study, browser), invite.id)
+        hashed_browser = browser_hash(study, browser)
+        workers.note_browser(study, session, worker.id, hashed_browser, invite.id)
         return worker
 
 
@@ -91,16 +105,23 @@ def browser_hash(study: Study, browser: str | None) -> str | None:
 
 
 def look(study: Study, token: str) -> Invite:
-    """A link before it is used; one that cannot be used any more is refused as `claim` would."""
+    """Return the invite of a link before it is used.
+
+    A link that cannot be used any more is refused as `claim` would refuse it.
+    """
     with study.store.read() as session:
-        invite = _invite(study, session, token)
-        if invite.revoked_at or invite.uses >= invite.most_uses or invite.expires_at <= study.now():
+        invite = _find_invite(study, session, token)
+        is_used_up = invite.uses >= invite.most_uses
+        if invite.revoked_at or is_used_up or invite.expires_at <= study.now():
             raise LinkExpired(TOO_OLD)
         return invite
 
 
 def personal_path(study: Study, worker: Worker | Row[Any]) -> str:
-    """The path of the link by which a worker comes back; none for those whom a platform sends."""
+    """Path of the link by which a worker comes back.
+
+    Empty for workers whom a platform sends.
+    """
     token = study.signer.sign(PERSONAL, [worker.code, worker.link_version])
     return f"/return/{token}" if worker.platform == BY_LINK else ""
 
@@ -112,7 +133,9 @@ def returning(study: Study, token: str) -> Row[Any]:
         worker = workers.get(study, code)
     except Refused:
         raise LinkExpired(TOO_OLD) from None
-    if worker.link_version != version or (worker.pilot and not study.pilot):
+    is_replaced = worker.link_version != version
+    is_of_ended_pilot = worker.pilot and not study.pilot
+    if is_replaced or is_of_ended_pilot:
         raise LinkExpired(TOO_OLD)
     return worker
 
@@ -128,25 +151,30 @@ def listing(study: Study) -> list[InviteLink]:
     """Every link that was handed out, newest first."""
     with study.store.read() as session:
         invites = session.scalars(select(Invite).order_by(Invite.created_at.desc(), Invite.id))
-        return [_link(study, invite) for invite in invites]
+        return [_make_link(study, invite) for invite in invites]
 
 
 def revoke(study: Study, invite_id: str, actor: str) -> None:
-    """Make a link useless; whoever came in by it stays."""
+    """Make a link useless.
+
+    Workers who came in by it stay.
+    """
     with study.store.write() as session:
         invite = found(session.get(Invite, invite_id), "no such link")
         invite.revoked_at = invite.revoked_at or study.now()
         study.log(session, actor, "revoke", invite_id)
 
 
-def _invite(study: Study, session: Session, token: str) -> Invite:
+def _find_invite(study: Study, session: Session, token: str) -> Invite:
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
-    invite = session.get(Invite, str(study.signer.read(PURPOSE, token)))
+    invite_id = str(study.signer.read(PURPOSE, token))
+    invite = session.get(Invite, invite_id)
     if invite is None:
         raise NotAllowed(say("refusals.link_forged"))
     return invite
 
 
-def _link(study: Study, invite: Invite) -> InviteLink:
-    return InviteLink(invite, f"/join/{study.signer.sign(PURPOSE, invite.id)}")
+def _make_link(study: Study, invite: Invite) -> InviteLink:
+    token = study.signer.sign(PURPOSE, invite.id)
+    return InviteLink(invite, f"/join/{token}")

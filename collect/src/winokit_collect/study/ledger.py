@@ -1,4 +1,7 @@
-"""What workers are owed and what was paid, line by line, in hundredths of the study's currency."""
+"""The ledger of what workers are owed and were paid.
+
+Amounts are in hundredths of the study's currency.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +37,13 @@ _LINE = Prepared(insert(PAYMENTS), "worker_id", "submission_id", "reason", "cent
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
-    """Write down what a submission earns: its kind's pay if it counts, or came late and the study pays for that."""
+    """Add the ledger line of what a submission earns.
+
+    It earns its kind's pay if it counts, or if it came late and the study pays for late work.
+    """
     kind = submitted["kind"]
-    earns = submitted["counted"] or (submitted["why_not"] == LATE and study.config.pay.late)
+    is_late = submitted["why_not"] == LATE
+    earns = submitted["counted"] or (is_late and study.config.pay.late)
     cents = study.config.pay.cents(kind) if earns else 0
     if cents:
         line = {"worker_id": submitted["worker_id"], "submission_id": submission_id, "reason": kind, "cents": cents}
@@ -45,7 +52,9 @@ def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission
 
 
 def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
-    """Owe the author of a pair the bonus for fooling the model, once both problems are valid; or owe it no more.
+    """Owe the author of a pair the bonus for fooling the model.
+
+    It is owed once both problems are valid, and no longer if they are not.
 
     To be called whenever something was decided about a problem. What a payout has taken up already stays, and so does
     what was earned with a pair that is taken out later.
@@ -56,12 +65,13 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
     # Of two last votes at the same moment, one on either twin, the later one must see the earlier.
     session.execute(select(Group.id).where(Group.id == row.group_id).with_for_update())
     session.flush()
-    known = (ProblemRow.valid, ProblemRow.withdrawn, Submission.adversary, Submission.worker_id)
-    pair = select(*known).join(Submission, Submission.id == ProblemRow.submission_id)
+    columns = (ProblemRow.valid, ProblemRow.withdrawn, Submission.adversary, Submission.worker_id)
+    pair = select(*columns).join(Submission, Submission.id == ProblemRow.submission_id)
     problems = session.execute(pair.where(Submission.id == row.submission_id)).all()
     line = (Payment.submission_id == row.submission_id, Payment.reason == FOOLED)
     if not all(problem.valid for problem in problems):
-        session.execute(delete(Payment).where(*line, Payment.settled_at.is_(None), Payment.job_id.is_(None)))
+        is_untouched = (Payment.settled_at.is_(None), Payment.job_id.is_(None))
+        session.execute(delete(Payment).where(*line, *is_untouched))
         return
     earned = all(p.adversary and p.adversary["fooled"] and not p.withdrawn for p in problems)
     if earned and session.scalar(select(Payment.id).where(*line)) is None:
@@ -71,7 +81,10 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
 
 
 def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
-    """Owe a worker something more; a negative amount corrects what was written before."""
+    """Owe a worker something more.
+
+    A negative amount corrects what was written before.
+    """
     if not cents or abs(cents) > MOST_CENTS:
         raise Incomplete({"cents": f"an amount up to {MOST_CENTS / 100:,.2f} expected"})
     with study.store.write() as session:
@@ -82,19 +95,21 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
 
 
 def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int, int]]:
-    """What each worker is owed, in the order in which they joined.
+    """Amounts that each worker is owed, in the order in which they joined.
 
     Rows of `code`, `platform`, `earned_cents`, `settled_cents`, `under_way_cents`, which a payout has taken up,
     `lines` of the ledger, and `open_cents`, which is still to be paid.
     """
-    earned, is_settled = func.sum(Payment.cents), Payment.settled_at.is_not(None)
+    earned = func.sum(Payment.cents)
+    is_settled = Payment.settled_at.is_not(None)
     settled = func.coalesce(earned.filter(is_settled), 0)
     under_way = func.coalesce(earned.filter(~is_settled, Payment.job_id.is_not(None)), 0)
     cents = (earned.label("earned_cents"), settled.label("settled_cents"), under_way.label("under_way_cents"))
     lines = func.count().label("lines")
     open_ = (earned - settled - under_way).label("open_cents")
     sums = select(Payment.worker_id, *cents, lines, open_).group_by(Payment.worker_id).subquery()
-    query = select(Worker.code, Worker.platform, *list(sums.c)[1:]).join(sums, sums.c.worker_id == Worker.id)
+    _, *sum_columns = sums.c
+    query = select(Worker.code, Worker.platform, *sum_columns).join(sums, sums.c.worker_id == Worker.id)
     with study.store.read() as session:
         return session.execute(query.order_by(Worker.id)).all()
 
@@ -102,19 +117,24 @@ def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int, int]]:
 def entries(study: Study) -> Sequence[Payment]:
     """The lines of the ledger, oldest first, each with its worker."""
     with study.store.read() as session:
-        return session.scalars(select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)).all()
+        query = select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)
+        return session.scalars(query).all()
 
 
 def newest_entries(study: Study, most: int) -> Sequence[Payment]:
     """The newest lines, newest first, each with its worker and payout."""
-    shown = (selectinload(Payment.worker), selectinload(Payment.job))
+    loaded = (selectinload(Payment.worker), selectinload(Payment.job))
     with study.store.read() as session:
-        return session.scalars(select(Payment).options(*shown).order_by(Payment.id.desc()).limit(most)).all()
+        query = select(Payment).options(*loaded).order_by(Payment.id.desc()).limit(most)
+        return session.scalars(query).all()
 
 
 @dataclass(frozen=True)
 class PayoutProgress:
-    """How far payouts have come: of those planned together, as long as one is left; and those to look at."""
+    """Progress of the payouts that were planned together, as long as one is left.
+
+    It also has the payouts to look at.
+    """
 
     done: int
     planned: int
@@ -126,17 +146,17 @@ class PayoutProgress:
 
 
 def payouts(study: Study, most: int) -> PayoutProgress:
-    """How far payouts have come, with the last so many that have ended."""
+    """Progress of payouts, with the last `most` that have ended."""
     is_left = PayoutJob.state.in_((PLANNED, SENT))
     together = PayoutJob.planned_at.in_(select(PayoutJob.planned_at).where(is_left))
     jobs = select(PayoutJob).options(selectinload(PayoutJob.worker))
     ended = jobs.where(PayoutJob.state.in_((CONFIRMED, REFUSED)))
     with study.store.read() as session:
-        left, planned = session.execute(select(func.count().filter(is_left), func.count()).where(together)).one()
-        return PayoutProgress(
-            planned - left,
-            planned,
-            session.scalars(jobs.where(PayoutJob.state == UNCERTAIN).order_by(PayoutJob.id)).all(),
-            session.scalars(ended.order_by(PayoutJob.settled_at.desc(), PayoutJob.id.desc()).limit(most)).all(),
-            session.scalars(select(PayoutJob.why).where(is_left, PayoutJob.why != "").distinct()).all(),
-        )
+        counts = select(func.count().filter(is_left), func.count()).where(together)
+        left_count, planned_count = session.execute(counts).one()
+        uncertain = session.scalars(jobs.where(PayoutJob.state == UNCERTAIN).order_by(PayoutJob.id)).all()
+        ended = ended.order_by(PayoutJob.settled_at.desc(), PayoutJob.id.desc())
+        last_ended = session.scalars(ended.limit(most)).all()
+        reasons = select(PayoutJob.why).where(is_left, PayoutJob.why != "").distinct()
+        waiting = session.scalars(reasons).all()
+        return PayoutProgress(planned_count - left_count, planned_count, uncertain, last_ended, waiting)

@@ -1,7 +1,7 @@
-"""What a requester does about work and workers: blocks, discards, decisions over votes, withdrawals.
+"""Blocks, discards, decisions over votes, and withdrawals, by requesters or on their behalf.
 
 A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
-Texts, votes, remarks, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that
+Texts, votes, remarks, drafts and signals are deleted, not marked. The ledger needs the rest, which remains: that
 something was handed in, when, and what it earned. The places become free, so that others are asked instead.
 """
 
@@ -29,12 +29,12 @@ ERASED: dict[str, Any] = {
     "labels": {},
     "withdrawn": True,
 }
-"""What stands in the place of a text; it is never exported."""
+"""Values that replace a deleted text. They are never exported."""
 
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What was taken out, and what is still owed."""
+    """Numbers of what was taken out, and the amount still owed."""
 
     code: str
     judgements: int
@@ -46,36 +46,45 @@ class Withdrawal:
 
 def check_gold(study: Study, session: Session, worker_id: int) -> None:
     """Block a worker who fails too many gold questions, if the study does so by itself."""
-    asked = study.config.quality
-    seen, right = gold_score(session, worker_id)
-    if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
-        worker = session.get_one(schema.Worker, worker_id)
-        if worker.state == schema.ACTIVE:
-            why = f"{right} of {seen} gold questions right"
-            _block(study, session, worker, why, "system")
-            if asked.discard_blocked:
-                _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", "system", kinds=schema.VOTES)
+    settings = study.config.quality
+    seen_count, right_count = gold_score(session, worker_id)
+    is_failing = seen_count >= settings.gold_least_seen and right_count < settings.gold_least_accuracy * seen_count
+    if not settings.block_by_gold or not is_failing:
+        return
+    worker = session.get_one(schema.Worker, worker_id)
+    if worker.state != schema.ACTIVE:
+        return
+    reason = f"{right_count} of {seen_count} gold questions right"
+    _block_worker(study, session, worker, reason, "system")
+    if settings.discard_blocked:
+        _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{reason}", "system", kinds=schema.VOTES)
 
 
 @retried
 def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
-    """Give a worker no more tasks and free what they hold; if asked, take out all they have handed in."""
+    """Give a worker no more tasks and free the places they hold.
+
+    If asked, also take out all their work.
+    """
     with study.store.write() as session:
-        worker = _present_worker(session, code)
-        _block(study, session, worker, why, actor)
+        worker = _find_present_worker(session, code)
+        _block_worker(study, session, worker, why, actor)
         if discard_work:
             _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
 
 
 @retried
 def discard_votes(study: Study, code: str, actor: str) -> int:
-    """Take out a blocked worker's votes; how many that were. Others are asked."""
+    """Take out a blocked worker's votes, so that others are asked.
+
+    Returns the number of votes.
+    """
     with study.store.write() as session:
-        worker = _present_worker(session, code)
+        worker = _find_present_worker(session, code)
         if worker.state != schema.BLOCKED:
             raise NotNow(f"{code} is not blocked; block them first")
-        why = f"{schema.WITH_WORKER}{worker.state_why or 'blocked'}"
-        return _take_out_all(study, session, worker.id, why, actor, kinds=schema.VOTES)
+        reason = f"{schema.WITH_WORKER}{worker.state_why or 'blocked'}"
+        return _take_out_all(study, session, worker.id, reason, actor, kinds=schema.VOTES)
 
 
 def blocked_votes(study: Study) -> dict[str, int]:
@@ -90,14 +99,18 @@ def blocked_votes(study: Study) -> dict[str, int]:
 def unblock(study: Study, code: str, actor: str) -> None:
     """Let a worker work again."""
     with study.store.write() as session:
-        worker = _present_worker(session, code)
-        worker.state, worker.state_why = schema.ACTIVE, None
+        worker = _find_present_worker(session, code)
+        worker.state = schema.ACTIVE
+        worker.state_why = None
         study.log(session, actor, "unblock", code)
 
 
 @retried
 def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
-    """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
+    """Take a submission out, and ask for its place again.
+
+    It stays stored and paid, but no longer counts.
+    """
     with study.store.write() as session:
         row = session.get(schema.Submission, submission_id, with_for_update=True)
         submission = found(row, f"no submission {submission_id}")
@@ -109,27 +122,32 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
     """Decide over the votes on a problem, or take such a decision back."""
     with study.store.write() as session:
-        kept = {"key_share": True}  # from a last vote, and from another who decides at the same moment
-        row = found(session.get(schema.ProblemRow, problem_id, with_for_update=kept), f"no problem {problem_id}")
-        session.add(
-            schema.Adjudication(
-                problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now()
-            )
-        )
+        # A last vote, or somebody else who decides at the same moment, waits for this lock.
+        lock = {"key_share": True}
+        stored_row = session.get(schema.ProblemRow, problem_id, with_for_update=lock)
+        row = found(stored_row, f"no problem {problem_id}")
+        decision = schema.Adjudication(problem_id=problem_id, requester=requester, valid=valid, note=note[:1000])
+        decision.at = study.now()
+        session.add(decision)
         session.flush()
         settle(session, study, row)
         study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
 
 
-def _block(study: Study, session: Session, worker: schema.Worker, why: str, actor: str) -> None:
-    worker.state, worker.state_why = schema.BLOCKED, why[:500]
+def _block_worker(study: Study, session: Session, worker: schema.Worker, why: str, actor: str) -> None:
+    worker.state = schema.BLOCKED
+    worker.state_why = why[:500]
     end_leases(session, schema.RELEASED, schema.Lease.worker_id == worker.id)
     study.log(session, actor, "block", worker.code, why=why[:500])
 
 
 def _take_out(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
-    """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
-    submission.counted, submission.why_not = False, f"{schema.DISCARDED}{why}"[:500]
+    """Let a submission count no more.
+
+    Its place becomes free, and its written problems are withdrawn.
+    """
+    submission.counted = False
+    submission.why_not = f"{schema.DISCARDED}{why}"[:500]
     count_places(session, submission.task_id, accepted=-1)
     vote = session.scalar(select(schema.Vote).where(schema.Vote.submission_id == submission.id))
     if vote is not None:
@@ -140,12 +158,13 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
         session.flush()
         if not vote.gold:
             settle(session, study, session.get_one(schema.ProblemRow, vote.problem_id))
-    written = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all()
+    is_written_in_it = schema.ProblemRow.submission_id == submission.id
+    written_rows = session.scalars(select(schema.ProblemRow).where(is_written_in_it)).all()
     # Tasks before problems, as a last vote does, so that nobody waits in a circle.
-    about = (schema.Task.problem_id.in_([row.id for row in written]), schema.Task.asked.is_not(None))
-    for task in session.scalars(select(schema.Task).where(*about).order_by(schema.Task.id).with_for_update()):
+    conditions = (schema.Task.problem_id.in_([row.id for row in written_rows]), schema.Task.asked.is_not(None))
+    for task in session.scalars(select(schema.Task).where(*conditions).order_by(schema.Task.id).with_for_update()):
         task.asked = task.accepted + task.held  # nobody new is asked about it
-    for row in written:
+    for row in written_rows:
         row.withdrawn = True
         settle(session, study, row)
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
@@ -159,7 +178,10 @@ def _ask_one_fewer(session: Session, task_id: int) -> None:
 def _take_out_all(
     study: Study, session: Session, worker_id: int, why: str, actor: str, *, kinds: Collection[str] | None = None
 ) -> int:
-    """Take out submissions of a worker, all or some kinds; how many that were."""
+    """Take out submissions of a worker, all or some kinds.
+
+    Returns their number.
+    """
     query = select(schema.Submission).where(schema.Submission.worker_id == worker_id, schema.Submission.counted)
     if kinds is not None:
         query = query.where(schema.Submission.kind.in_(kinds))
@@ -169,8 +191,8 @@ def _take_out_all(
     return len(submissions)
 
 
-def _present_worker(session: Session, code: str) -> schema.Worker:
-    """A worker who has not withdrawn, kept from other transactions."""
+def _find_present_worker(session: Session, code: str) -> schema.Worker:
+    """Find a worker who has not withdrawn, and lock the row."""
     worker = by_code(session, code, for_update=True)
     if worker.state == schema.WITHDRAWN:
         raise NotNow(f"{code} has withdrawn")
@@ -179,53 +201,60 @@ def _present_worker(session: Session, code: str) -> schema.Worker:
 
 @retried
 def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
-    """Take a worker out of the study; there is no way back."""
+    """Take a worker out of the study, for good."""
     with study.store.write() as session:
-        worker = _present_worker(session, code)
+        worker = _find_present_worker(session, code)
         # Leases before tasks, as when something is handed in, so that nobody waits in a circle.
-        asked = select(schema.Task.id).join(schema.ProblemRow, schema.ProblemRow.id == schema.Task.problem_id)
-        about_theirs = schema.Lease.task_id.in_(asked.where(schema.ProblemRow.author_id == worker.id))
+        judging_tasks = select(schema.Task.id).join(schema.ProblemRow, schema.ProblemRow.id == schema.Task.problem_id)
+        about_theirs = schema.Lease.task_id.in_(judging_tasks.where(schema.ProblemRow.author_id == worker.id))
         end_leases(session, schema.RELEASED, or_(schema.Lease.worker_id == worker.id, about_theirs))
         _take_out_all(study, session, worker.id, WITHDREW, actor)
-        judgements, texts = _erase(session, worker.id)
-        worker.state, worker.state_why = schema.WITHDRAWN, None
+        judgements, texts = _erase_work(session, worker.id)
+        worker.state = schema.WITHDRAWN
+        worker.state_why = None
         worker.native_speaker = worker.has_seen_wsc = None
         worker.session_version += 1
-        open_cents = session.scalar(_open(worker.id)) or 0
+        open_cents = session.scalar(_select_open_cents(worker.id)) or 0
         is_forgotten = forget_if_paid(session, worker)
         study.log(session, actor, "withdraw", code, judgements=judgements, texts=texts)
     return Withdrawal(code, judgements, texts, int(open_cents), is_forgotten)
 
 
 def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
-    """Delete who a worker is who has withdrawn, unless something is owed; whether nothing is known now."""
-    if worker.state != schema.WITHDRAWN or session.scalar(_open(worker.id)):
+    """Delete the identity of a withdrawn worker unless something is owed.
+
+    Returns whether nothing ties the code to a person now.
+    """
+    if worker.state != schema.WITHDRAWN or session.scalar(_select_open_cents(worker.id)):
         return session.get(schema.Identity, worker.id) is None
     session.execute(delete(schema.Identity).where(schema.Identity.worker_id == worker.id))
     forget_visits(session, schema.PlatformVisit.worker_id == worker.id)
     return True
 
 
-def _open(worker_id: int) -> Select[int]:
-    return select(func.sum(schema.Payment.cents)).where(
-        schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None)
-    )
+def _select_open_cents(worker_id: int) -> Select[int]:
+    is_open = (schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None))
+    return select(func.sum(schema.Payment.cents)).where(*is_open)
 
 
-def _erase(session: Session, worker_id: int) -> tuple[int, int]:
-    """Delete what a worker said and wrote; how many judgements and texts there were."""
+def _erase_work(session: Session, worker_id: int) -> tuple[int, int]:
+    """Delete a worker's votes and texts.
+
+    Returns the numbers of judgements and of texts.
+    """
     erase = update(schema.ProblemRow).where(schema.ProblemRow.author_id == worker_id).values(ERASED)
     texts = session.execute(erase.returning(schema.ProblemRow.id)).all()
-    votes = session.execute(
-        delete(schema.Vote).where(schema.Vote.worker_id == worker_id).returning(schema.Vote.id)
-    ).all()
+    delete_votes = delete(schema.Vote).where(schema.Vote.worker_id == worker_id)
+    votes = session.execute(delete_votes.returning(schema.Vote.id)).all()
     blank: dict[str, Any] = {"fields": {}, "adversary": None, "history": [], "why_not": WITHDREW}
-    session.execute(update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank))
+    empty_forms = update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank)
+    session.execute(empty_forms)
     leases = select(schema.Lease.id).where(schema.Lease.worker_id == worker_id)
     session.execute(delete(schema.Draft).where(schema.Draft.lease_id.in_(leases)))
     # What others said about a sentence may have it word for word.
-    theirs = schema.Remark.problem_id.in_([row.id for row in texts])
-    session.execute(delete(schema.Remark).where(or_(schema.Remark.worker_id == worker_id, theirs)))
+    is_about_text = schema.Remark.problem_id.in_([row.id for row in texts])
+    is_own = schema.Remark.worker_id == worker_id
+    session.execute(delete(schema.Remark).where(or_(is_own, is_about_text)))
     for signals in (schema.Event, schema.QuizAttempt):
         session.execute(delete(signals).where(signals.worker_id == worker_id))
     return len(votes), len(texts)

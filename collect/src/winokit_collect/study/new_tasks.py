@@ -31,14 +31,15 @@ def prepare(study: Study) -> None:
     """Make the tasks that are missing."""
     kinds = study.config.tasks.kinds
     with study.store.read() as session:
-        wanted = study.config.tasks.twins if schema.WRITE in kinds else 0
-        lacks_topics = wanted > _count_written(session)
-        lacks_gold, lacks_data = not _has(session, schema.GOLD), not _has(session, schema.IMPORTED)
+        twin_count = study.config.tasks.twins if schema.WRITE in kinds else 0
+        lacks_topics = twin_count > _count_written(session)
+        lacks_gold = not _has_problems(session, schema.GOLD)
+        lacks_data = not _has_problems(session, schema.IMPORTED)
     if lacks_topics:
-        _add_topics(study, wanted)
+        _add_topics(study, twin_count)
     if lacks_gold and has_given_gold(study):
         with study.store.write(alone=True) as session:
-            if not _has(session, schema.GOLD):
+            if not _has_problems(session, schema.GOLD):
                 add_given(study, session)
     if (schema.EVALUATE in kinds or study.config.judge.data) and lacks_data:
         _add_data(study)
@@ -49,8 +50,9 @@ def _count_written(session: Session) -> int:
     return session.scalar(select(func.count()).where(schema.Task.kind == schema.WRITE)) or 0
 
 
-def _has(session: Session, origin: str) -> bool:
-    return session.scalar(select(schema.ProblemRow.id).where(schema.ProblemRow.origin == origin).limit(1)) is not None
+def _has_problems(session: Session, origin: str) -> bool:
+    query = select(schema.ProblemRow.id).where(schema.ProblemRow.origin == origin).limit(1)
+    return session.scalar(query) is not None
 
 
 def _add_topics(study: Study, wanted: int) -> None:
@@ -58,25 +60,33 @@ def _add_topics(study: Study, wanted: int) -> None:
     social_share = study.config.tasks.social_share
     with study.store.write(alone=True) as session:
         for rank in range(_count_written(session), wanted):
-            domain, social = domain_at(rank, social_share), int(rank * social_share)
-            place = social if domain == DOMAINS[0] else rank - social
-            topic = topic_at(place, domain, topics, study.config.seed)
-            shown = {"topic": topic.topic, "words": list(topic.words)}
-            session.add(schema.Task(kind=schema.WRITE, asked=1, rank=rank, domain=domain, topic=shown))
+            domain = domain_at(rank, social_share)
+            social = int(rank * social_share)
+            number = social if domain == DOMAINS[0] else rank - social
+            topic = topic_at(number, domain, topics, study.config.seed)
+            topic_fields = {"topic": topic.topic, "words": list(topic.words)}
+            session.add(schema.Task(kind=schema.WRITE, asked=1, rank=rank, domain=domain, topic=topic_fields))
 
 
 def domain_at(rank: int, social_share: float) -> str:
-    """The domain of the task at a rank: at every rank the share of social ones is as near as can be to what is asked.
+    """Domain of the task at a rank.
+
+    At every rank the share of social tasks is as near as possible to `social_share`.
 
     >>> [domain_at(rank, 0.5) for rank in range(4)]
     ['physical', 'social', 'physical', 'social']
     """
     social, physical = DOMAINS
-    return social if int((rank + 1) * social_share) > int(rank * social_share) else physical
+    socials_before = int(rank * social_share)
+    socials_after = int((rank + 1) * social_share)
+    return social if socials_after > socials_before else physical
 
 
 def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
-    """The topic of a domain's task number `place`: every fitting topic once in a random order, then all in another."""
+    """Topic of a domain's task number `place`.
+
+    Every fitting topic comes once in a random order, then all in another order.
+    """
     fitting = [topic for topic in topics if topic.fits(domain)] or topics
     round_, place = divmod(place, len(fitting))
     order = list(range(len(fitting)))
@@ -85,13 +95,14 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
 
 
 def _add_data(study: Study) -> None:
-    dataset, judges = imported_dataset(study.folder, study.config), bool(study.config.judge.data)
+    dataset = imported_dataset(study.folder, study.config)
+    judges = bool(study.config.judge.data)
     if judges:
         can_be_judged(dataset, study.config.tasks.kinds)
     variants = [ORIGINAL] if judges else study.config.evaluate.variants
     problems, _ = evaluation_problems(dataset, variants)
     with study.store.write(alone=True) as session:
-        if _has(session, schema.IMPORTED):
+        if _has_problems(session, schema.IMPORTED):
             return
         names = dict.fromkeys(problem.group for _, problem in problems if problem.group is not None)
         groups = {name: schema.Group(name=name, origin=schema.IMPORTED) for name in names}
@@ -100,8 +111,8 @@ def _add_data(study: Study) -> None:
         rows = []
         for variant, problem in problems:
             group_id = None if problem.group is None else groups[problem.group].id
-            known = {"group_id": group_id, "settings_id": study.settings_id}
-            rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, **known))
+            references = {"group_id": group_id, "settings_id": study.settings_id}
+            rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, **references))
         session.add_all(rows)
         session.flush()
         for row, (_, problem) in zip(rows, problems, strict=True):
@@ -112,47 +123,68 @@ def _add_data(study: Study) -> None:
 
 
 def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
-    """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
+    """Add the judgements that the study asks for about a new problem.
+
+    A judgement that cannot be shown is left out.
+    """
     for kind in schema.JUDGEMENTS:
-        if kind in study.config.tasks.kinds and _why_not(problem, kind) is None:
+        if kind in study.config.tasks.kinds and _find_obstacle(problem, kind) is None:
             session.add(schema.task_about(row, kind, row.id, asked=study.config.tasks.votes))
 
 
 def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
     """The dataset that people are asked about."""
-    name, limit = config.judge.data or config.evaluate.data, 0 if config.judge.data else config.evaluate.limit
+    name = config.judge.data or config.evaluate.data
+    limit = 0 if config.judge.data else config.evaluate.limit
     dataset = load(folder / name if (folder / name).exists() else name)
     return dataset[:limit] if limit else dataset
 
 
 def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
-    """So many problems at most, drawn at random in whole groups, in the dataset's order; all for a limit of 0."""
-    groups = list(grouped((problem.group or problem.id, problem.id) for problem in dataset).values())
+    """Dataset of at most `limit` problems, drawn at random in whole groups.
+
+    In the dataset's order. All problems if the limit is 0.
+    """
+    if not limit:
+        return dataset
+    members_by_group = grouped((problem.group or problem.id, problem.id) for problem in dataset)
+    groups = list(members_by_group.values())
     random.Random(seed).shuffle(groups)
-    drawn: set[str] = set()
-    for members in groups if limit else ():
-        drawn |= set(members) if len(drawn) + len(members) <= limit else set()
-    if limit and not drawn:
-        raise BadInput(f"--limit {limit}: no group fits into that; the smallest has {min(map(len, groups))} problems")
-    return dataset.filter(lambda problem: problem.id in drawn) if limit else dataset
+    drawn_ids: set[str] = set()
+    for members in groups:
+        if len(drawn_ids) + len(members) <= limit:
+            drawn_ids |= set(members)
+    if not drawn_ids:
+        smallest = min(map(len, groups))
+        raise BadInput(f"--limit {limit}: no group fits into that; the smallest has {smallest} problems")
+    return dataset.filter(lambda problem: problem.id in drawn_ids)
 
 
 def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
-    """Notes on problems that judgements of a kind cannot be asked about; a kind that fits none of them is refused."""
-    name, notes = dataset.card.name, []
+    """Notes on problems that judgements of a kind cannot be asked about.
+
+    Raises BadInput for a kind that fits none of them.
+    """
+    name = dataset.card.name
+    notes = []
     for kind in kinds:
-        reasons = Counter(why for why in (_why_not(problem, kind) for problem in dataset) if why is not None)
-        if reasons:
-            why, count = reasons.most_common(1)[0]
-            left_out = f"{kind}: {reasons.total():,} of {len(dataset):,} problems cannot be used for this question"
-            notes.append(f"{left_out}, mostly: {why} ({count:,})")
+        reasons: Counter[str] = Counter()
+        for problem in dataset:
+            reason = _find_obstacle(problem, kind)
+            if reason is not None:
+                reasons[reason] += 1
+        if not reasons:
+            continue
+        main_reason, count = reasons.most_common(1)[0]
+        left_out = f"{kind}: {reasons.total():,} of {len(dataset):,} problems cannot be used for this question"
+        notes.append(f"{left_out}, mostly: {main_reason} ({count:,})")
         if reasons.total() == len(dataset):
-            raise BadInput(f"{name}: no problem can be used for {kind} judgements: {reasons.most_common(1)[0][0]}")
+            raise BadInput(f"{name}: no problem can be used for {kind} judgements: {main_reason}")
     return notes
 
 
-def _why_not(problem: Problem, kind: str) -> str | None:
-    """Why a problem cannot be judged; None where it can."""
+def _find_obstacle(problem: Problem, kind: str) -> str | None:
+    """Reason why a problem cannot be judged, or None if it can."""
     if problem.is_whole or problem.is_continuation:
         return "whole texts to choose from, without candidates in a text"
     if problem.query is not None:
@@ -166,22 +198,27 @@ def _why_not(problem: Problem, kind: str) -> str | None:
 
 
 def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list[tuple[str, Problem]], list[str]]:
-    """(variant, problem) for everything people are asked, and notes on what could not be made.
+    """(variant, problem) pairs that people are asked, and notes.
+
+    The notes are on problems of which a variant could not be made.
 
     A variant's problem has its original's id in `provenance["of"]`, as everywhere.
     """
-    asked: list[tuple[str, Problem]] = []
+    shown_problems: list[tuple[str, Problem]] = []
     notes: list[str] = []
     choices = dataset.filter(lambda problem: problem.query is None)
     for variant in variants:
-        made = Variant(dataset) if variant == ORIGINAL else TRANSFORMS[variant](choices)
-        asked += [(variant, problem) for problem in made.problems]
-        reasons = Counter(made.refused.values())
-        reasons["a yes/no judgement"] += 0 if variant == ORIGINAL else len(dataset) - len(choices)
+        is_original = variant == ORIGINAL
+        transformed = Variant(dataset) if is_original else TRANSFORMS[variant](choices)
+        shown_problems += [(variant, problem) for problem in transformed.problems]
+        reasons = Counter(transformed.refused.values())
+        if not is_original:
+            reasons["a yes/no judgement"] += len(dataset) - len(choices)
         if reasons.total():
-            why, count = reasons.most_common(1)[0]
+            main_reason, count = reasons.most_common(1)[0]
             left_out = f"not made of {reasons.total():,} of {len(dataset):,} problems"
-            notes.append(f"{variant}: {left_out}, mostly: {why} ({count:,})")
-    if not asked:
-        raise BadInput(f"{dataset.card.name}: no problem is left for people to solve: {'; '.join(notes)}")
-    return asked, notes
+            notes.append(f"{variant}: {left_out}, mostly: {main_reason} ({count:,})")
+    if not shown_problems:
+        reasons_given = "; ".join(notes)
+        raise BadInput(f"{dataset.card.name}: no problem is left for people to solve: {reasons_given}")
+    return shown_problems, notes

@@ -1,4 +1,4 @@
-"""Which task a worker gets next.
+"""Choice of the task that a worker gets next.
 
 Rules, which always hold:
 
@@ -56,25 +56,30 @@ ENOUGH = 20
 
 
 def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[Any]:
-    """Where a worker stands in a kind of task, in one query.
+    """A worker's position in a kind of task, in one query.
 
     A row of `under_way` (the token of the task they have now), `paused` (the study's state), `last_rank` (where they
     stopped), `had` (how many tasks they have had), and the ids of a gold question for them: `own_gold`, of the study's
     own, of which there are `own_count` or more, and `given_gold`.
     """
-    anywhere = _chance(study, worker_id, f"{kind}, from", 0)
-    where = {"me": worker_id, "kind": kind, "anywhere": anywhere}
-    now: Row[Any] = _situation(*_asked(study.config, kind)).all(session, **where)[0]
+    anywhere = _draw_chance(study, worker_id, f"{kind}, from", 0)
+    query = _build_situation(*_read_query_options(study.config, kind))
+    rows = query.all(session, me=worker_id, kind=kind, anywhere=anywhere)
+    now: Row[Any] = rows[0]
     return now
 
 
 def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:
-    """The next task with a free place that a worker may have, locked: its id, and the token of their expired lease."""
-    places = dict.fromkeys((last_rank, BEFORE_ALL))
+    """Lock the next task with a free place that a worker may have.
+
+    Returns its id and the token of the worker's expired lease on it, or None.
+    """
+    first_ranks = dict.fromkeys((last_rank, BEFORE_ALL))
     # A task that another transaction is looking at is passed over, and waited for only if there is no other.
-    for passing_over in (True, False) if waits else (True,):
-        for query in _queries(*_asked(config, kind), passing_over):
-            for after in places:
+    ways = (True, False) if waits else (True,)
+    for passing_over in ways:
+        for query in _build_queries(*_read_query_options(config, kind), passing_over):
+            for after in first_ranks:
                 task = query.one(session, me=worker_id, after=after)
                 if task is not None:
                     return task
@@ -82,48 +87,70 @@ def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, 
 
 
 def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
-    """For each kind how many tasks a worker could have, counted up to `most`, has had, and has now, in one query.
+    """For each kind, the numbers of tasks a worker could have, has had, and has now.
+
+    One query. The first is counted up to `most`.
 
     Kinds whose quiz they have failed for good are left out.
     """
     kinds = config.tasks.kinds
-    query = _counts(tuple(_asked(config, kind) for kind in kinds), most)
-    *counts, known = query.all(session, me=worker_id, after=BEFORE_ALL)[0]
-    by_kind = zip(kinds, counts[::3], counts[1::3], counts[2::3], strict=True)
-    return {kind: (free, had, live) for kind, free, had, live in by_kind if (known or {}).get(kind, True)}
+    query = _build_counts(tuple(_read_query_options(config, kind) for kind in kinds), most)
+    *counts, qualified_for = query.all(session, me=worker_id, after=BEFORE_ALL)[0]
+    may_work = qualified_for or {}
+    numbers: dict[str, tuple[int, int, int]] = {}
+    for kind, free, had, live in zip(kinds, counts[::3], counts[1::3], counts[2::3], strict=True):
+        if may_work.get(kind, True):
+            numbers[kind] = (free, had, live)
+    return numbers
 
 
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
-    """Whether a gold question is due after so many tasks: drawn with the study's secret, which nobody can foresee."""
-    return kind in schema.VOTES and _chance(study, worker_id, kind, had) < study.config.quality.gold_share
+    """Whether a gold question is due after `had` tasks.
+
+    Drawn with the study's secret, so that nobody can foresee it.
+    """
+    if kind not in schema.VOTES:
+        return False
+    return _draw_chance(study, worker_id, kind, had) < study.config.quality.gold_share
 
 
 def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[int, str | None] | None:
-    """The gold question that is due, if one is and the worker has one left: as `free_task` does, without a lease."""
+    """The gold question that is due, as `free_task` returns a task.
+
+    None if none is due, or the worker has had them all. There is no lease.
+    """
     if not is_gold_turn(study, worker_id, kind, now.had):
         return None
     # A file of the requester's is asked from to the end; what is bundled with winokit only for want of others.
     most = 0.5 if study.config.gold else 1.0
-    own_first = _chance(study, worker_id, f"{kind}, own", now.had) < most * now.own_count / ENOUGH
-    chosen = (now.own_gold or now.given_gold) if own_first else (now.given_gold or now.own_gold)
+    own_share = most * now.own_count / ENOUGH
+    own_first = _draw_chance(study, worker_id, f"{kind}, own", now.had) < own_share
+    if own_first:
+        chosen = now.own_gold or now.given_gold
+    else:
+        chosen = now.given_gold or now.own_gold
     return None if chosen is None else (chosen, None)
 
 
 def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
-    """How many tasks a worker is given, gold among them, until they have had so many free ones; up to `most`.
+    """Number of tasks, gold among them, until a worker has had `free` free ones.
+
+    At most `most`.
 
     Whatever is handed in or skipped next, there is one less.
     """
     total = 0
     while free > 0 and total < most:
-        free -= not is_gold_turn(study, worker_id, kind, had + total)
+        if not is_gold_turn(study, worker_id, kind, had + total):
+            free -= 1
         total += 1
     return total
 
 
-def _chance(study: Study, worker_id: int, purpose: str, had: int) -> float:
-    """A number from 0 to 1 that only the study's secret tells."""
-    digits = study.signer.digest("gold", f"{worker_id} {purpose} {had}")[:13]  # as many as a float holds
+def _draw_chance(study: Study, worker_id: int, purpose: str, had: int) -> float:
+    """Draw a number from 0 to 1 with the study's secret."""
+    digest = study.signer.digest("gold", f"{worker_id} {purpose} {had}")
+    digits = digest[:13]  # as many as a float holds
     return int(digits, 16) / float(16**13)
 
 
@@ -135,110 +162,122 @@ _LAST = (
     .order_by(LEASES.c.id.desc())
     .limit(1)
 )
+_UNDER_WAY = select(LEASES.c.token).where(*_OWN, IS_LIVE)
+_PAUSED = select(STATE.c.value).where(STATE.c.key == schema.PAUSED)
+# A task whose time is over may come again, and gold in the place of gold.
+_HAD = select(func.count()).select_from(LEASES).where(*_OWN, LEASES.c.state != schema.EXPIRED)
 _SITUATION = select(
-    select(LEASES.c.token).where(*_OWN, IS_LIVE).scalar_subquery().label("under_way"),
-    select(STATE.c.value).where(STATE.c.key == schema.PAUSED).scalar_subquery().label("paused"),
+    _UNDER_WAY.scalar_subquery().label("under_way"),
+    _PAUSED.scalar_subquery().label("paused"),
     func.coalesce(_LAST.scalar_subquery(), BEFORE_ALL).label("last_rank"),
-    # One whose time is over may come again, and gold in the place of gold.
-    select(func.count())
-    .select_from(LEASES)
-    .where(*_OWN, LEASES.c.state != schema.EXPIRED)
-    .scalar_subquery()
-    .label("had"),
+    _HAD.scalar_subquery().label("had"),
 )
 
 
 @cache
-def _situation(kind: str, apart: bool, clauses: bool) -> Prepared:
-    """The query of `situation`."""
+def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
+    """Build the query of `situation`."""
     if kind == schema.WRITE:
-        return Prepared(
-            _SITUATION.add_columns(*(null().label(name) for name in ("own_gold", "given_gold", "own_count")))
-        )
-    gold, is_own = (TASKS.c.gold, TASKS.c.kind == kind), TASKS.c.rank < 0
+        no_gold = [null().label(name) for name in ("own_gold", "given_gold", "own_count")]
+        return Prepared(_SITUATION.add_columns(*no_gold))
+    gold = (TASKS.c.gold, TASKS.c.kind == kind)
+    is_own = TASKS.c.rank < 0
     # Over numbers, which their index has in order: the database stops at the first that the worker may have.
-    start = cast(select(func.max(TASKS.c.id)).where(*gold).scalar_subquery() * ANYWHERE, Integer)
-    fitting = select(TASKS.c.id).where(*gold, *_rules(kind, clauses), _twin_unseen()).order_by(TASKS.c.id).limit(1)
+    last_id = select(func.max(TASKS.c.id)).where(*gold).scalar_subquery()
+    start = cast(last_id * ANYWHERE, Integer)
+    fitting = select(TASKS.c.id).where(*gold, *_list_rules(kind, clauses), _is_twin_unseen())
+    fitting = fitting.order_by(TASKS.c.id).limit(1)
     same = TASKS.alias()
     fitting = fitting.where(~_has_had(same, same.c.problem_id == TASKS.c.problem_id))
     columns = []
     for name, which in (("own_gold", is_own), ("given_gold", ~is_own)):
-        sides = (fitting.where(which, TASKS.c.id >= start), fitting.where(which, TASKS.c.id < start))
-        columns.append(func.coalesce(*(side.scalar_subquery() for side in sides)).label(name))
+        from_start = fitting.where(which, TASKS.c.id >= start).scalar_subquery()
+        before_start = fitting.where(which, TASKS.c.id < start).scalar_subquery()
+        columns.append(func.coalesce(from_start, before_start).label(name))
     enough = select(TASKS.c.id).where(*gold, is_own).limit(ENOUGH).subquery()
     own_count = select(func.count()).select_from(enough).scalar_subquery().label("own_count")
     return Prepared(_SITUATION.add_columns(*columns, own_count))
 
 
-def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
-    """What the choice depends on: the kind, whether twins stay apart, whether clauses are judged too."""
+def _read_query_options(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
+    """Return what a query depends on: the kind, whether twins stay apart, whether clauses are judged."""
     return kind, config.tasks.twins_apart == "always", schema.ASSOCIATIVE in config.tasks.kinds
 
 
 @cache
-def _queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Prepared, ...]:
-    """The queries to try, the stricter first. Made once: making them takes longer than running them."""
+def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Prepared, ...]:
+    """Build the queries to try, the stricter first.
+
+    Cached, since building them takes longer than running them.
+    """
     rules = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
     rules = rules.with_for_update(skip_locked=passing_over, of=TASKS)
     if kind == schema.WRITE:
         return (Prepared(rules),)
-    return Prepared(rules.where(_twin_unseen())), Prepared(rules)
+    return Prepared(rules.where(_is_twin_unseen())), Prepared(rules)
 
 
 @cache
 def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
-    """The tasks that the rules let a worker have, each with their own lease on it if that has expired."""
+    """Select the tasks that the rules let a worker have.
+
+    Each has the token of the worker's own lease on it, if that has expired.
+    """
     lease = LEASES.alias()
-    own = (lease.c.worker_id == ME, lease.c.task_id == TASKS.c.id)
-    taken = exists().where(*own, lease.c.state != schema.EXPIRED)
+    is_own_lease = (lease.c.worker_id == ME, lease.c.task_id == TASKS.c.id)
+    is_taken = exists().where(*is_own_lease, lease.c.state != schema.EXPIRED)
     # Not a join: PostgreSQL would look at all tasks and sort them, where it can stop at the first.
-    query = select(TASKS.c.id, select(lease.c.token).where(*own).scalar_subquery())
-    query = query.where(TASKS.c.kind == kind, IS_FREE, TASKS.c.rank > AFTER, ~taken)
+    query = select(TASKS.c.id, select(lease.c.token).where(*is_own_lease).scalar_subquery())
+    query = query.where(TASKS.c.kind == kind, IS_FREE, TASKS.c.rank > AFTER, ~is_taken)
     if kind == schema.WRITE:
         return query
-    query = query.where(*_rules(kind, clauses))
-    return query.where(_twin_unseen()) if apart else query
+    query = query.where(*_list_rules(kind, clauses))
+    return query.where(_is_twin_unseen()) if apart else query
 
 
-def _rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
-    """What always holds for a judgement."""
-    other, rules = TASKS.alias(), [TASKS.c.author_id.is_distinct_from(ME)]
+def _list_rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
+    """Return the conditions that always hold for a judgement."""
+    other = TASKS.alias()
+    rules = [TASKS.c.author_id.is_distinct_from(ME)]
     if kind == schema.EVALUATE:
-        rules += [~_has_had(other, other.c.family == TASKS.c.family, other.c.problem_id != TASKS.c.problem_id)]
+        is_variant = (other.c.family == TASKS.c.family, other.c.problem_id != TASKS.c.problem_id)
+        rules += [~_has_had(other, *is_variant)]
     if kind == schema.ASSOCIATIVE:
-        whole = (other.c.problem_id == TASKS.c.problem_id, other.c.kind != schema.ASSOCIATIVE)
-        rules += [~_has_had(other, *whole)]
+        is_whole_text = (other.c.problem_id == TASKS.c.problem_id, other.c.kind != schema.ASSOCIATIVE)
+        rules += [~_has_had(other, *is_whole_text)]
     elif clauses:
-        rules += [~_clause_waits()]
+        rules += [~_has_waiting_clause()]
     return rules
 
 
 @cache
-def _counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
-    """The query of `how_many`."""
+def _build_counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
+    """Build the query of `how_many`."""
     numbers = []
     for kind, apart, clauses in asked:
-        own = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
+        own_leases = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
         # In their order, which tells PostgreSQL to look at those with a free place and no others.
         places = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
         free = select(func.count()).select_from(places.subquery())
-        numbers += [free, own.where(LEASES.c.state != schema.EXPIRED), own.where(IS_LIVE)]
-    known = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)
-    return Prepared(select(*(number.scalar_subquery() for number in (*numbers, known))))
+        numbers += [free, own_leases.where(LEASES.c.state != schema.EXPIRED), own_leases.where(IS_LIVE)]
+    qualification = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)
+    columns = [number.scalar_subquery() for number in (*numbers, qualification)]
+    return Prepared(select(*columns))
 
 
-def _twin_unseen() -> ColumnElement[bool]:
+def _is_twin_unseen() -> ColumnElement[bool]:
     other = TASKS.alias()
-    return ~_has_had(other, other.c.group_id == TASKS.c.group_id, other.c.problem_id != TASKS.c.problem_id)
+    is_twin = (other.c.group_id == TASKS.c.group_id, other.c.problem_id != TASKS.c.problem_id)
+    return ~_has_had(other, *is_twin)
 
 
-def _clause_waits() -> ColumnElement[bool]:
+def _has_waiting_clause() -> ColumnElement[bool]:
     """Whether the worker could still judge the clause of this task's problem."""
-    clause, lease = TASKS.alias(), LEASES.alias()
+    clause = TASKS.alias()
+    lease = LEASES.alias()
     had = exists().where(lease.c.worker_id == ME, lease.c.task_id == clause.c.id)
-    return exists().where(
-        clause.c.problem_id == TASKS.c.problem_id, clause.c.kind == schema.ASSOCIATIVE, clause.c.free > 0, ~had
-    )
+    is_clause = (clause.c.problem_id == TASKS.c.problem_id, clause.c.kind == schema.ASSOCIATIVE)
+    return exists().where(*is_clause, clause.c.free > 0, ~had)
 
 
 def _has_had(other: FromClause, *which: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -247,4 +286,5 @@ def _has_had(other: FromClause, *which: ColumnElement[bool]) -> ColumnElement[bo
     Two questions in one another, so that SQLite looks for the few other tasks first and not for all of the worker's.
     """
     lease = LEASES.alias()
-    return exists().where(*which, exists().where(lease.c.worker_id == ME, lease.c.task_id == other.c.id))
+    has_lease = exists().where(lease.c.worker_id == ME, lease.c.task_id == other.c.id)
+    return exists().where(*which, has_lease)

@@ -19,13 +19,17 @@ from winokit_collect.study.tasks import leased_to
 from winokit_collect.study.texts import say
 from winokit_collect.study.validity import judge, judgements
 
-ACCEPTED, TURNED_DOWN, WAITING = "accepted", "turned_down", "waiting"
+ACCEPTED = "accepted"
+TURNED_DOWN = "turned_down"
+WAITING = "waiting"
 REASONS = ("unclear", "mistake", "offensive", "other")
-LONGEST_REMARK, PAIRS, PAYOUTS = 1000, 20, 20
+LONGEST_REMARK = 1000
+PAIRS = 20
+PAYOUTS = 20
 
 
 class OwnText(NamedTuple):
-    """One text of a pair: what became of it, and why it was turned down."""
+    """One text of a pair, its state, and the reasons if it was turned down."""
 
     text: str
     state: str
@@ -33,73 +37,100 @@ class OwnText(NamedTuple):
 
 
 def pairs(study: Study, worker_id: int, page: int) -> ListingPage[tuple[Submission, list[OwnText]]]:
-    """The pairs that a worker has handed in, newest first, each with what became of its two texts."""
-    own = (Submission.worker_id == worker_id, Submission.kind == schema.WRITE)
-    about = selectinload(Submission.written)
-    shown = (about.selectinload(ProblemRow.votes), about.selectinload(ProblemRow.decisions))
-    listing = page_of(study, Submission, own, [Submission.id.desc()], page, PAIRS, shown)
-    rows = [(submission, _texts(study, submission)) for submission in listing.rows]
+    """The pairs that a worker has handed in, newest first.
+
+    Each has the states of its two texts.
+    """
+    conditions = (Submission.worker_id == worker_id, Submission.kind == schema.WRITE)
+    problems = selectinload(Submission.written)
+    loaded = (problems.selectinload(ProblemRow.votes), problems.selectinload(ProblemRow.decisions))
+    listing = page_of(study, Submission, conditions, [Submission.id.desc()], page, PAIRS, loaded)
+    rows = [(submission, _describe_texts(study, submission)) for submission in listing.rows]
     return ListingPage(rows, listing.total, listing.number, listing.pages)
 
 
-def _texts(study: Study, submission: Submission) -> list[OwnText]:
+def _describe_texts(study: Study, submission: Submission) -> list[OwnText]:
     if not submission.counted:
-        sides = (str(submission.fields[side]) for side in ("first", "second") if side in submission.fields)
-        return [OwnText(text, TURNED_DOWN, (_why_not(submission.why_not or ""),)) for text in sides]
-    valid = None if schema.VALIDATE in study.config.tasks.kinds else True
-    states = {True: ACCEPTED, False: TURNED_DOWN, None: WAITING}
-    verdicts = [(row, valid if row.valid is None else row.valid) for row in submission.written]
-    return [
-        OwnText(f"{row.before}_{row.after}", states[verdict], _reasons(study, row) if verdict is False else ())
-        for row, verdict in verdicts
-    ]
+        reason = _explain_rejection(submission.why_not or "")
+        sides = [side for side in ("first", "second") if side in submission.fields]
+        return [OwnText(str(submission.fields[side]), TURNED_DOWN, (reason,)) for side in sides]
+    # Without votes on validity, whatever nobody has decided about is accepted.
+    undecided_state = WAITING if schema.VALIDATE in study.config.tasks.kinds else ACCEPTED
+    texts = []
+    for row in submission.written:
+        state = undecided_state
+        reasons: tuple[str, ...] = ()
+        if row.valid is True:
+            state = ACCEPTED
+        elif row.valid is False:
+            state = TURNED_DOWN
+            reasons = _list_reasons(study, row)
+        texts.append(OwnText(f"{row.before}_{row.after}", state, reasons))
+    return texts
 
 
-def _why_not(why: str) -> str:
-    """Why a submission does not count, for its worker: in a requester's words where those were meant for them."""
+def _explain_rejection(why: str) -> str:
+    """Reason why a submission does not count, for its worker.
+
+    In a requester's words if those were meant for the worker.
+    """
     discarded = why.removeprefix(schema.DISCARDED)
     if why == discarded or discarded.startswith(schema.WITH_WORKER):
-        return say("own_work.late" if why == schema.LATE else "own_work.not_counted")
+        key = "own_work.late" if why == schema.LATE else "own_work.not_counted"
+        return say(key)
     return discarded
 
 
-def _reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
-    """The rules that the votes found broken; or that a requester decided so."""
+def _list_reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
+    """Rules that the votes found broken, or that a requester decided so."""
     if row.decisions and row.decisions[0].valid is not None:
         return (say("own_work.requester"),)
     votes = [vote for vote in row.votes if vote.kind == schema.VALIDATE and vote.counted and not vote.gold]
-    verdict = judge(judgements(votes, row.answer or 0), study.config.validity.rule)
+    judged = judgements(votes, row.answer or 0)
+    verdict = judge(judged, study.config.validity.rule)
     return tuple(say(f"own_work.failed_{rule}") for rule in verdict.failed)
 
 
 def own_pay(
     study: Study, worker_id: int
 ) -> tuple[Sequence[Row[str, int, int, int, int]], Sequence[Row[int, datetime | None]]]:
-    """What a worker has earned, by what it was for; and what was paid of it at once, the newest first.
+    """Amounts that a worker has earned, by reason, and payouts, newest first.
 
     Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`; and of `cents` and `settled_at`.
     """
-    cents, is_paid = func.sum(Payment.cents), Payment.settled_at.is_not(None)
+    cents = func.sum(Payment.cents)
+    is_paid = Payment.settled_at.is_not(None)
     paid = func.coalesce(cents.filter(is_paid), 0).label("paid_cents")
     under_way = func.coalesce(cents.filter(~is_paid, Payment.job_id.is_not(None)), 0).label("under_way_cents")
     lines = select(Payment.reason, func.count().label("lines"), cents.label("cents"), paid, under_way)
-    own, at = (Payment.worker_id == worker_id, Payment.reason != schema.VISIT), Payment.settled_at
-    payouts = select(cents.label("cents"), at).where(*own, is_paid).group_by(at).order_by(at.desc()).limit(PAYOUTS)
+    conditions = (Payment.worker_id == worker_id, Payment.reason != schema.VISIT)
+    lines = lines.where(*conditions).group_by(Payment.reason).order_by(Payment.reason)
+    at = Payment.settled_at
+    payouts = select(cents.label("cents"), at).where(*conditions, is_paid).group_by(at)
+    payouts = payouts.order_by(at.desc()).limit(PAYOUTS)
     with study.store.read() as session:
-        by_reason = session.execute(lines.where(*own).group_by(Payment.reason).order_by(Payment.reason)).all()
+        by_reason = session.execute(lines).all()
         return by_reason, session.execute(payouts).all()
 
 
 def remark(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> None:
-    """Keep what a worker says about the item of a task, in the place of what they said of it before."""
+    """Keep a worker's remark on the item of a task.
+
+    It replaces the worker's earlier remark on it.
+    """
     text = " ".join(fields.get("comment", "").split())[:LONGEST_REMARK]
     reason = fields.get("reason") or ("other" if text else "")
     if reason not in REASONS:
         raise Incomplete({"reason": say("remarks.choose")})
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
-        of = leased.lease_id
-        row = session.scalar(select(Remark).where(Remark.lease_id == of)) or Remark(lease_id=of)
-        row.worker_id, row.problem_id, row.kind = worker_id, leased.problem_id, leased.kind
-        row.reason, row.text, row.at = reason, text, study.now()
+        lease_id = leased.lease_id
+        earlier = session.scalar(select(Remark).where(Remark.lease_id == lease_id))
+        row = earlier or Remark(lease_id=lease_id)
+        row.worker_id = worker_id
+        row.problem_id = leased.problem_id
+        row.kind = leased.kind
+        row.reason = reason
+        row.text = text
+        row.at = study.now()
         session.add(row)

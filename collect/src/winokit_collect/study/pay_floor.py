@@ -1,4 +1,4 @@
-"""What an hour of work pays, and the least that it should: of the platform, or of study.toml.
+"""Pay per hour, and the least that it should be: of the platform, or of study.toml.
 
 The prices of the papers come to less than most minimum wages, which nobody notices who only reads cents per task.
 """
@@ -12,7 +12,7 @@ from winokit_collect.study.schema import VOTES, WRITE
 
 OWN = "pay.least_per_hour"
 ASSUMED_SECONDS: Mapping[str, float] = {WRITE: 255.0} | dict.fromkeys(VOTES, 24.0)
-"""How long a task is taken to last until five of its kind were timed: as in the example study (`demo.py`)."""
+"""Seconds that a task is assumed to take until five of its kind were timed: as in the example study (`demo.py`)."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PayFloor:
 
 @dataclass(frozen=True)
 class PriceCheck:
-    """What the price of one kind of task comes to."""
+    """The hourly pay at the price of one kind of task."""
 
     kind: str
     cents: int
@@ -59,12 +59,14 @@ def pay_floor(config: StudyConfig) -> PayFloor:
 
 
 def check_prices(config: StudyConfig, measured: Mapping[str, float]) -> list[PriceCheck]:
-    """What each price of a study comes to per hour, with the seconds that were `measured`, by kind."""
+    """Hourly pay at each price of a study, from the `measured` seconds by kind."""
     floor = pay_floor(config)
     checks = []
     for kind in config.tasks.kinds:
         seconds = measured.get(kind, ASSUMED_SECONDS[kind])
         cents = config.pay.cents(kind)
-        needed = -(-floor.cents * round(1000 * seconds) // 3_600_000)
-        checks.append(PriceCheck(kind, cents, seconds, kind in measured, round(cents * 3600 / seconds), needed))
+        milliseconds = round(1000 * seconds)
+        needed_cents = -(-floor.cents * milliseconds // 3_600_000)  # rounded up
+        hourly_cents = round(cents * 3600 / seconds)
+        checks.append(PriceCheck(kind, cents, seconds, kind in measured, hourly_cents, needed_cents))
     return checks

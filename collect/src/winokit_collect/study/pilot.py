@@ -1,4 +1,6 @@
-"""Removing what a pilot has left behind, so that the study begins as if there had been none; but for the money.
+"""Removal of everything that a pilot has left behind, except the money.
+
+The study then begins as if there had been no pilot.
 
 What somebody earned in a pilot is owed and paid like anything else. So nothing is removed while a payout is under way,
 or something is owed and nobody has said that it is written off; and what was paid stays in the ledger, under the code.
@@ -6,7 +8,8 @@ or something is owed and nobody has said that it is written off; and what was pa
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy.orm import Session
 
 from winokit_collect.study import schema
 from winokit_collect.study.gold import settle
@@ -23,7 +26,7 @@ UNSEEN = {"synchronize_session": False}
 
 @dataclass(frozen=True)
 class PilotRemoval:
-    """What was removed."""
+    """Numbers of what was removed."""
 
     workers: int
     submissions: int
@@ -32,14 +35,17 @@ class PilotRemoval:
 
 
 def count_people(study: Study) -> int:
-    """How many people of a pilot there is something to remove of."""
+    """Number of people of a pilot of whom something can be removed."""
     with study.store.read() as session:
         return session.scalar(select(func.count()).where(Worker.pilot, Worker.state != schema.WITHDRAWN)) or 0
 
 
 @retried
 def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = False) -> PilotRemoval:
-    """Delete what people did in a pilot, and what others said about it; who was paid stays as a code in the ledger."""
+    """Delete the work of people in a pilot, and what others said about it.
+
+    Who was paid stays as a code in the ledger.
+    """
     people = select(Worker.id).where(Worker.pilot)
     problems = select(ProblemRow.id).where(ProblemRow.author_id.in_(people))
     tasks = select(Task.id).where(Task.problem_id.in_(problems))
@@ -55,10 +61,9 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         if owed and not write_off:
             amount = f"{owed / 100:,.2f} {study.config.pay.currency}"
             raise NotNow(f"{amount} are still owed to pilot workers; pay them first, or write it off")
-        counts = [
-            session.scalar(select(func.count()).where(table.id.in_(which))) or 0
-            for table, which in ((Worker, people), (Submission, submissions), (ProblemRow, problems))
-        ]
+        worker_count = session.scalar(select(func.count()).where(Worker.id.in_(people))) or 0
+        submission_count = session.scalar(select(func.count()).where(Submission.id.in_(submissions))) or 0
+        problem_count = session.scalar(select(func.count()).where(ProblemRow.id.in_(problems))) or 0
         judged = select(Vote.problem_id).where(Vote.submission_id.in_(submissions), ~Vote.problem_id.in_(problems))
         others_problems = session.scalars(judged.where(~Vote.gold).distinct()).all()
         # What hangs on something goes before it; the ledger's lines only forget what they were for.
@@ -71,34 +76,38 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         forget_visits(session, schema.PlatformVisit.worker_id.in_(people))
         unlinked = update(schema.PlatformVisit).where(schema.PlatformVisit.invite_id.in_(own_links))
         session.execute(unlinked.values(invite_id=None), execution_options=UNSEEN)
-        for table, which in (
-            (Vote, Vote.submission_id.in_(submissions)),
-            (Submission, Submission.lease_id.in_(leases)),
-            (schema.Draft, schema.Draft.lease_id.in_(leases)),
-            (schema.Remark, schema.Remark.lease_id.in_(leases)),
-            (schema.Event, or_(schema.Event.lease_id.in_(leases), schema.Event.worker_id.in_(people))),
-            (Lease, Lease.id.in_(leases)),
-            (schema.Adjudication, schema.Adjudication.problem_id.in_(problems)),
-            (Task, Task.id.in_(tasks)),
-            (ProblemRow, ProblemRow.id.in_(problems)),
-            (schema.Group, (schema.Group.origin == schema.WRITTEN) & is_empty),
-            (schema.QuizAttempt, schema.QuizAttempt.worker_id.in_(people)),
-            (schema.Consent, schema.Consent.worker_id.in_(people)),
-            (schema.Identity, schema.Identity.worker_id.in_(people)),
-            (schema.PlatformVisit, schema.PlatformVisit.worker_id.in_(people) & is_unpaid),
-            (schema.Invite, schema.Invite.worker_id.in_(people)),
-            (Worker, Worker.pilot & ~Worker.id.in_(paid)),
-        ):
-            session.execute(delete(table).where(which), execution_options=UNSEEN)
+        _delete_rows(session, Vote, Vote.submission_id.in_(submissions))
+        _delete_rows(session, Submission, Submission.lease_id.in_(leases))
+        _delete_rows(session, schema.Draft, schema.Draft.lease_id.in_(leases))
+        _delete_rows(session, schema.Remark, schema.Remark.lease_id.in_(leases))
+        is_pilot_event = or_(schema.Event.lease_id.in_(leases), schema.Event.worker_id.in_(people))
+        _delete_rows(session, schema.Event, is_pilot_event)
+        _delete_rows(session, Lease, Lease.id.in_(leases))
+        _delete_rows(session, schema.Adjudication, schema.Adjudication.problem_id.in_(problems))
+        _delete_rows(session, Task, Task.id.in_(tasks))
+        _delete_rows(session, ProblemRow, ProblemRow.id.in_(problems))
+        _delete_rows(session, schema.Group, (schema.Group.origin == schema.WRITTEN) & is_empty)
+        _delete_rows(session, schema.QuizAttempt, schema.QuizAttempt.worker_id.in_(people))
+        _delete_rows(session, schema.Consent, schema.Consent.worker_id.in_(people))
+        _delete_rows(session, schema.Identity, schema.Identity.worker_id.in_(people))
+        _delete_rows(session, schema.PlatformVisit, schema.PlatformVisit.worker_id.in_(people) & is_unpaid)
+        _delete_rows(session, schema.Invite, schema.Invite.worker_id.in_(people))
+        _delete_rows(session, Worker, Worker.pilot & ~Worker.id.in_(paid))
         gone = {"state": schema.WITHDRAWN, "session_version": Worker.session_version + 1}
         session.execute(update(Worker).where(Worker.pilot).values(gone), execution_options=UNSEEN)
-        counted = select(func.count()).where(Submission.task_id == Task.id, Submission.counted).scalar_subquery()
-        held = select(func.count()).where(Lease.task_id == Task.id, IS_LIVE).scalar_subquery()
-        recount = update(Task).where(Task.asked.is_not(None), or_(Task.accepted != counted, Task.held != held))
-        session.execute(recount.values(accepted=counted, held=held), execution_options=UNSEEN)
+        accepted = select(func.count()).where(Submission.task_id == Task.id, Submission.counted).scalar_subquery()
+        reserved = select(func.count()).where(Lease.task_id == Task.id, IS_LIVE).scalar_subquery()
+        is_changed = or_(Task.accepted != accepted, Task.held != reserved)
+        recount = update(Task).where(Task.asked.is_not(None), is_changed)
+        session.execute(recount.values(accepted=accepted, held=reserved), execution_options=UNSEEN)
         for number in others_problems:
             settle(session, study, session.get_one(ProblemRow, number))
-        done = PilotRemoval(counts[0], counts[1], counts[2], owed)
+        done = PilotRemoval(worker_count, submission_count, problem_count, owed)
         study.log(session, actor, "remove pilot", **vars(done))
-    study.earlier = EarlierText()  # which remembers what was written
+    study.earlier = EarlierText()  # The old one still holds the removed texts.
     return done
+
+
+def _delete_rows(session: Session, table: type[schema.Base], condition: ColumnElement[bool]) -> None:
+    """Delete the rows of a table that fulfil a condition."""
+    session.execute(delete(table).where(condition), execution_options=UNSEEN)

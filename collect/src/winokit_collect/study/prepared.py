@@ -1,8 +1,8 @@
 """Statements that pages ask all the time, compiled once for each database and run on its driver.
 
 SQLAlchemy takes several times as long to hand a statement to SQLite, and its rows back, as SQLite does to answer it.
-With two hundred people at work that was four tenths of what a server computed. What it knows is kept: its SQL for
-either database, and its types on the way in and out.
+With two hundred people at work that was four tenths of what a server computed. So we keep what SQLAlchemy works out:
+its SQL for either database, and its types on the way in and out.
 
 >>> from sqlalchemy import Integer, bindparam, create_engine, literal, select
 >>> with create_engine("sqlite://").connect() as line, Session(line) as session:
@@ -23,42 +23,59 @@ Change = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class _Ready:
-    """A statement in the words of one database."""
+    """A statement in the SQL of one database."""
 
     sql: str
     names: Sequence[str] | None
-    """Of its values in their order; None where the driver takes them by name."""
+    """Names of its values in their order, or None if the driver takes them by name."""
     known: Mapping[str, Any]
     incoming: Sequence[tuple[str, Change]]
     row: Any
-    outgoing: Sequence[Change | None]
+    returns_rows: bool
+    outgoing: Sequence[tuple[int, Change]]
+    """Index of each column whose values are changed on the way out, and the change."""
     how: Mapping[str, Any]
 
 
 class Prepared:
-    """A statement over tables, and the `columns` of an insert; a session of a store runs it, given its values."""
+    """A statement over tables, compiled once and run by a session of a store.
+
+    `columns` are those of an insert.
+    """
 
     def __init__(self, statement: Select[*tuple[Any, ...]] | Insert | Update | Delete, *columns: str) -> None:
-        self.statement, self.columns = statement, columns or None
+        self.statement = statement
+        self.columns = columns or None
         self._ready: dict[str, _Ready] = {}
 
     def all(self, session: Session, /, **values: Any) -> list[Any]:
-        """Every row, with its columns by name and in order as a `Row` has them; none where none is returned."""
+        """Every row, with its columns by name and in order.
+
+        Empty for a statement that returns no rows.
+        """
         line = cast(Connection, session.bind)
-        ready = self._ready.get(line.dialect.name) or self._compile(line.dialect)
+        ready = self._ready.get(line.dialect.name) or self._compile_statement(line.dialect)
         session.flush()  # what was added or changed as an object comes first
-        given = {**ready.known, **values}
+        parameters = {**ready.known, **values}
         for name, change in ready.incoming:
-            given[name] = change(given[name])
-        sent = given if ready.names is None else [given[name] for name in ready.names]
+            parameters[name] = change(parameters[name])
+        if ready.names is None:
+            sent: Any = parameters
+        else:
+            sent = [parameters[name] for name in ready.names]
         cursor = cast(Any, line.connection.driver_connection).cursor()
         for listener in line.dispatch.before_cursor_execute:
             listener(line, cursor, ready.sql, sent, None, False)
         cursor.execute(ready.sql, sent, **ready.how)
-        rows = cursor.fetchall() if ready.outgoing else []
+        fetched = cursor.fetchall() if ready.returns_rows else []
         cursor.close()
-        pairs = (zip(row, ready.outgoing, strict=True) for row in rows)
-        return [ready.row(value if change is None else change(value) for value, change in pair) for pair in pairs]
+        rows = []
+        for fetched_row in fetched:
+            cells = list(fetched_row)
+            for index, change in ready.outgoing:
+                cells[index] = change(cells[index])
+            rows.append(ready.row(cells))
+        return rows
 
     def one(self, session: Session, /, **values: Any) -> Row[Any] | None:
         """The first row, or None."""
@@ -70,27 +87,46 @@ class Prepared:
         rows = self.all(session, **values)
         return rows[0][0] if rows else None
 
-    def _compile(self, dialect: Dialect) -> _Ready:
+    def _compile_statement(self, dialect: Dialect) -> _Ready:
         compiled: Any = self.statement.compile(dialect=dialect, column_keys=self.columns)
         # What SQLAlchemy would fill in only when it runs a statement itself.
         assert not compiled.insert_prefetch, compiled.string
         assert "POSTCOMPILE" not in compiled.string, compiled.string
-        sql, binds, columns = compiled.string, compiled.binds, self.statement.exported_columns.values()
-        known = {name: bind.value for name, bind in binds.items() if not bind.required}
-        types = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
-        if compiled.positiontup is None:
-            # Written out, since PostgreSQL plans it once for all that it may be given (`store.PLANNING`).
-            for name, value in known.items():
-                sql = sql.replace(f"%({name})s", types[name].literal_processor(dialect)(value))
-        incoming = {name: type_.bind_processor(dialect) for name, type_ in types.items()}
-        names: Any = namedtuple("Row", [str(column.key) for column in columns], rename=True)  # type: ignore[misc]
-        ready = self._ready[dialect.name] = _Ready(
-            sql,
-            compiled.positiontup,
-            known,
-            [(name, change) for name, change in incoming.items() if change is not None],
-            names._make,
-            [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns],
-            {"prepare": True} if compiled.positiontup is None else {},
+        sql = compiled.string
+        is_by_name = compiled.positiontup is None
+        fixed_values = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
+        incoming = []
+        for name, bind in compiled.binds.items():
+            type_ = bind.type.dialect_impl(dialect)
+            change = type_.bind_processor(dialect)
+            if change is not None:
+                incoming.append((name, change))
+            if is_by_name and name in fixed_values:
+                # Written out, since PostgreSQL plans it once for all that it may be given (`store.PLANNING`).
+                literal = type_.literal_processor(dialect)(fixed_values[name])
+                sql = sql.replace(f"%({name})s", literal)
+        columns = self.statement.exported_columns.values()
+        column_names = [str(column.key) for column in columns]
+        row_class: Any = namedtuple("Row", column_names, rename=True)  # type: ignore[misc]
+        ready = _Ready(
+            sql=sql,
+            names=compiled.positiontup,
+            known=fixed_values,
+            incoming=incoming,
+            row=row_class._make,
+            returns_rows=bool(columns),
+            outgoing=_find_result_changes(columns, dialect),
+            how={"prepare": True} if is_by_name else {},
         )
+        self._ready[dialect.name] = ready
         return ready
+
+
+def _find_result_changes(columns: Sequence[Any], dialect: Dialect) -> list[tuple[int, Change]]:
+    """Return the index of each column whose values are changed on the way out, and the change."""
+    changes = []
+    for index, column in enumerate(columns):
+        change = column.type.dialect_impl(dialect).result_processor(dialect, None)
+        if change is not None:
+            changes.append((index, change))
+    return changes

@@ -1,11 +1,11 @@
-"""How far a study has come and what it has cost: the numbers behind the dashboard and `winokit collect status`."""
+"""Progress and cost of a study, for the dashboard and `winokit collect status`."""
 
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
@@ -39,10 +39,11 @@ KINDS = (WRITE, *VOTES)
 LARGE = 1_000
 """Submissions from which on counting everything takes long enough to be noticed."""
 MINUTE = timedelta(minutes=1)
-FRESH, OLD = timedelta(seconds=5), 2 * MINUTE
-"""How long a snapshot of a large study is shown at least, and how long still while the next one is made."""
+FRESH = timedelta(seconds=5)
+OLD = 2 * MINUTE
+"""A snapshot of a large study is shown for `FRESH` at least, and until it is `OLD` while the next one is made."""
 SPARING = 20
-"""So many times as long as it took to make it is shown too: counting is a twentieth of what a server does."""
+"""A snapshot is shown at least this many times as long as it took to make: counting is a twentieth of the work."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class KindProgress:
 
 @dataclass(frozen=True)
 class StudyDay:
-    """What came in on one day (UTC), by kind."""
+    """Submissions and pay of one day (UTC), by kind."""
 
     date: str
     submissions: dict[str, int]
@@ -77,58 +78,68 @@ class StudySnapshot:
     """The study at one moment, as a steady session sees it."""
 
     def __init__(self, study: Study, session: Session) -> None:
-        self.title, self.paused = study.config.title, is_paused(session)
+        self.title = study.config.title
+        self.paused = is_paused(session)
         floor = pay_floor(study.config)
-        self.currency, self.floor_cents, self.floor_reason = study.config.pay.currency, floor.cents, floor.reason
-        self.days = _days(session)
-        settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
-        by_kind = [func.sum(Payment.cents).filter(Payment.reason == kind) for kind in KINDS]
-        cents = session.execute(select(func.sum(Payment.cents), settled, *by_kind)).one()
-        self.spent_cents, self.settled_cents, *spent = (int(total or 0) for total in cents)
-        self.kinds = _kinds(study, session, dict(zip(KINDS, spent, strict=True)), self.days)
-        # By what became of them: written, valid, invalid, open, withdrawn, unanimous-yes, unanimous-no, split.
-        self.problems = _problems(session)
-        self.domains = _counted(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
-        self.workers = _counted(session, Worker.state)
-        gold = select(func.count(), func.count().filter(Vote.is_right.is_(True))).where(
-            Vote.gold, Vote.is_right.is_not(None)
-        )
+        self.currency = study.config.pay.currency
+        self.floor_cents = floor.cents
+        self.floor_reason = floor.reason
+        self.days = _count_days(session)
+        cents = func.sum(Payment.cents)
+        settled = cents.filter(Payment.settled_at.is_not(None))
+        by_kind = [cents.filter(Payment.reason == kind) for kind in KINDS]
+        totals = session.execute(select(cents, settled, *by_kind)).one()
+        self.spent_cents, self.settled_cents, *kind_cents = (int(total or 0) for total in totals)
+        spent = dict(zip(KINDS, kind_cents, strict=True))
+        self.kinds = _count_kinds(study, session, spent, self.days)
+        # By state: written, valid, invalid, open, withdrawn, unanimous-yes, unanimous-no, split.
+        self.problems = _count_problems(session)
+        self.domains = _count_values(session, Task.domain, Task.kind == WRITE, Task.accepted > 0)
+        self.workers = _count_values(session, Worker.state)
+        right = func.count().filter(Vote.is_right.is_(True))
+        gold = select(func.count(), right).where(Vote.gold, Vote.is_right.is_not(None))
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs that the adversary answered, and did not solve; pairs with all votes, and those that validly fool it.
-        self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _fooled(session)
+        self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _count_fooled(session)
         self.evaluation = study.adversary.evaluation
         self.remarks = session.scalar(select(func.count()).select_from(Remark)) or 0
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
         # What it will have cost when everything asked for is in.
-        self.expected_cents = self.spent_cents + _still_to_come(study, self.kinds)
+        self.expected_cents = self.spent_cents + _estimate_outstanding_cents(study, self.kinds)
         self.agreement = agreement_now(study, session)
         self.at = study.now()
 
     @property
     def done(self) -> float:
         """Share of what is asked for that is in."""
-        asked = sum(kind.asked for kind in self.kinds)
-        return sum(kind.accepted for kind in self.kinds) / asked if asked else 1.0
+        asked_count = sum(kind.asked for kind in self.kinds)
+        return sum(kind.accepted for kind in self.kinds) / asked_count if asked_count else 1.0
 
     def error_rate(self, *, validated: bool = False) -> tuple[float, float, float]:
-        """The adversary's mistakes as a share of pairs, with its interval; validated: in pairs that people judged."""
-        all_pairs, judged = (self.fooled, self.asked_adversary), (self.validly_fooled, self.judged_adversary)
+        """The adversary's mistakes as a share of pairs, with the interval.
+
+        If `validated`, of the pairs that people judged.
+        """
+        all_pairs = (self.fooled, self.asked_adversary)
+        judged = (self.validly_fooled, self.judged_adversary)
         fooled, of = judged if validated else all_pairs
         interval = wilson_interval(fooled, of)
         return fooled / of, interval.low, interval.high
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
-        rows: dict[str, Any] = {
-            name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")
-        }
-        rows["evaluation"] = asdict(self.evaluation) if self.evaluation else None
-        return {name: value for name, value in vars(self).items() if name != "at"} | rows | {"done": self.done}
+        values = dict(vars(self))
+        del values["at"]
+        for name in ("kinds", "days", "agreement"):
+            values[name] = [asdict(row) for row in values[name]]
+        values["evaluation"] = asdict(self.evaluation) if self.evaluation else None
+        values["done"] = self.done
+        return values
 
 
 def snapshot(study: Study) -> StudySnapshot:
-    """Where the study stands now."""
+    """The study's state and counts now."""
     expire(study)
     with study.store.read(steady=True) as session:
         return StudySnapshot(study, session)
@@ -137,84 +148,116 @@ def snapshot(study: Study) -> StudySnapshot:
 class KeptSnapshot:
     """Snapshots for everybody who looks at a server's dashboard.
 
-    A small study is counted again for each view. A large one, where that takes a while, is counted every few seconds:
-    who looks after that is shown the last snapshot once more, unless it is old, while the next one is made.
+    A small study is counted again for each view. A large one, where that takes a while, is counted every few seconds.
+    Whoever looks after that sees the last snapshot once more, unless it is old, while the next one is made.
     """
 
     def __init__(self, study: Study) -> None:
-        self._study, self._turn = study, threading.Lock()
+        self._study = study
+        self._turn = threading.Lock()
         self._kept: StudySnapshot | None = None
         self._lasts = FRESH
 
     def get(self) -> StudySnapshot:
-        """Where the study stands, now or at the moment that it says."""
+        """The study's state and counts, at the moment that the snapshot names."""
         if not self.keeps:
-            self._kept = made = snapshot(self._study)  # so that nobody waits when the study has just become large
-            return made
-        if self._age() >= OLD:
+            newest = snapshot(self._study)
+            self._kept = newest  # so that nobody waits when the study has just become large
+            return newest
+        if self._get_age() >= OLD:
             with self._turn:  # those who come together share one
-                if self._age() >= OLD:
-                    self._make()
-        kept = self._kept  # before its successor is begun, which may be done at once
-        assert kept is not None
-        if self._age() >= self._lasts and self._turn.acquire(blocking=False):
+                if self._get_age() >= OLD:
+                    self._make_snapshot()
+        shown_snapshot = self._kept  # before its successor is begun, which may be done at once
+        assert shown_snapshot is not None
+        if self._get_age() >= self._lasts and self._turn.acquire(blocking=False):
             try:
-                threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
+                threading.Thread(target=self._renew_snapshot, name="snapshot", daemon=True).start()
             except RuntimeError:  # no thread to be had: whoever looks next tries again, or counts what is old
                 self._turn.release()
-        return kept
+        return shown_snapshot
 
     @property
     def keeps(self) -> bool:
         """Whether the study is so large that its snapshots are kept."""
         with self._study.store.read() as session:
-            return (session.scalar(select(func.max(Submission.id))) or 0) >= LARGE
+            last_number = session.scalar(select(func.max(Submission.id))) or 0
+            return last_number >= LARGE
 
-    def _age(self) -> timedelta:
+    def _get_age(self) -> timedelta:
         return OLD if self._kept is None else self._study.now() - self._kept.at
 
-    def _make(self) -> None:
+    def _make_snapshot(self) -> None:
         start = time.monotonic()
         self._kept = snapshot(self._study)
-        self._lasts = min(max(FRESH, SPARING * timedelta(seconds=time.monotonic() - start)), MINUTE)
+        duration = timedelta(seconds=time.monotonic() - start)
+        self._lasts = min(max(FRESH, SPARING * duration), MINUTE)
 
-    def _renew(self) -> None:
+    def _renew_snapshot(self) -> None:
         try:
-            self._make()
+            self._make_snapshot()
         finally:
             self._turn.release()
 
 
-def _kinds(study: Study, session: Session, spent: Mapping[str, int], days: Sequence[StudyDay]) -> list[KindProgress]:
+def _count_kinds(
+    study: Study, session: Session, spent: Mapping[str, int], days: Sequence[StudyDay]
+) -> list[KindProgress]:
+    """Measure the progress of each kind of task."""
     kinds = study.config.tasks.kinds
-    # Filters, and no groups: SQLite would sort all rows first.
-    counters = (Task.asked, Task.accepted, Task.held)
-    places = [func.sum(counter).filter(Task.kind == kind) for kind in kinds for counter in counters]
-    sums = [int(total or 0) for total in session.execute(select(*places).where(Task.asked.is_not(None))).one()]
+    places = _sum_places(session, kinds)
     by_kind = [func.count().filter(Submission.kind == kind) for kind in kinds]
     not_counted = session.execute(select(*by_kind).where(~Submission.counted)).one()
+    floor_cents = pay_floor(study.config).cents
     rows = []
-    for place, kind in enumerate(kinds):
-        seconds = _recent_seconds(session, kind)
-        hourly = _hourly_cents(study.config.pay.cents(kind), seconds)
-        at_it = exists().where(Submission.worker_id == Worker.id, Submission.kind == kind)
-        people = session.scalar(select(func.count()).select_from(Worker).where(at_it))
-        numbers: list[Any] = [*sums[3 * place : 3 * place + 3], sum(day.submissions.get(kind, 0) for day in days)]
-        numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind], hourly]
-        numbers += [hourly is not None and hourly < pay_floor(study.config).cents]
-        rows.append(KindProgress(kind, *numbers))
+    for index, kind in enumerate(kinds):
+        asked, accepted, held = places[index]
+        seconds = _select_recent_seconds(session, kind)
+        hourly_cents = _compute_hourly_cents(study.config.pay.cents(kind), seconds)
+        has_handed_in = exists().where(Submission.worker_id == Worker.id, Submission.kind == kind)
+        worker_count = session.scalar(select(func.count()).select_from(Worker).where(has_handed_in)) or 0
+        row = KindProgress(
+            kind=kind,
+            asked=asked,
+            accepted=accepted,
+            held=held,
+            submissions=sum(day.submissions.get(kind, 0) for day in days),
+            not_counted=not_counted[index],
+            workers=worker_count,
+            median_seconds=median(seconds) if seconds else None,
+            cents=spent[kind],
+            hourly_cents=hourly_cents,
+            underpaid=hourly_cents is not None and hourly_cents < floor_cents,
+        )
+        rows.append(row)
     return rows
 
 
-def _recent_seconds(session: Session, kind: str) -> Sequence[float]:
-    recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.submitted_at.desc())
-    return session.scalars(recent.limit(1000)).all()
+def _sum_places(session: Session, kinds: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return the numbers of places that are asked for, accepted and held, by kind."""
+    # Filters, and no groups: SQLite would sort all rows first.
+    sums: list[Any] = []
+    for kind in kinds:
+        sums.append(func.sum(Task.asked).filter(Task.kind == kind))
+        sums.append(func.sum(Task.accepted).filter(Task.kind == kind))
+        sums.append(func.sum(Task.held).filter(Task.kind == kind))
+    row = session.execute(select(*sums).where(Task.asked.is_not(None))).one()
+    totals = [int(total or 0) for total in row]
+    return list(zip(totals[::3], totals[1::3], totals[2::3], strict=True))
 
 
-def _hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
-    """What so much per task comes to in an hour.
+def _select_recent_seconds(session: Session, kind: str) -> Sequence[float]:
+    of_kind = select(Submission.seconds).where(Submission.kind == kind)
+    recent = of_kind.order_by(Submission.submitted_at.desc()).limit(1000)
+    return session.scalars(recent).all()
 
-    >>> _hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
+
+def _compute_hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
+    """Hourly pay in cents at this price per task, from the median time.
+
+    None with too few times.
+
+    >>> _compute_hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
     360
     """
     usual = median(seconds) if len(seconds) >= FEW else 0
@@ -222,115 +265,178 @@ def _hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
 
 
 def usual_seconds(study: Study) -> dict[str, float]:
-    """How long a task of each kind usually takes, counted once a minute; kinds with few submissions are left out."""
-    counted_at, known = study.usual_seconds
+    """Median seconds of each kind of task, counted once a minute.
+
+    Kinds with few submissions are left out.
+    """
+    counted_at, medians = study.usual_seconds
     if counted_at is None or study.now() - counted_at >= MINUTE:
         with study.store.read() as session:
-            by_kind = {str(kind): _recent_seconds(session, kind) for kind in study.config.tasks.kinds}
-        known = {kind: median(seconds) for kind, seconds in by_kind.items() if len(seconds) >= FEW}
-        study.usual_seconds = study.now(), known
-    return known
+            by_kind = {str(kind): _select_recent_seconds(session, kind) for kind in study.config.tasks.kinds}
+        medians = {kind: median(seconds) for kind, seconds in by_kind.items() if len(seconds) >= FEW}
+        study.usual_seconds = study.now(), medians
+    return medians
 
 
-def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
-    """How many rows have each value of a column, those without a value left out."""
+def _count_values(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
+    """Count the rows with each value of a column.
+
+    Rows without a value are left out.
+    """
     rows = session.execute(select(column, func.count()).where(*where).group_by(column).order_by(column))
     return {str(key): count for key, count in rows if key is not None}
 
 
-def _problems(session: Session) -> dict[str, int]:
+def _count_problems(session: Session) -> dict[str, int]:
     counts = dict.fromkeys(("written", "valid", "invalid", "open", "withdrawn"), 0)
     agreements: Counter[str] = Counter()
     columns = (ProblemRow.withdrawn, ProblemRow.valid, ProblemRow.agreement)
-    written = select(*columns, func.count()).where(ProblemRow.origin == WRITTEN).group_by(*columns)
-    for withdrawn, valid, agreement, count in session.execute(written):
+    written_rows = select(*columns, func.count()).where(ProblemRow.origin == WRITTEN).group_by(*columns)
+    for withdrawn, valid, agreement, count in session.execute(written_rows):
         counts["written"] += count
-        counts["withdrawn" if withdrawn else "open" if valid is None else "valid" if valid else "invalid"] += count
-        agreements[agreement or ""] += 0 if withdrawn else count
-    return counts | {name: count for name, count in sorted(agreements.items()) if name and count}
+        counts[_get_state(withdrawn, valid)] += count
+        if agreement and not withdrawn:
+            agreements[agreement] += count
+    return counts | dict(sorted(agreements.items()))
 
 
-def _fooled(session: Session) -> tuple[int, int, int, int]:
-    asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
-    decided, valid = func.count(ProblemRow.valid), func.count().filter(ProblemRow.valid.is_(True))
-    pairs = select(Submission.adversary, decided.label("decided"), valid.label("valid")).where(*asked)
-    rows = session.execute(pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).group_by(Submission.id))
+def _get_state(withdrawn: bool, valid: bool | None) -> str:
+    """Return the state of a problem, as counts name it."""
+    if withdrawn:
+        return "withdrawn"
+    if valid is None:
+        return "open"
+    return "valid" if valid else "invalid"
+
+
+def _count_fooled(session: Session) -> tuple[int, int, int, int]:
+    """Count the pairs that the adversary answered and failed, and those among them that people judged."""
+    was_asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
+    decided = func.count(ProblemRow.valid)
+    valid = func.count().filter(ProblemRow.valid.is_(True))
+    pairs = select(Submission.adversary, decided.label("decided"), valid.label("valid")).where(*was_asked)
+    pairs = pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).group_by(Submission.id)
+    rows = session.execute(pairs)
     answered = [row for row in rows if row.adversary["fooled"] or None not in row.adversary["right"]]
     fooled = [row for row in answered if row.adversary["fooled"]]
-    return len(answered), len(fooled), sum(row.decided == 2 for row in answered), sum(row.valid == 2 for row in fooled)
+    judged_count = sum(row.decided == 2 for row in answered)
+    validly_fooled_count = sum(row.valid == 2 for row in fooled)
+    return len(answered), len(fooled), judged_count, validly_fooled_count
 
 
-def _still_to_come(study: Study, kinds: Sequence[KindProgress]) -> int:
-    """The pay of the places that are free or held, and of the votes that twins still to be written will need."""
-    pay, votes = study.config.pay, study.config.tasks.votes
+def _estimate_outstanding_cents(study: Study, kinds: Sequence[KindProgress]) -> int:
+    """Estimate the pay of all places that are free or held.
+
+    Also of the votes that twins still to be written will need.
+    """
+    pay = study.config.pay
+    votes = study.config.tasks.votes
     open_ = {kind.kind: kind.asked - kind.accepted for kind in kinds}
     cents = sum(count * pay.cents(kind) for kind, count in open_.items())
     per_pair = sum(2 * votes * pay.cents(kind) for kind in JUDGEMENTS if kind in open_)
-    return cents + open_.get(WRITE, 0) * per_pair
+    pairs_to_write = open_.get(WRITE, 0)
+    return cents + pairs_to_write * per_pair
 
 
-def _days(session: Session) -> list[StudyDay]:
-    """Every day with work or pay, each a range of an index: a database that groups by day sorts all rows first."""
-    ends = [bound(column) for column in (Submission.submitted_at, Payment.at) for bound in (func.min, func.max)]
-    moments = [at for at in session.execute(select(*(select(end).scalar_subquery() for end in ends))).one() if at]
-    if not moments:
+def _count_days(session: Session) -> list[StudyDay]:
+    """Count the work and pay of every day that has any."""
+    starts = _list_day_starts(session)
+    if not starts:
         return []
-    first, last = (bound(moments).replace(hour=0, minute=0, second=0, microsecond=0) for bound in (min, max))
-    starts = [first + timedelta(days=number) for number in range((last - first).days + 1)]
     bounds = values(column("start", Moment), column("until", Moment), name="bounds")
+    # Each day is a range of an index: a database that groups by day sorts all rows first.
     day = bounds.data([(start, start + timedelta(days=1)) for start in starts]).cte("day")
 
     def within(at: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
         return at >= day.c.start, at < day.c.until
 
-    counts = [select(func.count()).where(Submission.kind == kind, *within(Submission.submitted_at)) for kind in KINDS]
+    is_on_day = within(Submission.submitted_at)
+    counts = [select(func.count()).where(Submission.kind == kind, *is_on_day) for kind in KINDS]
     cents = select(func.coalesce(func.sum(Payment.cents), 0)).where(*within(Payment.at))
-    query = select(day.c.start, *(each.correlate(day).scalar_subquery() for each in (*counts, cents)))
+    numbers = [number.correlate(day).scalar_subquery() for number in (*counts, cents)]
+    query = select(day.c.start, *numbers).order_by(day.c.start)
     rows = []
-    for start, *numbers, paid in session.execute(query.order_by(day.c.start)):
-        submissions = {kind: number for kind, number in zip(KINDS, numbers, strict=True) if number}
-        rows += [StudyDay(str(start.date()), submissions, int(paid))] if submissions or paid else []
+    for start, *kind_counts, paid in session.execute(query):
+        submissions = {kind: count for kind, count in zip(KINDS, kind_counts, strict=True) if count}
+        if submissions or paid:
+            rows.append(StudyDay(str(start.date()), submissions, int(paid)))
     return rows
 
 
+def _list_day_starts(session: Session) -> list[datetime]:
+    """Return the starts of all days from the first to the last with work or pay."""
+    ends: list[Any] = []
+    for moment in (Submission.submitted_at, Payment.at):
+        ends.append(select(func.min(moment)).scalar_subquery())
+        ends.append(select(func.max(moment)).scalar_subquery())
+    moments = [at for at in session.execute(select(*ends)).one() if at]
+    if not moments:
+        return []
+    first = min(moments).replace(hour=0, minute=0, second=0, microsecond=0)
+    last = max(moments).replace(hour=0, minute=0, second=0, microsecond=0)
+    day_count = (last - first).days + 1
+    return [first + timedelta(days=number) for number in range(day_count)]
+
+
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
-    """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
-    yield f"{now.title}{' (paused)' if now.paused else ''}  {100 * now.done:.0f} % done"
+    """Lines of `winokit collect status`.
+
+    A headline, then counts, validity, agreement and cost. With `people`, also a table of workers.
+    """
+    paused = " (paused)" if now.paused else ""
+    yield f"{now.title}{paused}  {100 * now.done:.0f} % done"
     heads = ("task", "needed", "submitted", "in progress", "not counted", "workers", "median time", "per hour")
-    yield table(heads, map(_kind_cells, now.kinds))
-    floor = _money(now.floor_cents, now)
+    yield table(heads, map(_make_kind_cells, now.kinds))
+    floor = _format_money(now.floor_cents, now)
     for row in now.kinds:
         if row.underpaid:
-            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the median time"
+            pays = f"{row.kind} pays {_format_money(row.hourly_cents or 0, now)} per hour at the median time"
             yield f"warning: {pays}, below {now.floor_reason} ({floor})"
+    yield from _describe_problems(now)
+    yield from _describe_people(now)
+    if people:
+        heads = ("worker", "state", "flags", "submitted", "agrees", "gold", "median time", "earned")
+        yield table(heads, [_make_worker_cells(worker, now) for worker in people], left=3)
+
+
+def _describe_problems(now: StudySnapshot) -> Lines:
+    """Return the lines on problems, remarks, the adversary and agreement."""
     if now.problems["written"]:
-        by_name = (now.problems | now.domains).items()
-        yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
+        counts = now.problems | now.domains
+        named_counts = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+        yield f"problems: {named_counts}"
     if now.remarks:
         yield f"remarks: {now.remarks:,} from workers about items"
     if now.asked_adversary:
-        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it {_rate(now.error_rate())}"
+        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it {_format_rate(now.error_rate())}"
         if now.judged_adversary:
-            valid = _rate(now.error_rate(validated=True))
+            valid = _format_rate(now.error_rate(validated=True))
             yield f"validated: {now.validly_fooled:,} of {now.judged_adversary:,} that people judged do {valid}"
     if any(row.problems for row in now.agreement):
-        yield table(("question", "problems", "unanimous", "Fleiss' kappa"), map(_agreement_cells, now.agreement))
+        heads = ("question", "problems", "unanimous", "Fleiss' kappa")
+        yield table(heads, map(_make_agreement_cells, now.agreement))
+
+
+def _describe_people(now: StudySnapshot) -> Lines:
+    """Return the lines on workers and on the cost."""
     states = ", ".join(f"{count:,} {state}" for state, count in now.workers.items()) or "none yet"
     gold = f"; gold questions {now.gold_right:,} of {now.gold_seen:,} right" if now.gold_seen else ""
     yield f"workers: {states}{gold}"
-    spent, paid, expected = (_money(cents, now) for cents in (now.spent_cents, now.settled_cents, now.expected_cents))
-    doubt = f", {_money(now.uncertain_cents, now)} uncertain" if now.uncertain_cents else ""
+    spent = _format_money(now.spent_cents, now)
+    paid = _format_money(now.settled_cents, now)
+    expected = _format_money(now.expected_cents, now)
+    doubt = f", {_format_money(now.uncertain_cents, now)} uncertain" if now.uncertain_cents else ""
     yield f"cost: {spent} so far, {paid} of it paid{doubt}; {expected} when everything is submitted"
-    if people:
-        known = ("worker", "state", "flags", "submitted", "agrees", "gold", "median time", "earned")
-        yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
 
 
 def price_lines(prices: Sequence[PriceCheck], floor: PayFloor, config: StudyConfig) -> Lines:
-    """For `winokit collect check`: what each price comes to per hour, and what it would have to be."""
+    """Lines of `winokit collect check` on hourly pay at each price.
+
+    With the price that each kind would have to have.
+    """
     currency = config.pay.currency
     heads = ("task", "price", "takes", "per hour", "needed")
-    yield table(heads, [_price_cells(price, floor) for price in prices])
+    yield table(heads, [_make_price_cells(price, floor) for price in prices])
     assumed = [price.kind for price in prices if not price.is_measured]
     if assumed:
         yield f"assumed, since fewer than {FEW} were timed: how long {', '.join(assumed)} takes"
@@ -338,55 +444,65 @@ def price_lines(prices: Sequence[PriceCheck], floor: PayFloor, config: StudyConf
         yield f"warning: no minimum per hour is known in {currency}; set pay.least_per_hour"
     for price in prices:
         if price.is_low:
-            hourly, least = f"{price.hourly_cents / 100:,.2f} {currency}", f"{floor.cents / 100:,.2f} {currency}"
+            hourly = f"{price.hourly_cents / 100:,.2f} {currency}"
+            least = f"{floor.cents / 100:,.2f} {currency}"
             needed = f"{price.needed_cents / 100:,.2f}"
             yield f"warning: {price.kind} pays {hourly} per hour, below {floor.reason} ({least}); pay {needed}"
     if config.quality.quiz_pass_mark and not config.pay.quiz:
         yield "note: the quiz is unpaid; [pay] quiz says what it pays"
 
 
-def _price_cells(price: PriceCheck, floor: PayFloor) -> tuple[str, ...]:
+def _make_price_cells(price: PriceCheck, floor: PayFloor) -> tuple[str, ...]:
+    paid = f"{price.cents / 100:,.2f}"
+    assumed = "" if price.is_measured else " (assumed)"
+    seconds = f"{price.seconds:.0f} s{assumed}"
+    hourly = f"{price.hourly_cents / 100:,.2f}"
     needed = f"{price.needed_cents / 100:,.2f}" if floor.cents else ""
-    seconds = f"{price.seconds:.0f} s" + ("" if price.is_measured else " (assumed)")
-    return price.kind, f"{price.cents / 100:,.2f}", seconds, f"{price.hourly_cents / 100:,.2f}", needed
+    return price.kind, paid, seconds, hourly, needed
 
 
-def _rate(shares: Sequence[float]) -> str:
-    return "({:.0f} %, 95 % interval {:.0f} % to {:.0f} %)".format(*(100 * share for share in shares))
+def _format_rate(shares: Sequence[float]) -> str:
+    rate, low, high = (100 * share for share in shares)
+    return f"({rate:.0f} %, 95 % interval {low:.0f} % to {high:.0f} %)"
 
 
-def _kind_cells(row: KindProgress) -> tuple[str, ...]:
+def _make_kind_cells(row: KindProgress) -> tuple[str, ...]:
     counts = (row.asked, row.accepted, row.held, row.not_counted, row.workers)
     hourly = "" if row.hourly_cents is None else f"{row.hourly_cents / 100:,.2f}"
-    return row.kind, *(f"{count:,}" for count in counts), _time(row), hourly
+    return row.kind, *(f"{count:,}" for count in counts), _format_time(row), hourly
 
 
-def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
+def _make_agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
     share = f"{100 * row.unanimous / row.problems:.0f} %" if row.problems else ""
     kappa = kappa_in_words(row) or row.why_not or ""
     return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
 
 
 def kappa_in_words(row: QuestionAgreement) -> str:
-    """Kappa with its interval, and AC1; nothing where there is no kappa."""
+    """Kappa with its interval, and AC1.
+
+    Empty if there is no kappa.
+    """
     if row.kappa is None:
         return ""
     return f"{row.kappa:.2f} ({row.kappa_low:.2f} to {row.kappa_high:.2f}); AC1 {row.ac1:.2f}"
 
 
-def _worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:
+def _make_worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:
     agrees = "" if worker.agreement is None else f"{100 * worker.agreement:.0f} %"
     gold = f"{worker.gold_right}/{worker.gold_seen}" if worker.gold_seen else ""
-    named = (worker.code, worker.state, ", ".join(worker.flags))
-    return *named, f"{worker.submissions:,}", agrees, gold, _time(worker), _money(worker.earned_cents, now)
+    flags = ", ".join(worker.flags)
+    submissions = f"{worker.submissions:,}"
+    earned = _format_money(worker.earned_cents, now)
+    return worker.code, worker.state, flags, submissions, agrees, gold, _format_time(worker), earned
 
 
-def _time(of: KindProgress | WorkerQuality) -> str:
+def _format_time(of: KindProgress | WorkerQuality) -> str:
     seconds = of.median_seconds
     if seconds is None:
         return ""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _money(cents: int, now: StudySnapshot) -> str:
+def _format_money(cents: int, now: StudySnapshot) -> str:
     return f"{cents / 100:,.2f} {now.currency}"

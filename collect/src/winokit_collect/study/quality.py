@@ -1,12 +1,12 @@
-"""How good the work is: each worker's gold questions, haste and pasting, and how far workers agree.
+"""Quality of the work: each worker's gold questions, haste and pasting, and agreement.
 
 Agreement is Fleiss' kappa and Gwet's AC1 for every question, with their intervals, and the answers by Dawid and Skene's
-model of workers. Problems whose votes are still out do not count.
+model of workers. Problems that still lack votes do not count.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -41,7 +41,7 @@ QUESTIONS = (
 
 
 class WorkerQuality:
-    """What is known about one worker's work.
+    """Numbers on one worker's work.
 
     Of their votes, `compared` were on problems on which most others say the same, and `agreed` say so too.
     """
@@ -49,116 +49,163 @@ class WorkerQuality:
     def __init__(
         self, worker: Worker, asked: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
     ) -> None:
-        self.code, self.state, self.pilot = worker.code, worker.state, worker.pilot
-        self.submissions, written = int(sums["submissions"]), int(sums["written"])
+        self.code = worker.code
+        self.state = worker.state
+        self.pilot = worker.pilot
+        self.submissions = int(sums["submissions"])
+        written = int(sums["written"])
         self.votes = self.submissions - written
         self.agreement = agreed / compared if compared >= FEW else None
-        self.gold_seen, self.gold_right = int(sums["gold_seen"] + sums["gold_missed"]), int(sums["gold_right"])
+        self.gold_seen = int(sums["gold_seen"] + sums["gold_missed"])
+        self.gold_right = int(sums["gold_right"])
         self.median_seconds: float | None = sums["median_seconds"]
-        self.hasty, self.pasted, self.earned_cents = (int(sums[name]) for name in ("hasty", "pasted", "earned_cents"))
-        flags = {
-            "fails gold questions": self.gold_seen >= FEW
-            and self.gold_right < asked.gold_least_accuracy * self.gold_seen,
-            "disagrees with others": self.agreement is not None and self.agreement < 0.6,
-            "hasty": self.submissions >= FEW and self.hasty > OFTEN * self.submissions,
-            "pastes texts": self.pasted > OFTEN * written,
-        }
-        self.flags = tuple(flag for flag, holds in flags.items() if holds)
+        self.hasty = int(sums["hasty"])
+        self.pasted = int(sums["pasted"])
+        self.earned_cents = int(sums["earned_cents"])
+        self.flags = tuple(self._list_flags(written, asked.gold_least_accuracy))
+
+    def _list_flags(self, written: int, gold_least_accuracy: float) -> Iterator[str]:
+        """Return what a requester should look at, in words."""
+        least_right = gold_least_accuracy * self.gold_seen
+        if self.gold_seen >= FEW and self.gold_right < least_right:
+            yield "fails gold questions"
+        if self.agreement is not None and self.agreement < 0.6:
+            yield "disagrees with others"
+        if self.submissions >= FEW and self.hasty > OFTEN * self.submissions:
+            yield "hasty"
+        if self.pasted > OFTEN * written:
+            yield "pastes texts"
 
 
 def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
-    """Everybody who has joined, in that order, those who have withdrawn included; or those whom conditions choose."""
-    return list(_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
+    """Everybody who has joined, or fulfils the conditions, in the order of joining.
+
+    Workers who have withdrawn are included.
+    """
+    return list(_collect_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
 
 
 def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
-    """The same, page by page; where they have done much, counted once in half a minute, but for their state."""
+    """A page of the workers.
+
+    If they have done much, they are counted once in half a minute. Their state is always current.
+    """
     listing = listings.page_of(study, Worker, [], [Worker.id], page)
     # By their codes: SQLite gives the number of somebody who was removed to the next who comes.
-    codes, now = tuple(worker.code for worker in listing.rows), study.now()
+    codes = tuple(worker.code for worker in listing.rows)
+    now = study.now()
     at, rows = study.kept_workers.get(codes, (None, []))
     if at is None or now - at >= KEPT:
-        at, rows = now, workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
+        at = now
+        rows = workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
         if sum(row.submissions for row in rows) >= LARGE:
             study.kept_workers[codes] = at, rows
     for row, worker in zip(rows, listing.rows, strict=True):
-        row.state, row.pilot = worker.state, worker.pilot
+        row.state = worker.state
+        row.pilot = worker.pilot
     at = at if codes in study.kept_workers else None
     return ListingPage(rows, listing.total, listing.number, listing.pages, at)
 
 
-def _workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
-    asked, none = study.config.quality, {"median_seconds": None}
+def _collect_workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
+    limits = study.config.quality
+    no_times = {"median_seconds": None}
     with study.store.read(steady=True) as session:
         people = session.scalars(query).all()
         ids = [worker.id for worker in people] if only_some else None
-        sums: dict[int, dict[str, Any]] = defaultdict(lambda: defaultdict(int, none))
-        for rows in (session.execute(about).mappings() for about in _sums_by_worker(asked, ids)):
-            for row in rows:
+        sums: dict[int, dict[str, Any]] = defaultdict(lambda: defaultdict(int, no_times))
+        for sums_query in _select_sums(limits, ids):
+            for row in session.execute(sums_query).mappings():
                 sums[row["worker_id"]].update(row)
-        agreement = _agreement_with_others(session, ids)
+        agreement = _compare_with_others(session, ids)
     for worker in people:
-        yield WorkerQuality(worker, asked, sums[worker.id], *agreement[worker.id])
+        agreed, compared = agreement[worker.id]
+        yield WorkerQuality(worker, limits, sums[worker.id], agreed, compared)
 
 
-def _sums_by_worker(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
-    """Queries of sums for each worker, over what an index holds; all workers, where no ids are given."""
+def _select_sums(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
+    """Queries of sums for each worker, over columns that an index holds.
+
+    All workers, if no ids are given.
+    """
     is_written = Submission.kind == schema.WRITE
     fast = Submission.seconds < case((is_written, asked.fast_write_seconds), else_=asked.fast_vote_seconds)
     pasted = Submission.pasted >= 40  # characters: more than a name or a word
-    counted = (func.count().filter(rule) for rule in (is_written, fast, pasted))
-    handed_in = [func.count(), *counted]
-    yield _by_worker(Submission.worker_id, ids, ("submissions", "written", "hasty", "pasted"), handed_in)
+    counts = {
+        "submissions": func.count(),
+        "written": func.count().filter(is_written),
+        "hasty": func.count().filter(fast),
+        "pasted": func.count().filter(pasted),
+    }
+    yield _group_by_worker(Submission.worker_id, ids, tuple(counts), tuple(counts.values()))
     gold = [func.count(), func.count().filter(Vote.is_right.is_(True))]
-    yield _by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold).where(
-        Vote.gold, Vote.is_right.is_not(None)
+    gold_votes = _group_by_worker(Vote.worker_id, ids, ("gold_seen", "gold_right"), gold)
+    yield gold_votes.where(Vote.gold, Vote.is_right.is_not(None))
+    missed = _group_by_worker(Lease.worker_id, ids, ("gold_missed",), [func.count()]).join(
+        Task, Task.id == Lease.task_id
     )
-    missed = _by_worker(Lease.worker_id, ids, ("gold_missed",), [func.count()]).join(Task, Task.id == Lease.task_id)
     yield missed.where(Task.gold, Lease.state.in_(MISSED))
-    yield _by_worker(Payment.worker_id, ids, ("earned_cents",), [func.sum(Payment.cents)])
-    whose = Submission.worker_id
-    place = func.row_number().over(partition_by=whose, order_by=Submission.seconds)
-    count = func.count().over(partition_by=whose)
-    columns = (whose, Submission.seconds, place.label("place"), count.label("count"))
-    times = select(*columns).where(*_of(whose, ids)).subquery()
-    is_middle = times.c.place.in_(((times.c.count + 1) // 2, (times.c.count + 2) // 2))
-    yield _by_worker(times.c.worker_id, None, ("median_seconds",), [func.avg(times.c.seconds)]).where(is_middle)
+    yield _group_by_worker(Payment.worker_id, ids, ("earned_cents",), [func.sum(Payment.cents)])
+    yield _select_medians(ids)
 
 
-def _by_worker(worker: Any, ids: Sequence[int] | None, names: Sequence[str], sums: Sequence[Any]) -> Select[Any]:
+def _select_medians(ids: Sequence[int] | None) -> Select[Any]:
+    """Select the median seconds of each worker: the mean of the one or two submissions in the middle."""
+    worker = Submission.worker_id
+    rank = func.row_number().over(partition_by=worker, order_by=Submission.seconds)
+    count = func.count().over(partition_by=worker)
+    columns = (worker, Submission.seconds, rank.label("rank"), count.label("count"))
+    times = select(*columns).where(*_filter_workers(worker, ids)).subquery()
+    middle_ranks = ((times.c.count + 1) // 2, (times.c.count + 2) // 2)
+    medians = _group_by_worker(times.c.worker_id, None, ("median_seconds",), [func.avg(times.c.seconds)])
+    return medians.where(times.c.rank.in_(middle_ranks))
+
+
+def _group_by_worker(worker: Any, ids: Sequence[int] | None, names: Sequence[str], sums: Sequence[Any]) -> Select[Any]:
     labelled = (value.label(name) for name, value in zip(names, sums, strict=True))
-    return select(worker.label("worker_id"), *labelled).where(*_of(worker, ids)).group_by(worker)
+    query = select(worker.label("worker_id"), *labelled)
+    return query.where(*_filter_workers(worker, ids)).group_by(worker)
 
 
-def _of(worker: Any, ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
+def _filter_workers(worker: Any, ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
     return [] if ids is None else [worker.in_(ids)]
 
 
-def _agreement_with_others(session: Session, ids: Sequence[int] | None) -> dict[int, tuple[int, int]]:
-    """For each worker: how many votes are those of most others on the same problem, of how many with such a most.
+def _compare_with_others(session: Session, ids: Sequence[int] | None) -> dict[int, tuple[int, int]]:
+    """For each worker, the numbers of votes with most others, and of votes compared.
 
-    The database tells how many votes of a worker met how many others for each choice, which are few cases.
+    A vote is compared if most others on its problem say the same.
+
+    The database returns how many votes of a worker met how many others for each choice. These are few cases.
     """
-    own, other = aliased(Vote), aliased(Vote)
-    choices = [None, *_choices(session)]
-    same = (other.task_id == own.task_id, other.worker_id != own.worker_id, other.counted)
-    others = [func.count().filter(other.choice.is_not_distinct_from(choice)) for choice in choices]
-    columns = [counted.label(f"others_{place}") for place, counted in enumerate(others)]
-    votes = select(own.worker_id, own.choice, *columns).join(other, and_(*same)).where(own.counted, ~own.gold)
-    each = votes.where(*_of(own.worker_id, ids)).group_by(own.worker_id, own.task_id, own.choice).subquery()
+    vote = aliased(Vote)
+    other = aliased(Vote)
+    choices = [None, *_list_choices(session)]
+    is_on_same_task = (other.task_id == vote.task_id, other.worker_id != vote.worker_id, other.counted)
+    columns = []
+    for index, choice in enumerate(choices):
+        with_choice = func.count().filter(other.choice.is_not_distinct_from(choice))
+        columns.append(with_choice.label(f"others_{index}"))
+    votes = select(vote.worker_id, vote.choice, *columns).join(other, and_(*is_on_same_task))
+    votes = votes.where(vote.counted, ~vote.gold, *_filter_workers(vote.worker_id, ids))
+    votes = votes.group_by(vote.worker_id, vote.task_id, vote.choice)
+    cases = votes.subquery()
     counts: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for worker_id, choice, *met, times in session.execute(select(*each.c, func.count()).group_by(*each.c)):
-        most, next_ = sorted(met)[-1], sorted(met)[-2]
-        if most > next_:
+    case_counts = session.execute(select(*cases.c, func.count()).group_by(*cases.c))
+    for worker_id, choice, *other_counts, times in case_counts:
+        *_, second_most, most = sorted(other_counts)
+        if most > second_most:
             agreed, compared = counts[worker_id]
-            is_theirs = choices[met.index(most)] == choice
-            counts[worker_id] = (agreed + is_theirs * times, compared + times)
+            if choices[other_counts.index(most)] == choice:
+                agreed += times
+            counts[worker_id] = (agreed, compared + times)
     return counts
 
 
-def _choices(session: Session) -> range:
-    """Every choice that somebody made."""
-    return range(1 + (session.scalar(select(func.max(Vote.choice))) or 1))
+def _list_choices(session: Session) -> range:
+    """Return every choice that somebody made."""
+    highest = session.scalar(select(func.max(Vote.choice))) or 1
+    return range(highest + 1)
 
 
 @dataclass(frozen=True)
@@ -170,7 +217,7 @@ class QuestionAgreement:
     problems: int
     """Problems with all their votes."""
     unanimous: int
-    """Those on which all said the same."""
+    """Problems on which all said the same."""
     kappa: float | None
     why_not: str | None = None
     """Why there is no kappa."""
@@ -183,7 +230,7 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """What Dawid and Skene's model makes of the votes of one kind."""
+    """Result of Dawid and Skene's model for the votes of one kind."""
 
     labels: dict[str, int]
     """The most likely choice, by the problem's public id."""
@@ -194,68 +241,87 @@ class DawidSkene:
 
 
 def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
-    """Agreement on every question, over tasks with all their votes; the database counts the few ways they can fall."""
+    """Agreement on every question, over tasks with all their votes.
+
+    The database counts the few ways in which the votes of a task can fall.
+    """
     values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
-    values["choice"] = _choices(session)
-    answers = [(name, value) for name in values for value in values[name]]
-    counted = [func.count().filter(getattr(Vote, name) == value) for name, value in answers]
-    labelled = [count.label(f"answer_{place}") for place, count in enumerate(counted)]
-    deciding = (Vote.counted, ~Vote.gold, ~Vote.doubted)
-    by_task = select(Vote.kind, *labelled).where(*deciding).group_by(Vote.task_id, Vote.kind)
+    values["choice"] = _list_choices(session)
+    answer_names = []
+    columns: list[Any] = []
+    for name, name_values in values.items():
+        for value in name_values:
+            count = func.count().filter(getattr(Vote, name) == value)
+            columns.append(count.label(f"answer_{len(columns)}"))
+            answer_names.append(name)
+    is_deciding = (Vote.counted, ~Vote.gold, ~Vote.doubted)
+    by_task = select(Vote.kind, *columns).where(*is_deciding).group_by(Vote.task_id, Vote.kind)
     complete = by_task.having(func.count() == study.config.tasks.votes).subquery()
     ways = session.execute(select(*complete.c, func.count()).group_by(*complete.c)).all()
     rows = []
     for kind, question, name in QUESTIONS:
-        places = [place for place, (asked, _) in enumerate(answers, 1) if asked == name]
+        if kind not in study.config.tasks.kinds:
+            continue
         tables = Counter[tuple[int, ...]]()
-        for way in ways:
-            tables[tuple(way[place] for place in places)] += way[-1] if way[0] == kind else 0
-        rows += [_agreement(kind, question, +tables, study.config.tasks.votes)] * (kind in study.config.tasks.kinds)
+        for way_kind, *answer_counts, times in ways:
+            if way_kind == kind:
+                table = [count for count, counted in zip(answer_counts, answer_names, strict=True) if counted == name]
+                tables[tuple(table)] += times
+        rows.append(_compute_agreement(kind, question, tables, study.config.tasks.votes))
     return rows
 
 
-def _agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
-    """Agreement from how many problems have how many votes for each answer; those where one is missing are left out."""
-    asked = {table: count for table, count in sorted(tables.items()) if sum(table) == votes}
-    known = (kind, question, sum(asked.values()), sum(n for table, n in asked.items() if max(table) == votes))
-    if not asked:
-        return QuestionAgreement(*known, None, "no problem has all its votes yet")
-    votes_cast = np.repeat(list(asked), list(asked.values()), axis=0)
+def _compute_agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
+    """Measure agreement from the number of problems with each table of votes.
+
+    A table has the number of votes for each answer. Tables with a missing vote are left out.
+    """
+    complete = {table: count for table, count in sorted(tables.items()) if sum(table) == votes}
+    problem_count = sum(complete.values())
+    unanimous_count = sum(count for table, count in complete.items() if max(table) == votes)
+    base = QuestionAgreement(kind, question, problem_count, unanimous_count, None)
+    if not complete:
+        return replace(base, why_not="no problem has all its votes yet")
+    votes_cast = np.repeat(list(complete), list(complete.values()), axis=0)
     try:
-        kappa, ac1 = fleiss_kappa(votes_cast), gwet_ac1(votes_cast)
+        kappa = fleiss_kappa(votes_cast)
+        ac1 = gwet_ac1(votes_cast)
     except BadInput as error:
-        return QuestionAgreement(*known, None, str(error))
-    return QuestionAgreement(*known, kappa.value, None, kappa.low, kappa.high, ac1.value, ac1.low, ac1.high)
+        return replace(base, why_not=str(error))
+    return replace(
+        base,
+        kappa=kappa.value,
+        kappa_low=kappa.low,
+        kappa_high=kappa.high,
+        ac1=ac1.value,
+        ac1_low=ac1.low,
+        ac1_high=ac1.high,
+    )
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:
     """Answers and workers' reliability by Dawid and Skene's model."""
-    query = (
-        select(ProblemRow.public_id, Worker.code, Vote.choice)
-        .join(ProblemRow, ProblemRow.id == Vote.problem_id)
-        .join(Worker, Worker.id == Vote.worker_id)
-        .where(Vote.counted, ~Vote.gold, Vote.kind == kind, Vote.choice.is_not(None))
-        .order_by(Vote.id)
-    )
+    query = select(ProblemRow.public_id, Worker.code, Vote.choice).join(ProblemRow, ProblemRow.id == Vote.problem_id)
+    query = query.join(Worker, Worker.id == Vote.worker_id)
+    query = query.where(Vote.counted, ~Vote.gold, Vote.kind == kind, Vote.choice.is_not(None))
     with study.store.read() as session:
-        rows = [(name, worker, int(choice or 0)) for name, worker, choice in session.execute(query)]
+        rows = session.execute(query.order_by(Vote.id)).all()
     if not rows:
         raise BadInput(f"no {kind!r} votes yet")
-    names, codes = _number_values(row[0] for row in rows), _number_values(row[1] for row in rows)
-    items, judges = [names[row[0]] for row in rows], [codes[row[1]] for row in rows]
-    fit = fit_dawid_skene(items, judges, [row[2] for row in rows], iterations=iterations)
-    labels = {name: int(label) for name, label in zip(names, fit.labels, strict=True)}
+    names: dict[str, int] = {}
+    codes: dict[str, int] = {}
+    items = []
+    judges = []
+    choices = []
     votes: dict[str, Counter[int]] = defaultdict(Counter)
-    for name, _, choice in rows:
+    for name, code, stored_choice in rows:
+        choice = int(stored_choice or 0)
+        items.append(names.setdefault(name, len(names)))
+        judges.append(codes.setdefault(code, len(codes)))
+        choices.append(choice)
         votes[name][choice] += 1
-    differs = tuple(name for name, label in labels.items() if votes[name][label] < max(votes[name].values()))
+    fit = fit_dawid_skene(items, judges, choices, iterations=iterations)
+    labels = {name: int(label) for name, label in zip(names, fit.labels, strict=True)}
+    differs = [name for name, label in labels.items() if votes[name][label] < max(votes[name].values())]
     reliability = {code: float(share) for code, share in zip(codes, fit.reliability, strict=True)}
-    return DawidSkene(labels, differs, reliability)
-
-
-def _number_values(values: Iterable[str]) -> dict[str, int]:
-    """Each value with its number, in the order in which they come."""
-    numbers: dict[str, int] = {}
-    for value in values:
-        numbers.setdefault(value, len(numbers))
-    return numbers
+    return DawidSkene(labels, tuple(differs), reliability)

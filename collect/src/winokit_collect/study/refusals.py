@@ -1,4 +1,4 @@
-"""What a worker, a requester or a stranger may not do, each with the HTTP status a page answers with."""
+"""Refusals for workers, requesters and strangers, each with its HTTP status."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Refused(BadInput):
-    """Something that is not done, said in one line that may be shown to the person who asked."""
+    """Something is refused, in one line that may be shown to the person who asked."""
 
     status = 400
 
@@ -34,10 +34,15 @@ class NotNow(Refused):
 
 
 class AlreadyHandedIn(NotNow):
-    """Something else was handed in before, and it is too late to correct it: `stands` is that, `sent` was not taken."""
+    """Something else was handed in before, and it is too late to correct it.
+
+    `stands` is the earlier work, `sent` was not taken.
+    """
 
     def __init__(self, message: str, stands: Mapping[str, Any], sent: Mapping[str, Any], at: datetime) -> None:
-        self.stands, self.sent, self.at = stands, sent, at
+        self.stands = stands
+        self.sent = sent
+        self.at = at
         super().__init__(message)
 
 
@@ -48,17 +53,24 @@ class LinkExpired(Refused):
 
 
 class Incomplete(Refused):
-    """A form with something missing or wrong; `problems` says what for each field."""
+    """A form has something missing or wrong.
+
+    `problems` has a message for each field.
+    """
 
     status = 422
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
-        super().__init__("; ".join(f"{name}: {why}" for name, why in self.problems.items()))
+        messages = [f"{name}: {message}" for name, message in self.problems.items()]
+        super().__init__("; ".join(messages))
 
 
 class TooMany(Refused):
-    """Too many tries; `wait` says for how many seconds to stop."""
+    """Too many tries.
+
+    `wait` is the number of seconds to wait.
+    """
 
     status = 429
 
@@ -68,7 +80,10 @@ class TooMany(Refused):
 
 
 def found(row: T | None, otherwise: str) -> T:
-    """What was looked for; where there is nothing, NotFound says `otherwise`."""
+    """Return a row.
+
+    Raises NotFound with `otherwise` if there is none.
+    """
     if row is None:
         raise NotFound(otherwise)
     return row

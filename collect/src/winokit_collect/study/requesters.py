@@ -1,7 +1,7 @@
 """Requesters: accounts and their roles, logins that get slower with each wrong try, sessions that end at once.
 
 An owner may do everything, an editor all but send money, see to accounts and remove a pilot, a viewer only look.
-Passwords are kept as argon2id hashes, and chosen by whoever has the account: by a link that works once.
+Passwords are kept as argon2id hashes. Whoever has the account chooses its password, by a link that works once.
 """
 
 import math
@@ -22,17 +22,21 @@ from winokit_collect.study.refusals import Incomplete, LinkExpired, NotAllowed, 
 from winokit_collect.study.schema import OWNER, LoginFailure, Requester
 from winokit_collect.study.study import Study
 
-WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
-"""How long a failure counts, which is also the longest wait; and the shortest."""
-FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
+WINDOW = timedelta(minutes=15)
+FIRST_WAIT = timedelta(seconds=15)
+"""A failure counts for `WINDOW`, which is also the longest wait. `FIRST_WAIT` is the shortest."""
+FREE_BY_NAME = 5
+FREE_BY_ADDRESS = 20
 """Failures from an address before the first wait: with one name, and with any."""
-LINK, LINK_SECONDS = "account", 86_400
-"""Of links by which somebody chooses the password of an account, or makes the first one."""
+LINK = "account"
+LINK_SECONDS = 86_400
+"""Lifetime of a link by which somebody chooses the password of an account, or makes the first one."""
 Role = Literal["owner", "editor", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """From the one that may do most to the one that may do least."""
 NAME = re.compile(r"[\w.@+-]{2,64}")
-SHORTEST, LONGEST = 10, 200
+SHORTEST = 10
+LONGEST = 200
 AT_ONCE = 4
 """Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
 _turn = threading.BoundedSemaphore(AT_ONCE)
@@ -48,20 +52,33 @@ def everybody(study: Study) -> Sequence[Requester]:
 
 
 def setup_path(study: Study) -> str | None:
-    """The address at which the first requester chooses a name and a password; None once there is one."""
-    return None if everybody(study) else f"/setup/{study.signer.sign(LINK, [])}"
+    """Path at which the first requester chooses a name and a password.
+
+    None once there is a requester.
+    """
+    if everybody(study):
+        return None
+    token = study.signer.sign(LINK, [])
+    return f"/setup/{token}"
 
 
 def password_path(study: Study, name: str, actor: str) -> str:
-    """The address at which somebody chooses a password; once, within a day, and unless they log out meanwhile."""
+    """Path at which a requester chooses a password.
+
+    It works once, within a day, and ends when the requester logs out.
+    """
     with study.store.write() as session:
-        requester = _named(session, name)
+        requester = _find_by_name(session, name)
         study.log(session, actor, "password link", name)
-        return f"/setup/{study.signer.sign(LINK, [requester.id, requester.session_version])}"
+        token = study.signer.sign(LINK, [requester.id, requester.session_version])
+        return f"/setup/{token}"
 
 
 def of_link(study: Study, token: str) -> Requester | None:
-    """Whose password a link is for; None where it makes the first account. One that was used is refused."""
+    """The requester whose password a link is for.
+
+    None if it makes the first account. A link that was used is refused.
+    """
     whose = study.signer.read(LINK, token, LINK_SECONDS)
     if not whose and everybody(study):
         raise LinkExpired("there is a requester already; please log in")
@@ -72,7 +89,10 @@ def of_link(study: Study, token: str) -> Requester | None:
 
 
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:
-    """Make the first account, an owner's, or set a password, by a link, which opens nothing any more then."""
+    """Make the first account, an owner's, or set a password, by a link.
+
+    The link opens nothing any more then.
+    """
     requester = of_link(study, token)
     if requester is None:
         return add(study, name, password, "system", first=True)
@@ -82,14 +102,19 @@ def set_up(study: Study, token: str, name: str, password: str) -> Requester:
 def add(
     study: Study, name: str, password: str | None, actor: str, *, role: Role = "owner", first: bool = False
 ) -> Requester:
-    """Make another account, or the first one and no second; without a password, one is chosen by `password_path`."""
+    """Make another account, or the first one.
+
+    Without a password, one is chosen by `password_path`. With `first`, there must be no other account.
+    """
     if not NAME.fullmatch(name):
         raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
-    hashed = hash_password(secrets.token_urlsafe(32) if password is None else password)
+    if password is None:
+        password = secrets.token_urlsafe(32)
+    hashed = hash_password(password)
     # A number may be somebody's again who was removed, and their old sessions must not be.
     version = 1 + secrets.randbelow(2**30)
-    about = {"name": name, "role": role, "password_hash": hashed, "session_version": version}
-    requester = Requester(**about, created_at=study.now())
+    requester = Requester(name=name, role=role, password_hash=hashed, session_version=version)
+    requester.created_at = study.now()
     with study.store.write(alone=True) as session:
         if first and session.scalar(select(Requester.id).limit(1)) is not None:
             raise LinkExpired("there is a requester already; please log in")
@@ -101,33 +126,43 @@ def add(
 
 
 def change_role(study: Study, name: str, role: Role, actor: str) -> None:
-    """Let somebody do more or less; the last owner stays one."""
+    """Let somebody do more or less.
+
+    The last owner stays one.
+    """
     with study.store.write(alone=True) as session:
-        requester = _named(session, name)
+        requester = _find_by_name(session, name)
         if role != OWNER:
             _refuse_last_owner(session, requester)
-        study.log(session, actor, "role", name, role=role, before=requester.role)
+        role_before = requester.role
+        study.log(session, actor, "role", name, role=role, before=role_before)
         requester.role = role
 
 
 def remove(study: Study, name: str, actor: str) -> None:
-    """Take somebody's account away, which ends their sessions; the last owner keeps theirs."""
+    """Remove somebody's account, which ends their sessions.
+
+    The last owner keeps theirs.
+    """
     with study.store.write(alone=True) as session:
-        requester = _named(session, name)
+        requester = _find_by_name(session, name)
         _refuse_last_owner(session, requester)
         session.delete(requester)
         study.log(session, actor, "remove requester", name)
 
 
 def login(study: Study, name: str, password: str, address: str) -> Requester:
-    """Log in. After some wrong passwords from an address the next try has to wait, longer each time.
+    """Log in.
+
+    After some wrong passwords from an address the next try has to wait, longer each time.
 
     The wait is for this name at this address, and for this address: from elsewhere, whoever has the password gets in,
     so that nobody can lock a requester out by guessing. A name that nobody has waits like any other.
     """
-    place = place_of(address)
-    at_place = (study.signer.digest("login-address", place), FREE_BY_ADDRESS)
-    keys = [(study.signer.digest("login-name", f"{name}\n{place}"), FREE_BY_NAME), at_place]
+    network = place_of(address)
+    name_key = study.signer.digest("login-name", f"{name}\n{network}")
+    address_key = study.signer.digest("login-address", network)
+    keys = [(name_key, FREE_BY_NAME), (address_key, FREE_BY_ADDRESS)]
     # A try counts as failed until the password is found right: a hundred sent at once would all be in time otherwise.
     with study.store.write(alone=True) as session:
         for key, free in keys:
@@ -135,8 +170,9 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
         tries = [LoginFailure(key=key, at=study.now()) for key, _ in keys]
         session.add_all(tries)
         requester = session.scalar(select(Requester).where(Requester.name == name))
-    right = verify_password(requester.password_hash if requester else NOBODY, password)
-    if requester is None or not right:
+    stored_hash = requester.password_hash if requester else NOBODY
+    is_right = verify_password(stored_hash, password)
+    if requester is None or not is_right:
         study.note("stranger", "login refused", name[:64])
         raise NotAllowed("wrong name or password")
     with study.store.write() as session:
@@ -148,7 +184,9 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
 
 
 def place_of(address: str) -> str:
-    """An address, or the network of one household or host, which has more of the new kind than anybody could count.
+    """An address, or its whole network if it is of the new kind.
+
+    A household or host has more IPv6 addresses than anybody could count.
 
     >>> place_of("10.0.0.7"), place_of("2001:db8:1:2:3:4:5:6"), place_of("unknown")
     ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
@@ -157,22 +195,32 @@ def place_of(address: str) -> str:
         parsed = ip_address(address)
     except ValueError:
         return address
-    return str(parsed) if parsed.version == 4 else str(ip_network((parsed, 64), strict=False))
+    if parsed.version == 4:
+        return str(parsed)
+    network = ip_network((parsed, 64), strict=False)
+    return str(network)
 
 
 def seconds_to_wait(failures: int, free: int) -> float:
-    """How long after the last of some failures the next try has to wait: not at all, then twice as long each time.
+    """Seconds between the last of some failures and the next try.
+
+    None at first, then twice as long each time.
 
     >>> [seconds_to_wait(failures, free=5) for failures in (4, 5, 6, 7, 20)]
     [0.0, 15.0, 30.0, 60.0, 900.0]
     """
     if failures < free:
         return 0.0
-    return min(FIRST_WAIT.total_seconds() * 2.0 ** min(failures - free, 20), WINDOW.total_seconds())
+    doublings = min(failures - free, 20)
+    wait = FIRST_WAIT.total_seconds() * 2.0**doublings
+    return min(wait, WINDOW.total_seconds())
 
 
 def get(study: Study, requester_id: int, session_version: int) -> Requester:
-    """The requester of a session; one whose sessions were ended is refused."""
+    """The requester of a session.
+
+    Raises NotAllowed if the session was ended.
+    """
     with study.store.read() as session:
         requester = session.get(Requester, requester_id)
         if requester is None or requester.session_version != session_version:
@@ -189,7 +237,7 @@ def end_sessions(study: Study, requester_id: int) -> None:
 
 
 def change_password(study: Study, requester_id: int, old: str, new: str) -> Requester:
-    """Change a password, which ends every session but the one that gets the new version."""
+    """Change a password, and end every session except the one that gets the new version."""
     with study.store.read() as session:
         requester = session.get_one(Requester, requester_id)
     if not verify_password(requester.password_hash, old):
@@ -198,21 +246,24 @@ def change_password(study: Study, requester_id: int, old: str, new: str) -> Requ
 
 
 def _set_password(study: Study, known: Requester, password: str) -> Requester:
-    """Set a password; of two who try at once, by the same session or link, one does."""
+    """Set a password.
+
+    If two try at once, by the same session or link, one succeeds.
+    """
     hashed = hash_password(password)
     with study.store.write() as session:
         requester = session.get(Requester, known.id, with_for_update=True)
         if requester is None or requester.session_version != known.session_version:
             raise LinkExpired("the password was changed in the meantime; please log in")
-        requester.password_hash, requester.session_version = hashed, requester.session_version + 1
+        requester.password_hash = hashed
+        requester.session_version += 1
         study.log(session, f"requester:{requester.name}", "password")
         return requester
 
 
-def _named(session: Session, name: str) -> Requester:
-    return found(
-        session.scalar(select(Requester).where(Requester.name == name).with_for_update()), f"no account {name}"
-    )
+def _find_by_name(session: Session, name: str) -> Requester:
+    query = select(Requester).where(Requester.name == name).with_for_update()
+    return found(session.scalar(query), f"no account {name}")
 
 
 def _refuse_last_owner(session: Session, requester: Requester) -> None:
@@ -224,17 +275,22 @@ def _refuse_last_owner(session: Session, requester: Requester) -> None:
 def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
     now = study.now()
     recent = (LoginFailure.key == key, LoginFailure.at > now - WINDOW)
-    failures, last = session.execute(select(func.count(), func.max(LoginFailure.at)).where(*recent)).one()
+    query = select(func.count(), func.max(LoginFailure.at)).where(*recent)
+    failures, last = session.execute(query).one()
     if not failures:
         return
-    wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())
+    passed_seconds = (now - last).total_seconds()
+    wait = math.ceil(seconds_to_wait(failures, free) - passed_seconds)
     if wait > 0:
         time = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
         raise TooMany(f"too many attempts; please wait {time}", wait)
 
 
 def hash_password(password: str) -> str:
-    """A salted hash; a password that is too short or too long is refused."""
+    """Hash a password with a salt.
+
+    Raises Incomplete if it is too short or too long.
+    """
     if not SHORTEST <= len(password) <= LONGEST:
         raise Incomplete({"password": f"{SHORTEST} to {LONGEST} characters expected"})
     with _turn:

@@ -1,12 +1,11 @@
-"""The tables of a study, in plain sight.
+"""The tables of a study.
 
 A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while; a
-*submission* is what came back, and a *vote* is what a submission says about a problem. Two counters on each task,
-`accepted` and `held`, and one constraint over them are what no concurrency can get around: the database itself refuses
-a place too many.
+*submission* is what came back, and a *vote* is the judgement of a problem in it. Each task has two counters, `accepted`
+and `held`, with one constraint over them. So the database itself refuses a place too many, whatever happens at once.
 
-People are pseudonymous: everything hangs on a worker's code, and the one table that knows who that is on a platform,
-`identities`, can be emptied without touching the rest.
+People are pseudonymous: everything refers to a worker's code. Only the table `identities` knows who that is on a
+platform, and it can be emptied without touching the rest.
 """
 
 from __future__ import annotations
@@ -19,57 +18,90 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from winokit import Problem
 
-WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
+WRITE = "write"
+VALIDATE = "validate"
+SWITCHABLE = "switchable"
+ASSOCIATIVE = "associative"
+EVALUATE = "evaluate"
 JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
 VOTES = (*JUDGEMENTS, EVALUATE)
-LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
-ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
-WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
-PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "uncertain", "refused"
+LIVE = "live"
+SUBMITTED = "submitted"
+EXPIRED = "expired"
+RELEASED = "released"
+ACTIVE = "active"
+BLOCKED = "blocked"
+SCREENED_OUT = "screened-out"
+WITHDRAWN = "withdrawn"
+WRITTEN = "written"
+IMPORTED = "imported"
+GOLD = "gold"
+PLANNED = "planned"
+SENT = "sent"
+CONFIRMED = "confirmed"
+UNCERTAIN = "uncertain"
+REFUSED = "refused"
 UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
-OPEN, APPROVED, RETURNED = "open", "approved", "returned"
+OPEN = "open"
+APPROVED = "approved"
+RETURNED = "returned"
 """States of a visit on its platform, beside `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
 PAUSED = "paused"
-OWNER, EDITOR, VIEWER = "owner", "editor", "viewer"
-LATE, FROM_BLOCKED = "late", "from a blocked worker"
+OWNER = "owner"
+EDITOR = "editor"
+VIEWER = "viewer"
+LATE = "late"
+FROM_BLOCKED = "from a blocked worker"
 VISIT = "visit"
-"""The reason of a line that takes off what a platform pays for a visit by itself; to a worker, that is pay as well."""
-DISCARDED, WITH_WORKER = "discarded: ", "worker blocked: "
+"""Reason of a line that deducts the platform's own pay for a visit, which is pay for the worker as well."""
+DISCARDED = "discarded: "
+WITH_WORKER = "worker blocked: "
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
-"""What a page shows beside a row is read with it, or not at all: never row by row."""
+"""Related rows that a page shows are read with their row, or not at all: never one by one."""
 
 
 class Moment(sa.TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets the zone, and this puts it back."""
+    """A moment in UTC, with its zone, which SQLite forgets."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """On the way in: in UTC."""
+        """Convert a moment to UTC, on the way in."""
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """On the way out: with its zone."""
-        return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        """Give a moment its zone, on the way out."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+CONSTRAINT_NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+COLUMN_TYPES: dict[Any, Any] = {
+    dict[str, Any]: sa.JSON,
+    list[dict[str, Any]]: sa.JSON,
+    list[str]: sa.JSON,
+    list[int]: sa.JSON,
+    datetime: Moment,
+    str: sa.Text,
+}
 
 
 class Base(DeclarativeBase):
-    """What the tables share: names of constraints that a migration can refer to, and the types behind the hints."""
+    """Base of all tables: naming of constraints, and the types behind the hints.
 
-    metadata = sa.MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ck": "ck_%(table_name)s_%(constraint_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
-    type_annotation_map = dict.fromkeys((dict[str, Any], list[dict[str, Any]], list[str], list[int]), sa.JSON) | {
-        datetime: Moment,
-        str: sa.Text,
-    }
+    A migration refers to a constraint by its name.
+    """
+
+    metadata = sa.MetaData(naming_convention=CONSTRAINT_NAMES)
+    type_annotation_map = COLUMN_TYPES
 
 
 class Numbered(Base):
@@ -79,12 +111,12 @@ class Numbered(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
 
 
-def _where(condition: str) -> dict[str, Any]:
-    """What an index is limited to."""
+def _make_condition(condition: str) -> dict[str, Any]:
+    """Options that limit an index to the rows with a condition."""
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
-# Indexes that hold all that is counted are what keeps pages fast when a study has become large: nothing else is read.
+# Pages stay fast in a large study because these indexes hold everything that is counted, so that nothing else is read.
 GOLD_ONLY: dict[str, Any] = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
 NOT_COUNTED_ONLY: dict[str, Any] = {"sqlite_where": sa.text("counted = 0"), "postgresql_where": sa.text("NOT counted")}
 # Every lease expires. Saying so keeps PostgreSQL from looking for a worker's own lease among them: it would read all
@@ -113,20 +145,23 @@ class Worker(Numbered):
     has_seen_wsc: Mapped[bool | None]
     qualified_at: Mapped[datetime | None]
     qualified_for: Mapped[dict[str, Any] | None]
-    """Kinds of task whose questions they have passed, or failed for good; null stands for all of them."""
+    """Kinds of task whose questions they have passed, or failed for good. Null means all of them."""
     session_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to end every session of the worker at once."""
     link_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to make the worker's personal link useless."""
     pilot: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """Came while the study was tried out: all that hangs on them is marked, and can be removed at once."""
+    """Came while the study was tried out: everything that refers to them can be removed at once."""
     submissions: Mapped[list[Submission]] = relationship(**SHOWN)
     votes: Mapped[list[Vote]] = relationship(**SHOWN)
     payments: Mapped[list[Payment]] = relationship(**SHOWN)
 
 
 class Identity(Base):
-    """Who a worker is on a platform: the only personal data, never exported, deleted on request."""
+    """A worker's name on a platform: the only personal data.
+
+    It is never exported, and deleted on request.
+    """
 
     __tablename__ = "identities"
     __table_args__ = (sa.UniqueConstraint("platform", "external_id"),)
@@ -139,13 +174,14 @@ class Identity(Base):
     arrived_at: Mapped[datetime | None]
     """When this visit began."""
     browser: Mapped[str | None] = mapped_column(sa.String(64))
-    """A keyed hash of what the browser that began it is known by; no other may go on with it."""
+    """A keyed hash of the id of the browser that began it. No other may go on with it."""
 
 
 class PlatformVisit(Numbered):
-    """One visit of a worker, which a platform approves and pays, or by a link.
+    """One visit of a worker: by a link, or one that a platform approves and pays.
 
-    What ties it to a person (`study_id`, `session_id`, `browser`) is emptied with their identity; the money stays.
+    The columns that tie it to a person (`study_id`, `session_id`, `browser`) are emptied with their identity. The money
+    stays.
     """
 
     __tablename__ = "visits"
@@ -158,12 +194,12 @@ class PlatformVisit(Numbered):
     invite_id: Mapped[str | None] = mapped_column(sa.ForeignKey("invites.id"))
     """The link that let them in."""
     browser: Mapped[str | None] = mapped_column(sa.String(64), index=True)
-    """A keyed hash of what the browser is known by, to find one browser with several workers."""
+    """A keyed hash of the browser's id, to find one browser with several workers."""
     arrived_at: Mapped[datetime]
     state: Mapped[str] = mapped_column(sa.String(16), default=OPEN, server_default=OPEN)
-    """What became of it on the platform, as far as we know: one of `OPEN`, `APPROVED`, `SCREENED_OUT`, `RETURNED`."""
+    """Its state on the platform, as far as we know: one of `OPEN`, `APPROVED`, `SCREENED_OUT`, `RETURNED`."""
     reward_cents: Mapped[int | None]
-    """What the platform paid for it by itself; null while it is open."""
+    """The platform's own pay for it. Null while it is open."""
     currency: Mapped[str | None] = mapped_column(sa.String(3))
     closed_at: Mapped[datetime | None]
     """When we learned that it is no longer open."""
@@ -172,7 +208,7 @@ class PlatformVisit(Numbered):
 
 
 class ConsentText(Base):
-    """A text that workers were asked to agree to, kept as they read it."""
+    """A text that workers were asked to agree to, exactly as they read it."""
 
     __tablename__ = "consent_texts"
     sha256: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
@@ -192,7 +228,10 @@ class Consent(Numbered):
 
 
 class SettingsVersion(Numbered):
-    """The settings of the study from one moment on, until the next row. Rows are added, never changed."""
+    """The settings of the study from one moment on, until the next row.
+
+    Rows are added, never changed.
+    """
 
     __tablename__ = "settings_versions"
     at: Mapped[datetime]
@@ -200,7 +239,7 @@ class SettingsVersion(Numbered):
     """Whose login opened the study with these settings first."""
     settings: Mapped[dict[str, Any]]
     changes: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """By key what was there before and what is there now: `{"pay.write": ["0.40", "0.50"]}`."""
+    """The values before and now, by key: `{"pay.write": ["0.40", "0.50"]}`."""
 
 
 class QuizAttempt(Numbered):
@@ -229,7 +268,10 @@ class Requester(Numbered):
 
 
 class LoginFailure(Numbered):
-    """A failed login, under a keyed hash of the name or the address: enough to count, not enough to follow anybody."""
+    """A failed login, under a keyed hash of the name or the address.
+
+    That is enough to count, and not enough to follow anybody.
+    """
 
     __tablename__ = "login_failures"
     __table_args__ = (sa.Index("ix_login_failures_key_at", "key", "at"),)
@@ -238,7 +280,7 @@ class LoginFailure(Numbered):
 
 
 class Invite(Base):
-    """A link that was handed out: how often it may be used, until when."""
+    """A link that was handed out, with its uses and its end."""
 
     __tablename__ = "invites"
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
@@ -253,7 +295,7 @@ class Invite(Base):
 
 
 class Group(Numbered):
-    """Problems that belong together: the twins of one submission, or of an imported dataset."""
+    """Problems that belong together: twins, or a group of an imported dataset."""
 
     __tablename__ = "problem_groups"
     name: Mapped[str | None]
@@ -262,7 +304,10 @@ class Group(Numbered):
 
 
 class ProblemRow(Numbered):
-    """A problem as it is stored; `to_problem` makes the thing itself of it."""
+    """A problem as it is stored.
+
+    `to_problem` makes a Problem of it.
+    """
 
     __tablename__ = "problems"
     __table_args__ = (sa.Index("ix_problems_counts", "origin", "withdrawn", "valid", "agreement", "domain"),)
@@ -283,12 +328,12 @@ class ProblemRow(Numbered):
     occurrence: Mapped[int] = mapped_column(default=1)
     author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     submission_id: Mapped[int | None] = mapped_column(index=True)
-    """What it was written in. No foreign key: submissions hang on tasks, and tasks on problems."""
+    """The submission it was written in. No foreign key: submissions refer to tasks, and tasks to problems."""
     created_at: Mapped[datetime]
     valid: Mapped[bool | None]
-    """What the votes, or a requester over them, have decided; None while votes are out."""
+    """The decision of the votes, or of a requester over them. None while votes are missing."""
     agreement: Mapped[str | None] = mapped_column(sa.String(16))
-    """`unanimous-yes`, `unanimous-no` or `split`, as the votes fell on validity."""
+    """Agreement of the votes on validity: `unanimous-yes`, `unanimous-no` or `split`."""
     withdrawn: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     """Its submission was discarded: nobody is asked about it any more."""
     settings_id: Mapped[int | None] = mapped_column(sa.ForeignKey("settings_versions.id"))
@@ -300,7 +345,7 @@ class ProblemRow(Numbered):
     tasks: Mapped[list[Task]] = relationship(**SHOWN)
     votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
     decisions: Mapped[list[Adjudication]] = relationship(order_by="Adjudication.id.desc()", **SHOWN)
-    """A requester's, the last one first."""
+    """A requester's decisions, the last one first."""
     remarks: Mapped[list[Remark]] = relationship(order_by="Remark.id", **SHOWN)
 
 
@@ -308,22 +353,31 @@ PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query"
 
 
 def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
-    """A row for a problem, with other columns that are known of it. A variant belongs to its original's family."""
+    """A row for a problem, with other known columns.
+
+    A variant belongs to its original's family.
+    """
     stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
-    stored |= {"candidates": list(problem.candidates), "labels": dict(problem.labels)}
-    family = problem.id if variant == "original" else str(problem.provenance.get("of", problem.id))
-    known = {"public_id": problem.id, "family": family, "origin": origin, "variant": variant, "created_at": at}
-    return ProblemRow(**known, **stored, **columns)
+    stored["candidates"] = list(problem.candidates)
+    stored["labels"] = dict(problem.labels)
+    family = problem.id
+    if variant != "original":
+        family = str(problem.provenance.get("of", problem.id))
+    row = ProblemRow(public_id=problem.id, family=family, origin=origin, variant=variant, **stored, **columns)
+    row.created_at = at
+    return row
 
 
 def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
     """The problem of a row, or of its columns, in the study's language."""
-    stored = {name: getattr(row, name) for name in PROBLEM_COLUMNS} | {"language": language}
-    return Problem(**stored | {"candidates": tuple(row.candidates), "labels": dict(row.labels)})
+    fields = {name: getattr(row, name) for name in PROBLEM_COLUMNS}
+    fields["candidates"] = tuple(row.candidates)
+    fields["labels"] = dict(row.labels)
+    return Problem(**fields, language=language)
 
 
 class Task(Numbered):
-    """So many submissions of one kind, asked for.
+    """A number of submissions of one kind that are asked for.
 
     `held` counts the places given to leases that have neither been submitted nor given back, `accepted` the
     submissions that count. A task without a number (`asked` is null) is a gold question: everybody may get it.
@@ -332,7 +386,7 @@ class Task(Numbered):
     __tablename__ = "tasks"
     __table_args__ = (
         sa.CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
-        sa.Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
+        sa.Index("ix_tasks_free", "kind", "rank", **_make_condition("free > 0")),
         sa.Index("ix_tasks_gold", "kind", "id", **GOLD_ONLY),
     )
     kind: Mapped[str] = mapped_column(sa.String(16))
@@ -355,17 +409,20 @@ class Task(Numbered):
 
 def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
     """A judgement of a problem."""
-    about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
-    return Task(kind=kind, rank=rank, problem_id=row.id, **about, **columns)
+    shared_columns = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
+    return Task(kind=kind, rank=rank, problem_id=row.id, **shared_columns, **columns)
 
 
 class Lease(Numbered):
-    """A place of a task, given to a worker for a while. One row a worker and task, however often it is given."""
+    """A place of a task, given to a worker for a while.
+
+    There is one row per worker and task, however often it is given.
+    """
 
     __tablename__ = "leases"
     __table_args__ = (
         sa.UniqueConstraint("task_id", "worker_id"),
-        sa.Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
+        sa.Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_make_condition("state = 'live'")),
         sa.Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
         sa.Index("ix_leases_live", "expires_at", **TO_EXPIRE),
     )
@@ -379,7 +436,10 @@ class Lease(Numbered):
 
 
 class Draft(Base):
-    """What a worker has typed so far; it outlives a closed tab and an expired lease."""
+    """A worker's unfinished form.
+
+    It outlives a closed tab and an expired lease.
+    """
 
     __tablename__ = "drafts"
     lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), primary_key=True)
@@ -388,7 +448,10 @@ class Draft(Base):
 
 
 class Submission(Numbered):
-    """What a worker handed in, as it stands, whether it counts or not. One a lease, so a replay adds none."""
+    """The work that a worker handed in, whether it counts or not.
+
+    There is one per lease, so a replay adds none.
+    """
 
     __tablename__ = "submissions"
     __table_args__ = (
@@ -412,7 +475,7 @@ class Submission(Numbered):
     adversary: Mapped[dict[str, Any] | None]
     submitted_at: Mapped[datetime] = mapped_column(index=True)
     history: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default="[]")
-    """What stood here before it was corrected, oldest first: `{"fields", "adversary", "until"}`."""
+    """Earlier versions before each correction, oldest first: `{"fields", "adversary", "until"}`."""
     worker: Mapped[Worker] = relationship(**SHOWN)
     vote: Mapped[Vote | None] = relationship(**SHOWN)
     written: Mapped[list[ProblemRow]] = relationship(
@@ -421,7 +484,10 @@ class Submission(Numbered):
 
 
 class Vote(Numbered):
-    """What one worker says about one problem. `choice` is a candidate's index, or 1 for yes and 0 for no."""
+    """One worker's judgement of one problem.
+
+    `choice` is a candidate's index, or 1 for yes and 0 for no.
+    """
 
     __tablename__ = "votes"
     __table_args__ = (
@@ -444,7 +510,7 @@ class Vote(Numbered):
     counted: Mapped[bool]
     gold: Mapped[bool] = mapped_column(default=False)
     doubted: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """A verdict hung on it, of a judge who is often wrong: one more was asked, and this one does not decide."""
+    """A verdict depended on it, of a judge who is often wrong. One more was asked, and this one does not decide."""
     is_right: Mapped[bool | None]
     """For a gold question: whether the vote is the known one."""
     at: Mapped[datetime]
@@ -464,7 +530,10 @@ class Event(Numbered):
 
 
 class Remark(Numbered):
-    """What a worker says about an item instead of judging it, or beside that; the last word under a lease stands."""
+    """A worker's remark on an item, instead of a judgement or beside it.
+
+    Only the last one under a lease is kept.
+    """
 
     __tablename__ = "remarks"
     lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
@@ -479,7 +548,10 @@ class Remark(Numbered):
 
 
 class Payment(Numbered):
-    """A line of the ledger: what is owed, in hundredths of the study's currency, and when it was settled."""
+    """A line of the ledger: an amount owed, and when it was settled.
+
+    In hundredths of the study's currency.
+    """
 
     __tablename__ = "payments"
     __table_args__ = (
@@ -506,7 +578,7 @@ class Payment(Numbered):
 
 
 class PayoutJob(Numbered):
-    """What one worker is paid at once: planned, sent, then confirmed or refused by the platform, or uncertain.
+    """One worker's payout: planned, sent, then confirmed, refused or uncertain.
 
     It is sent from `planned` only, by whoever has moved it to `sent`. The database keeps a second one of a worker out
     while one is under way.
@@ -514,7 +586,7 @@ class PayoutJob(Numbered):
 
     __tablename__ = "payout_jobs"
     __table_args__ = (
-        sa.Index("uq_payout_jobs_one_under_way", "worker_id", unique=True, **_where(f"state IN {UNDER_WAY}")),
+        sa.Index("uq_payout_jobs_one_under_way", "worker_id", unique=True, **_make_condition(f"state IN {UNDER_WAY}")),
         sa.Index("ix_payout_jobs_state_due_at", "state", "due_at"),
     )
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -523,24 +595,27 @@ class PayoutJob(Numbered):
     state: Mapped[str] = mapped_column(sa.String(16))
     cents: Mapped[int]
     key: Mapped[str | None]
-    """What the platform knows the payment by: the same if it must be sent again."""
+    """The platform's key of the payment: the same if it must be sent again."""
     shown_before: Mapped[int | None]
-    """How many bonuses of this amount the platform showed when it was first sent; one more is this one."""
+    """Number of bonuses of this amount that the platform showed when it was first sent. One more is this one."""
     planned_at: Mapped[datetime]
     planned_by: Mapped[str] = mapped_column(sa.String(80))
     due_at: Mapped[datetime]
-    """When a server may take it up: later than now while one is at it, and while there is no use in asking again."""
+    """When a server may take it up. Later than now while a server has it, or while asking again is of no use."""
     sent_at: Mapped[datetime | None]
     settled_at: Mapped[datetime | None]
     settled_by: Mapped[str | None] = mapped_column(sa.String(80))
-    """Who said last what became of it: a requester, or the platform."""
+    """Who decided last about its state: a requester, or the platform."""
     why: Mapped[str] = mapped_column(default="")
-    """What the platform said where it did not confirm."""
+    """The platform's answer, if it did not confirm."""
     worker: Mapped[Worker] = relationship(**SHOWN)
 
 
 class Adjudication(Numbered):
-    """A requester's decision over the votes on a problem; the last one stands."""
+    """A requester's decision over the votes on a problem.
+
+    The last one counts.
+    """
 
     __tablename__ = "adjudications"
     problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
@@ -552,7 +627,10 @@ class Adjudication(Numbered):
 
 
 class LogEntry(Numbered):
-    """The audit log: who did what to what. Rows are added, never changed."""
+    """A line of the audit log: who did what to what.
+
+    Rows are added, never changed.
+    """
 
     __tablename__ = "audit_log"
     at: Mapped[datetime] = mapped_column(index=True)
@@ -571,10 +649,16 @@ class State(Base):
     value: Mapped[dict[str, Any]]
 
 
-# What every page asks is asked of tables: reading and changing rows as objects takes several times as long.
-WORKERS, TASKS, LEASES, PROBLEMS, DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS, STATE = (
-    cast(sa.Table, model.__table__)
-    for model in (Worker, Task, Lease, ProblemRow, Draft, Submission, Vote, Payment, State)
-)
+# Queries of every page use tables: reading and changing rows as objects takes several times as long.
+WORKERS = cast(sa.Table, Worker.__table__)
+TASKS = cast(sa.Table, Task.__table__)
+LEASES = cast(sa.Table, Lease.__table__)
+PROBLEMS = cast(sa.Table, ProblemRow.__table__)
+DRAFTS = cast(sa.Table, Draft.__table__)
+SUBMISSIONS = cast(sa.Table, Submission.__table__)
+VOTE_ROWS = cast(sa.Table, Vote.__table__)
+PAYMENTS = cast(sa.Table, Payment.__table__)
+STATE = cast(sa.Table, State.__table__)
 # Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
-IS_FREE, IS_LIVE = TASKS.c.free > sa.literal_column("0"), LEASES.c.state == sa.literal_column("'live'")
+IS_FREE = TASKS.c.free > sa.literal_column("0")
+IS_LIVE = LEASES.c.state == sa.literal_column("'live'")

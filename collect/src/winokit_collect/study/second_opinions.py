@@ -1,8 +1,8 @@
-"""One more vote, exactly where a verdict hangs on one judge who is often wrong.
+"""One more vote where a verdict depends on one judge who is often wrong.
 
-Who is often wrong is estimated by Dawid and Skene's model from all votes for and against problems. Where a verdict
-would be another without the vote of such a judge, somebody else is asked once. The doubted vote stays stored and paid;
-it decides no more. So an unreliable judge cannot make a problem invalid alone, and cannot make it valid either.
+Dawid and Skene's model, fitted to all votes for and against problems, estimates who is often wrong. If a verdict would
+be another without the vote of such a judge, somebody else is asked once. The doubted vote stays stored and paid, but
+no longer decides. So an unreliable judge cannot make a problem invalid alone, and cannot make it valid either.
 
 No problem gets a second extra vote, and none that a requester has decided about.
 """
@@ -28,25 +28,35 @@ from winokit_collect.study.verdicts import JudgedVotes, fit_judgements
 
 LOG = logging.getLogger("winokit.collect")
 FEWEST_VOTES = 10
-"""Fewer votes than this do not tell who is often wrong."""
+"""With fewer votes than this, nobody counts as often wrong."""
 LOOK_SECONDS = 60.0
 SPARING = 20
-"""So many times as long as a look took passes before the next."""
+"""The thread waits this many times as long as its last look took."""
+_VOTE_COLUMNS = (
+    Vote.id,
+    Vote.problem_id,
+    Vote.worker_id,
+    Vote.choice,
+    Vote.equally_plausible,
+    Vote.local_decides,
+    Vote.doubted,
+    ProblemRow.answer,
+    ProblemRow.settings_id,
+    Task.asked,
+)
+_IS_JUDGED = (Vote.kind == VALIDATE, Vote.counted, ~Vote.gold, ProblemRow.answer.is_not(None), ~ProblemRow.withdrawn)
 _VOTES = (
-    select(
-        *(Vote.id, Vote.problem_id, Vote.worker_id, Vote.choice, Vote.equally_plausible),
-        *(Vote.local_decides, Vote.doubted, ProblemRow.answer, ProblemRow.settings_id, Task.asked),
-    )
+    select(*_VOTE_COLUMNS)
     .join(ProblemRow, ProblemRow.id == Vote.problem_id)
     .join(Task, Task.id == Vote.task_id)
-    .where(Vote.kind == VALIDATE, Vote.counted, ~Vote.gold, ProblemRow.answer.is_not(None), ~ProblemRow.withdrawn)
+    .where(*_IS_JUDGED)
     .order_by(Vote.id)
 )
 
 
 @dataclass(frozen=True)
 class DoubtedVote:
-    """A vote that a verdict hangs on, of a judge who is often wrong."""
+    """A vote that a verdict depends on, of a judge who is often wrong."""
 
     vote_id: int
     problem_id: int
@@ -59,42 +69,53 @@ def is_asked(study: Study) -> bool:
 
 
 def find_doubted(study: Study) -> list[DoubtedVote]:
-    """Votes of judges who are often wrong, on which a verdict hangs; one for each problem."""
+    """Votes of unreliable judges on which a verdict depends, one per problem."""
     with study.store.read(steady=True) as session:
         votes = session.execute(_VOTES).all()
-        rules = {number: rule_of(session, study, number) for number in {vote.settings_id for vote in votes}}
-    cast = [(vote.problem_id, vote.worker_id, all(judgements([vote], vote.answer)[0])) for vote in votes]
+        settings_ids = {vote.settings_id for vote in votes}
+        rules = {number: rule_of(session, study, number) for number in settings_ids}
+    cast = []
+    by_problem: dict[int, list[Any]] = defaultdict(list)
+    for vote in votes:
+        judgement = judgements([vote], vote.answer)[0]
+        cast.append((vote.problem_id, vote.worker_id, all(judgement)))
+        by_problem[vote.problem_id].append(vote)
     model = fit_judgements(cast)
     if model is None:
         return []
-    by_problem: dict[int, list[Any]] = defaultdict(list)
-    for vote in votes:
-        by_problem[vote.problem_id].append(vote)
-    doubted = []
-    for on_problem in by_problem.values():
-        found = _doubt_one(study, model, on_problem, rules[on_problem[0].settings_id])
-        if found is not None:
-            doubted.append(found)
-    return doubted
+    doubted_votes = []
+    for problem_votes in by_problem.values():
+        rule = rules[problem_votes[0].settings_id]
+        doubted = _find_least_reliable(study, model, problem_votes, rule)
+        if doubted is not None:
+            doubted_votes.append(doubted)
+    return doubted_votes
 
 
-def _doubt_one(study: Study, model: JudgedVotes, votes: Sequence[Row[Any]], rule: str) -> DoubtedVote | None:
-    """The vote on a problem of the least reliable judge on whom its verdict hangs."""
+def _find_least_reliable(study: Study, model: JudgedVotes, votes: Sequence[Row[Any]], rule: str) -> DoubtedVote | None:
+    """Find the vote on a problem of the least reliable judge it depends on.
+
+    None if no such judge is often wrong, or somebody was doubted before.
+    """
     is_complete = len(votes) >= (votes[0].asked or 0)
     if not is_complete or any(vote.doubted for vote in votes):
         return None
-    found: list[DoubtedVote] = []
-    for place in find_decisive(judgements(votes, votes[0].answer), rule):
-        vote = votes[place]
+    doubted: list[DoubtedVote] = []
+    judged = judgements(votes, votes[0].answer)
+    for index in find_decisive(judged, rule):
+        vote = votes[index]
         reliability = model.reliability(vote.worker_id)
-        is_known = model.counts[vote.worker_id] >= FEWEST_VOTES
-        if is_known and reliability < study.config.quality.least_reliable:
-            found.append(DoubtedVote(vote.id, vote.problem_id, reliability))
-    return min(found, key=lambda each: each.reliability, default=None)
+        has_enough_votes = model.counts[vote.worker_id] >= FEWEST_VOTES
+        if has_enough_votes and reliability < study.config.quality.least_reliable:
+            doubted.append(DoubtedVote(vote.id, vote.problem_id, reliability))
+    return min(doubted, key=lambda vote: vote.reliability, default=None)
 
 
 def ask_second_opinions(study: Study) -> int:
-    """Ask one more vote wherever it is needed; on how many problems that is."""
+    """Ask one more vote wherever it is needed.
+
+    Returns on how many problems it was asked.
+    """
     if not is_asked(study):
         return 0
     return sum(_ask_once_more(study, doubted) for doubted in find_doubted(study))
@@ -106,13 +127,14 @@ def _ask_once_more(study: Study, doubted: DoubtedVote) -> bool:
     on_problem = (Vote.problem_id == doubted.problem_id, Vote.kind == VALIDATE, ~Vote.gold)
     with study.store.write() as session:
         # Tasks before problems, as a last vote does, so that nobody waits in a circle.
-        asked = (Task.problem_id == doubted.problem_id, Task.kind == VALIDATE, Task.asked.is_not(None))
-        task = session.scalars(select(Task).where(*asked).with_for_update()).one()
+        is_asked_about = (Task.problem_id == doubted.problem_id, Task.kind == VALIDATE, Task.asked.is_not(None))
+        task = session.scalars(select(Task).where(*is_asked_about).with_for_update()).one()
         row = session.get_one(ProblemRow, doubted.problem_id, with_for_update={"key_share": True})
         vote = session.get(Vote, doubted.vote_id)
         has_doubted = session.scalar(select(func.count()).where(*on_problem, Vote.doubted))
-        is_open = task.accepted < (task.asked or 0) or vote is None or not vote.counted or row.withdrawn
-        if is_open or has_doubted or _is_decided(session, row):
+        is_open = task.accepted < (task.asked or 0)
+        is_gone = vote is None or not vote.counted or row.withdrawn
+        if is_open or is_gone or has_doubted or _is_decided(session, row):
             return False
         session.execute(update(Vote).where(Vote.id == doubted.vote_id).values(doubted=True))
         task.asked = (task.asked or 0) + 1
@@ -125,12 +147,13 @@ def _ask_once_more(study: Study, doubted: DoubtedVote) -> bool:
 
 def _is_decided(session: Session, row: ProblemRow) -> bool:
     """Whether a requester has decided about a problem."""
-    last = select(Adjudication.valid).where(Adjudication.problem_id == row.id).order_by(Adjudication.id.desc()).limit(1)
-    return session.scalar(last) is not None
+    decisions = select(Adjudication.valid).where(Adjudication.problem_id == row.id)
+    last_decision = decisions.order_by(Adjudication.id.desc()).limit(1)
+    return session.scalar(last_decision) is not None
 
 
 class SecondOpinions:
-    """The server's thread that looks now and then where one more vote is needed."""
+    """The server's thread that looks now and then for needed second opinions."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -142,7 +165,7 @@ class SecondOpinions:
         """Begin, if the study asks for second opinions."""
         self._stop.clear()
         if is_asked(self._study):
-            self._thread = threading.Thread(target=self._run, name="second opinions", daemon=True)
+            self._thread = threading.Thread(target=self._look_repeatedly, name="second opinions", daemon=True)
             self._thread.start()
         return self
 
@@ -153,18 +176,18 @@ class SecondOpinions:
             self._thread.join()
             self._thread = None
 
-    def _run(self) -> None:
+    def _look_repeatedly(self) -> None:
         wait = LOOK_SECONDS
         while not self._stop.wait(wait):
             start = time.monotonic()
             try:
-                self._look()
+                self._look_once()
             except Exception:
                 LOG.exception("an error while looking where one more vote is needed; it will be retried")
             wait = max(LOOK_SECONDS, SPARING * (time.monotonic() - start))
 
-    def _look(self) -> None:
-        """Look, if there are votes that were not there the last time."""
+    def _look_once(self) -> None:
+        """Ask for second opinions if there are new votes."""
         with self._study.store.read() as session:
             newest = session.scalar(select(func.max(Vote.id))) or 0
         if newest != self._newest_vote:

@@ -1,8 +1,8 @@
-"""The settings that a study had when: kept with who changed them, and refused where a change would break it.
+"""History of a study's settings: who changed them when, and which changes are refused.
 
-Each row of `settings_versions` is what study.toml said from one moment on. A problem names the row it was made under,
-and that row's rule decides about it, whatever study.toml says today. What was promised or stored under one setting and
-would be read under another is refused: a currency, a language, a price while somebody works for it.
+Each row of `settings_versions` holds the content of study.toml from one moment on. A problem names the row it was made
+under, and that row's rule decides about it, whatever study.toml says today. A change is refused if something was
+promised or stored under the old setting: a currency, a language, a price while somebody works for it.
 """
 
 import getpass
@@ -20,30 +20,34 @@ from winokit_collect.study.schema import SettingsVersion
 from winokit_collect.study.study import Study
 
 NOT_KEPT = {"database"}
-"""It may hold a password, and says where a study is, not what it is."""
+"""Settings that are not kept: the database may hold a password, and says where a study is, not what it is."""
 Changes = Mapping[str, list[Any]]
 Check = Callable[[Session, Study, Changes], str]
 
 
 def settings_of(config: StudyConfig) -> dict[str, Any]:
-    """The settings of a study as they are kept, by the dotted names that study.toml has for them."""
+    """The settings of a study as they are kept, by their dotted names in study.toml."""
     sections = config.model_dump(by_alias=True, exclude=NOT_KEPT)
     settings: dict[str, Any] = {}
     for name, value in sections.items():
-        inner = value.items() if isinstance(value, Mapping) else ()
-        settings |= {f"{name}.{key}": _plain_value(each) for key, each in inner}
         if not isinstance(value, Mapping):
-            settings[name] = _plain_value(value)
+            settings[name] = _convert_to_json(value)
+            continue
+        for key, section_value in value.items():
+            settings[f"{name}.{key}"] = _convert_to_json(section_value)
     return settings
 
 
-def _plain_value(value: Any) -> Any:
-    """A setting as JSON has it; 0.4 and 0.40 are the same amount."""
+def _convert_to_json(value: Any) -> Any:
+    """Convert a setting to a JSON value.
+
+    The amounts 0.4 and 0.40 become the same.
+    """
     return f"{value:.2f}" if isinstance(value, Decimal) else value
 
 
 def compare_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What changed, by name: what was there and what is there now.
+    """The changed settings by name, each with its values before and now.
 
     A setting that did not exist before was what its default is.
     """
@@ -57,13 +61,16 @@ def compare_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[
 
 
 def keep_settings(study: Study) -> None:
-    """Write down the study's settings if they are new. Raises BadInput if a change is unsafe."""
+    """Store the study's settings if they are new.
+
+    Raises BadInput if a change is unsafe.
+    """
     settings = settings_of(study.config)
     with study.store.read() as session:
-        newest = _newest_version(session)
+        newest = _find_newest_version(session)
     if newest is None or compare_settings(newest.settings, settings):
         with study.store.write(alone=True) as session:
-            newest = _newest_version(session)  # another process may have been faster
+            newest = _find_newest_version(session)  # another process may have been faster
             changes = {} if newest is None else compare_settings(newest.settings, settings)
             if newest is None or changes:
                 _refuse_unsafe(session, study, changes)
@@ -72,17 +79,20 @@ def keep_settings(study: Study) -> None:
 
 
 def note_settings(study: Study) -> None:
-    """For a study that is only read: which settings were kept last, and a note if study.toml says something else."""
+    """Find the settings that were kept last, for a study that is only read.
+
+    Adds a note for each difference from study.toml.
+    """
     with study.store.read() as session:
-        newest = _newest_version(session)
+        newest = _find_newest_version(session)
     if newest is None:
         return
     study.settings_id = newest.id
     changes = compare_settings(newest.settings, settings_of(study.config))
-    study.setting_notes = [
-        f"{study.folder / FILE}: {name} is {now}, and the study runs with {before}"
-        for name, (before, now) in changes.items()
-    ]
+    config_path = study.folder / FILE
+    study.setting_notes = []
+    for name, (before, now) in changes.items():
+        study.setting_notes.append(f"{config_path}: {name} is {now}, and the study runs with {before}")
 
 
 def versions_of(study: Study) -> list[SettingsVersion]:
@@ -94,27 +104,29 @@ def versions_of(study: Study) -> list[SettingsVersion]:
 def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
     """The rule that decides about a problem made under some settings.
 
-    A problem from before settings were kept has the first that are known.
+    A problem from before settings were kept has the first settings that were.
     """
     if settings_id not in study.rules_kept:
         query = select(SettingsVersion.settings).order_by(SettingsVersion.id).limit(1)
         if settings_id is not None:
             query = query.where(SettingsVersion.id == settings_id)
         settings = session.scalar(query) or {}
-        study.rules_kept[settings_id] = str(settings.get("validity.rule", study.config.validity.rule))
+        rule = settings.get("validity.rule", study.config.validity.rule)
+        study.rules_kept[settings_id] = str(rule)
     return study.rules_kept[settings_id]
 
 
 def who_is_here() -> str:
-    """How the log names whoever runs this command."""
+    """The name of whoever runs this command, for the log."""
     try:
         return f"terminal:{getpass.getuser()}"[:80]
     except (KeyError, OSError, ImportError):  # an account without a name, as in a container
         return "terminal"
 
 
-def _newest_version(session: Session) -> SettingsVersion | None:
-    return session.scalar(select(SettingsVersion).order_by(SettingsVersion.id.desc()).limit(1))
+def _find_newest_version(session: Session) -> SettingsVersion | None:
+    query = select(SettingsVersion).order_by(SettingsVersion.id.desc()).limit(1)
+    return session.scalar(query)
 
 
 def _add_version(session: Session, study: Study, settings: dict[str, Any], changes: dict[str, Any]) -> SettingsVersion:
@@ -135,12 +147,14 @@ def _refuse_unsafe(session: Session, study: Study, changes: Changes) -> None:
             raise BadInput(f"{study.folder / FILE}: {reason}")
 
 
-def _count(session: Session, *which: Any) -> int:
+def _count_rows(session: Session, *which: Any) -> int:
     return session.scalar(select(func.count()).where(*which)) or 0
 
 
 def _check_currency(session: Session, study: Study, changes: Changes) -> str:
-    lines = _count(session, schema.Payment.id.is_not(None)) if "pay.currency" in changes else 0
+    if "pay.currency" not in changes:
+        return ""
+    lines = _count_rows(session, schema.Payment.id.is_not(None))
     if not lines:
         return ""
     before, now = changes["pay.currency"]
@@ -148,7 +162,9 @@ def _check_currency(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_language(session: Session, study: Study, changes: Changes) -> str:
-    texts = _count(session, schema.ProblemRow.origin == schema.WRITTEN) if "language" in changes else 0
+    if "language" not in changes:
+        return ""
+    texts = _count_rows(session, schema.ProblemRow.origin == schema.WRITTEN)
     if not texts:
         return ""
     before, now = changes["language"]
@@ -158,22 +174,27 @@ def _check_language(session: Session, study: Study, changes: Changes) -> str:
 def _check_kinds(session: Session, study: Study, changes: Changes) -> str:
     before, now = changes.get("tasks.kinds", ((), ()))
     for kind in before:
-        count = 0 if kind in now else _count(session, schema.Submission.kind == kind)
+        if kind in now:
+            continue
+        count = _count_rows(session, schema.Submission.kind == kind)
         if count:
+            present_kinds = ", ".join(now)
             return (
-                f"tasks.kinds: expected {kind} among them, of which {count:,} were submitted, found {', '.join(now)}; "
+                f"tasks.kinds: expected {kind} among them, of which {count:,} were submitted, found {present_kinds}; "
                 "put it back, and pause the study if nobody should do more"
             )
     return ""
 
 
 def _check_data(session: Session, study: Study, changes: Changes) -> str:
-    named = [name for name in ("judge.data", "evaluate.data", "evaluate.variants") if name in changes]
-    asked = _count(session, schema.ProblemRow.origin == schema.IMPORTED) if named else 0
-    if not asked:
+    names = [name for name in ("judge.data", "evaluate.data", "evaluate.variants") if name in changes]
+    if not names:
         return ""
-    before, now = changes[named[0]]
-    return f"{named[0]}: expected {before}, of which {asked:,} problems are asked, found {now}; make a new study for it"
+    count = _count_rows(session, schema.ProblemRow.origin == schema.IMPORTED)
+    if not count:
+        return ""
+    before, now = changes[names[0]]
+    return f"{names[0]}: expected {before}, of which {count:,} problems are asked, found {now}; make a new study for it"
 
 
 def _check_platform(session: Session, study: Study, changes: Changes) -> str:
@@ -190,17 +211,18 @@ def _check_platform(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_pay(session: Session, study: Study, changes: Changes) -> str:
-    for kind, (before, now) in _lowered_prices(changes):
-        held = _count(session, schema.Lease.kind == kind, schema.IS_LIVE, schema.Lease.expires_at > study.now())
-        if held:
+    for kind, (before, now) in _find_lowered_prices(changes):
+        is_unexpired = schema.Lease.expires_at > study.now()
+        count = _count_rows(session, schema.Lease.kind == kind, schema.IS_LIVE, is_unexpired)
+        if count:
             return (
-                f"pay.{kind}: expected {before} or more while {held:,} workers have a task at that price, found {now}; "
-                "pause the study, and lower it when they are done"
+                f"pay.{kind}: expected {before} or more while {count:,} workers have a task at that price, "
+                f"found {now}; pause the study, and lower it when they are done"
             )
     return ""
 
 
-def _lowered_prices(changes: Changes) -> Iterator[tuple[str, list[Any]]]:
+def _find_lowered_prices(changes: Changes) -> Iterator[tuple[str, list[Any]]]:
     for kind in (schema.WRITE, *schema.VOTES):
         before, now = changes.get(f"pay.{kind}", (0, 0))
         if float(now) < float(before):

@@ -1,15 +1,17 @@
-"""The database of a study: SQLite in the folder, or PostgreSQL by its URL; migrated to the newest tables on opening.
+"""The database of a study: SQLite in the folder, or PostgreSQL by its URL.
 
-A SQLite database that may only be read is looked at in a copy, where whoever opens it wants no more than that.
+It is migrated to the newest tables on opening. An SQLite database that must not be written is copied, if whoever
+opens it only reads.
+
 
 `read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
 BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
 lock the rows they decide on.
 
-What somebody is thanked for is on the disk before they are: SQLite writes ahead (WAL) and syncs the log at each such
-commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` as it comes). A server that is killed
-loses nothing either way, and neither does one whose power fails. What may be lost with the power, a place that was
-given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
+Work that somebody is thanked for is on the disk before the thanks: SQLite writes ahead (WAL) and syncs the log at each
+such commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` by default). A server that is
+killed loses nothing either way, and neither does one whose power fails. A place that was given, or a draft, may be lost
+with the power. It does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
 """
 
 import logging
@@ -45,74 +47,84 @@ LOG = logging.getLogger("winokit.collect")
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_SECONDS = 30
 LOGS = ("-wal", "-shm")
-"""What SQLite puts beside a database while it is open."""
+"""Endings of the files that SQLite puts beside a database while it is open."""
 ALONE = 7_461_029
-"""A number of ours for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
+"""Our number for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
 MIGRATING = threading.Lock()
-"""Alembic keeps what it is doing in global variables, so that one thread of a process migrates at a time."""
+"""Alembic keeps its state in global variables, so that one thread of a process migrates at a time."""
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
-"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
-which everybody waits."""
+"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database.
+Everybody waits while it is written."""
 PLANNING = {"plan_cache_mode": "force_generic_plan", "random_page_cost": "1.1", "max_parallel_workers_per_gather": "0"}
 """For PostgreSQL. Otherwise it plans frequent statements again each time, and takes longer over that than over the
 answer; it reads whole tables where an index has all that is counted, as on disks that turn; and it computes a
 requester's page on several cores at once, which everybody else then waits for."""
 NEVER = 10**9
 BACKUPS = "backups"
-"""The folder beside a database in which copies are kept that are made before it is changed."""
+"""The folder beside a database for copies that are made before it is changed."""
 LEAST_ROOM = 64 * 2**20
 """Bytes below which a disk is nearly full: several times what SQLite keeps in its log."""
 FULL = "database or disk is full"
 DISK_FULL = "53100"
 DAMAGED = ("malformed", "not a database")
 RESTORE = "restore a backup: winokit collect restore STUDY BACKUP"
-DEADLOCK, TRIES = "40P01", 3
+DEADLOCK = "40P01"
+TRIES = 3
 PAUSE = 0.1  # seconds, in which the others of the circle take the lock they wait for
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 class DiskFull(WinokitError, OSError):
-    """There is no room for what was to be stored; nothing of it was."""
+    """The disk has no room for the data, and nothing of it was stored."""
 
 
 class Store:
     """An engine, its two kinds of sessions, and the migrations."""
 
     def __init__(self, url: str, *, connections: int = 20, to_read: bool = False) -> None:
-        self.url = _parsed(url)
+        self.url = _parse_url(url)
         self._copy: TemporaryDirectory[str] | None = None
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.is_full = False
         self._to_read = to_read
         path = Path(self.url.database or "")
         if self.is_sqlite and path.is_file():
-            is_writable = _is_writable(path)
-            if to_read and (not is_writable or _is_older(path)):
-                self._copy = TemporaryDirectory(prefix="winokit-study-")
-                self.url = self.url.set(database=str(_copied(path, Path(self._copy.name))))
-            elif not is_writable:
-                raise BadInput(
-                    f"{path}: the database or its folder cannot be written; free them, or run as their owner"
-                )
+            self._copy_if_needed(path)
         # The last connection to come back is the first to go out again: it still has its pages and queries at hand.
         pool = {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}
-        self.engine = _sqlite(self.url, pool) if self.is_sqlite else _postgresql(self.url, pool)
-        self._glance = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._steady = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_STATE)
+        if self.is_sqlite:
+            self.engine = _make_sqlite_engine(self.url, pool)
+            self._glance = self.engine
+            self._steady = self.engine
+        else:
+            self.engine = _make_postgresql_engine(self.url, pool)
+            self._glance = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+            self._steady = self.engine.execution_options(**ONE_STATE)
         self._durable = self.engine.execution_options(synchronous="FULL")
         self._quick = self.engine.execution_options(synchronous="NORMAL")
         self._writing = threading.Lock() if self.is_sqlite else nullcontext()
         try:
-            self._migrate()
+            self._migrate_tables()
         except BaseException:
             self.close()  # nobody else can, of a store that was never made
             raise
 
+    def _copy_if_needed(self, path: Path) -> None:
+        """Copy an SQLite database that will only be read, if it cannot be written or must be migrated."""
+        is_writable = _is_writable(path)
+        if self._to_read and (not is_writable or _is_older(path)):
+            self._copy = TemporaryDirectory(prefix="winokit-study-")
+            copy_path = _copy_readonly(path, Path(self._copy.name))
+            self.url = self.url.set(database=str(copy_path))
+        elif not is_writable:
+            raise BadInput(f"{path}: the database or its folder cannot be written; free them, or run as their owner")
+
     @contextmanager
     def read(self, *, steady: bool = False) -> Iterator[Session]:
-        """A session that changes nothing; a steady one looks at one state of the database, whatever happens meanwhile.
+        """A session that changes nothing.
 
-        One that is not spares PostgreSQL the two messages by which a transaction begins and ends.
+        A steady one sees one state of the database, whatever happens meanwhile. One that is not steady spares
+        PostgreSQL the two messages by which a transaction begins and ends.
         """
         engine = self._steady if steady else self._glance
         with engine.connect() as line, Session(line, expire_on_commit=False) as session:
@@ -124,8 +136,8 @@ class Store:
     def write(self, *, alone: bool = False, quick: bool = False) -> Iterator[Session]:
         """A session that is committed at the end, whole or not at all.
 
-        No two that want to be alone run at once. One that is quick survives the end of the server, but may be lost
-        with the power: a place that was given, a draft; never what somebody was thanked for.
+        Two that are `alone` never run at once. A `quick` one survives the end of the server, but may be lost with the
+        power. It is for a place that was given, or a draft; never for work that somebody was thanked for.
         """
         engine = self._quick if quick else self._durable
         with (
@@ -142,7 +154,10 @@ class Store:
 
     @contextmanager
     def _check_disk(self) -> Iterator[None]:
-        """Remember whether the last transaction found the disk full. Raises DiskFull if it did."""
+        """Remember whether the last transaction found the disk full.
+
+        Raises DiskFull if it did.
+        """
         try:
             yield
         except DBAPIError as error:
@@ -154,9 +169,9 @@ class Store:
         self.is_full = False
 
     def disk_trouble(self) -> str:
-        """Describe what is wrong with the disk; empty if nothing is.
+        """Describe trouble with the disk, or return an empty text.
 
-        A PostgreSQL server's disk is known only by what it refused.
+        Of a PostgreSQL server's disk we only learn when it refuses a transaction.
         """
         if self.is_full:
             return "the disk is full"
@@ -166,37 +181,40 @@ class Store:
         return ""
 
     def close(self) -> None:
-        """Let go of every connection. The last one writes SQLite's log into the database, and removes it."""
+        """Close every connection.
+
+        The last one writes SQLite's log into the database, and removes it.
+        """
         self.engine.dispose()
         if self._copy is not None:
             self._copy.cleanup()
 
-    def _migrate(self) -> None:
+    def _migrate_tables(self) -> None:
         try:
-            self._check_whole()
+            self._check_undamaged()
             with MIGRATING, self.write(alone=True) as session:
                 connection = session.connection()
                 names = inspect(connection).get_table_names()
                 config = _make_alembic_config(connection)
                 if "alembic_version" in names:
-                    self._keep_before_migrating(connection, ScriptDirectory.from_config(config))
+                    self._copy_before_migrating(connection, ScriptDirectory.from_config(config))
                     command.upgrade(config, "head")
                 elif names and self.is_sqlite:  # something else keeps its tables here
-                    place = self.url.render_as_string()
-                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
+                    address = self.url.render_as_string()
+                    raise BadInput(f"{address}: not a study's database (it has the table {names[0]!r})")
                 else:
                     Base.metadata.create_all(connection, checkfirst=False)
                     command.stamp(config, "head")
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
-            way_out = f"; {RESTORE}" if any(sign in reason for sign in DAMAGED) else ""
-            place = self.url.render_as_string()
-            raise BadInput(f"{place}: the database cannot be opened ({reason}){way_out}") from None
+            advice = f"; {RESTORE}" if any(sign in reason for sign in DAMAGED) else ""
+            address = self.url.render_as_string()
+            raise BadInput(f"{address}: the database cannot be opened ({reason}){advice}") from None
         except CommandError as error:  # a revision that no migration of ours has
-            place = self.url.render_as_string()
-            raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
+            address = self.url.render_as_string()
+            raise BadInput(f"{address}: written by a newer winokit, or not a study's ({error})") from None
 
-    def _check_whole(self) -> None:
+    def _check_undamaged(self) -> None:
         """Refuse a damaged SQLite database before anything is written into it."""
         if not self.is_sqlite or not Path(self.url.database or "").is_file():
             return
@@ -206,23 +224,24 @@ class Store:
             reason = " ".join(damage.split())[:200]
             raise BadInput(f"{self.url.render_as_string()}: the database is damaged ({reason}); {RESTORE}")
 
-    def _keep_before_migrating(self, connection: Connection, scripts: ScriptDirectory) -> None:
+    def _copy_before_migrating(self, connection: Connection, scripts: ScriptDirectory) -> None:
         """Copy an older database before it is migrated. Raises CommandError if it is newer."""
         revision = str(connection.scalar(text("SELECT version_num FROM alembic_version")))
         scripts.get_revision(revision)
         if revision == scripts.get_current_head() or self._copy is not None:
             return
         if self._to_read:  # a PostgreSQL server's: there is no file to copy
-            place = self.url.render_as_string()
-            raise BadInput(f"{place}: from an earlier version; winokit collect serve migrates it, after making a copy")
+            address = self.url.render_as_string()
+            reason = "from an earlier version; winokit collect serve migrates it, after making a copy"
+            raise BadInput(f"{address}: {reason}")
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         if self.is_sqlite:
             copy_name = _copy_to_backups(Path(self.url.database or ""), f"before-migration-{revision}-{stamp}")
         else:
-            copy_name = _copy_to_schema(connection, f"before_migration_{revision}_{stamp.replace('-', '_')}")
-        tell(
-            [f"the database is from an earlier version ({revision}) and is migrated; a copy of it is kept: {copy_name}"]
-        )
+            schema_stamp = stamp.replace("-", "_")
+            copy_name = _copy_to_schema(connection, f"before_migration_{revision}_{schema_stamp}")
+        reason = f"the database is from an earlier version ({revision}) and is migrated"
+        tell([f"{reason}; a copy of it is kept: {copy_name}"])
 
 
 def _make_alembic_config(connection: Connection) -> Config:
@@ -250,7 +269,10 @@ def _is_older(path: Path) -> bool:
 
 
 def _copy_to_backups(path: Path, name: str) -> str:
-    """Copy an SQLite database into the folder of backups; the path of the copy."""
+    """Copy an SQLite database into the folder of backups.
+
+    Returns the path of the copy.
+    """
     copy_path = path.parent / BACKUPS / f"{name}.db"
     try:
         copy_path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -280,7 +302,7 @@ def _copy_to_schema(connection: Connection, name: str) -> str:
 
 
 def retried(transaction: Callable[P, T]) -> Callable[P, T]:
-    """A transaction that is done again where PostgreSQL has ended it, since it waited in a circle with others."""
+    """Repeat a transaction that PostgreSQL has ended because of a deadlock."""
 
     @wraps(transaction)
     def done(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -288,9 +310,11 @@ def retried(transaction: Callable[P, T]) -> Callable[P, T]:
             try:
                 return transaction(*args, **kwargs)
             except Exception as error:
-                if getattr(getattr(error, "orig", error), "sqlstate", None) != DEADLOCK:
+                driver_error = getattr(error, "orig", error)
+                if getattr(driver_error, "sqlstate", None) != DEADLOCK:
                     raise
-                LOG.warning("%s is done once more, after a deadlock", transaction.__name__.strip("_"))
+                name = transaction.__name__.strip("_")
+                LOG.warning("%s is done once more, after a deadlock", name)
                 time.sleep(PAUSE)
         return transaction(*args, **kwargs)
 
@@ -298,12 +322,16 @@ def retried(transaction: Callable[P, T]) -> Callable[P, T]:
 
 
 def without_password(url: str) -> str:
-    """A database URL that may be written into a file: the password comes from the environment or ~/.pgpass."""
-    parsed = _parsed(url)
-    return parsed._replace(drivername=parsed.get_backend_name(), password=None).render_as_string()
+    """A database URL that may be written into a file.
+
+    The password comes from the environment or ~/.pgpass.
+    """
+    parsed = _parse_url(url)
+    public = parsed._replace(drivername=parsed.get_backend_name(), password=None)
+    return public.render_as_string()
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -311,26 +339,34 @@ def _parsed(url: str) -> URL:
     name = parsed.get_backend_name()
     if name not in ("sqlite", "postgresql"):
         raise BadInput(f"{parsed.render_as_string()}: sqlite or postgresql expected, found {name}")
-    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
+    if parsed.drivername == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    return parsed
 
 
 def _is_writable(path: Path) -> bool:
-    ours = os.access in os.supports_effective_ids
-    return all(os.access(place, os.W_OK, effective_ids=ours) for place in (path, path.parent))
+    can_check = os.access in os.supports_effective_ids
+    return all(os.access(each_path, os.W_OK, effective_ids=can_check) for each_path in (path, path.parent))
 
 
 def _keep_private(path: Path) -> None:
-    """Let nobody but the owner read a database, from the moment it exists; SQLite makes its logs like it."""
-    with suppress(OSError):  # where it cannot be made, SQLite says why
-        os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
-    for file in (path, *(path.with_name(path.name + log) for log in LOGS)):
+    """Let only the owner read a database, from the moment it exists.
+
+    SQLite gives its logs the same mode.
+    """
+    with suppress(OSError):  # If it cannot be made, SQLite says why.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
+        os.close(descriptor)
+    logs = [path.with_name(path.name + suffix) for suffix in LOGS]
+    for file in (path, *logs):
         with suppress(OSError):  # somebody else's, or one that may only be read
-            if file.stat().st_mode & 0o077:
+            is_readable_by_others = file.stat().st_mode & 0o077
+            if is_readable_by_others:
                 file.chmod(0o600)
 
 
-def _copied(path: Path, folder: Path) -> Path:
-    """A copy of a database that may only be read, with what its log holds."""
+def _copy_readonly(path: Path, folder: Path) -> Path:
+    """Copy a database that may only be read, with the content of its log."""
     copy = folder / path.name
     try:
         with (
@@ -338,17 +374,19 @@ def _copied(path: Path, folder: Path) -> Path:
             closing(sqlite3.connect(copy)) as target,
         ):
             source.backup(target)
-    except sqlite3.Error:  # SQLite cannot put its logs beside it; so nobody is writing to it, either
+    except sqlite3.Error:  # SQLite cannot put its logs beside it, so nobody is writing to it either.
         for name in (path.name, path.name + LOGS[0]):
-            if path.with_name(name).exists():
-                try:
-                    shutil.copyfile(path.with_name(name), folder / name)
-                except OSError as error:
-                    raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+            file = path.with_name(name)
+            if not file.exists():
+                continue
+            try:
+                shutil.copyfile(file, folder / name)
+            except OSError as error:
+                raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
     return copy
 
 
-def _sqlite(url: URL, pool: Mapping[str, Any]) -> Engine:
+def _make_sqlite_engine(url: URL, pool: Mapping[str, Any]) -> Engine:
     if url.database and not url.database.startswith((":", "file:")):
         _keep_private(Path(url.database))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool)
@@ -372,7 +410,7 @@ def _sqlite(url: URL, pool: Mapping[str, Any]) -> Engine:
     return engine
 
 
-def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
+def _make_postgresql_engine(url: URL, pool: Mapping[str, Any]) -> Engine:
     engine = create_engine(url, **pool)
 
     @event.listens_for(engine, "connect")
@@ -380,13 +418,15 @@ def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
         for name, value in PLANNING.items():
             connection.execute(f"SET {name} = {value}")
         connection.commit()
-        connection.prepare_threshold = NEVER  # but what is Prepared: the rest is asked too rarely, and of too much
+        # Only statements that are `Prepared`: the others are too rare, and too many.
+        connection.prepare_threshold = NEVER
 
     @event.listens_for(engine, "checkout")
     def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
-        # An idle server says nothing. What is there to be read is its farewell, or the end of the line; asking
-        # it whether it is alive, as the pool could, would be one more message for every page.
-        if select.select([connection.fileno()], [], [], 0)[0]:
+        # An idle server says nothing, so anything to read is its farewell, or the end of the connection. Asking it
+        # whether it is alive, as the pool could, would be one more message for every page.
+        readable, _, _ = select.select([connection.fileno()], [], [], 0)
+        if readable:
             raise DisconnectionError
 
     return engine

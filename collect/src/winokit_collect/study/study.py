@@ -1,7 +1,7 @@
-"""Making a study's folder; and one study, opened: its config, database, secret and clock.
+"""An open study: its config, database, secret and clock. Also makes a study's folder.
 
-Everything else takes an open study as first argument. What a link or a cookie says is signed with the study's secret,
-for each purpose with a key of its own, so that a token for one cannot be used for another.
+Everything else takes an open study as first argument. The content of links and cookies is signed with the study's
+secret. Each purpose has its own key, so that a token for one cannot be used for another.
 
 >>> from tempfile import TemporaryDirectory
 >>> from winokit_collect.study.config import StudyConfig
@@ -35,16 +35,18 @@ from winokit_collect.study.store import Store, without_password
 from winokit_collect.study.texts import BUILT_IN, read_texts, say
 from winokit_collect.study.texts import FILE as TEXTS
 
-DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
-SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
+DATABASE = "study.db"
+DATABASE_ENV = "WINOKIT_COLLECT_DB"
+SECRET = "secret.key"
+SECRET_ENV = "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
-"""How the consent page that comes with a study marks what only its requester knows."""
+"""Mark in the consent page that comes with a study: a gap that only its requester can fill."""
 utc_now = partial(datetime.now, UTC)
 _PAUSED = Prepared(select(STATE.c.value).where(STATE.c.key == PAUSED))
 
 
 def read_secret(folder: Path) -> bytes:
-    """The study's secret: from the environment where it is set there, else from a file only its owner can read."""
+    """The study's secret, from the environment or a file that only its owner reads."""
     secret = os.environ.get(SECRET_ENV)
     if secret:
         if len(secret) < 32:
@@ -73,23 +75,33 @@ class Signer:
         self._serializer = cache(lambda purpose: new(salt=f"winokit.{purpose}"))
 
     def sign(self, purpose: str, value: Any) -> str:
-        """A token that says `value`, safe in a web address."""
+        """Return a token for `value`, safe in a web address."""
         return str(self._serializer(purpose).dumps(value))
 
     def read(self, purpose: str, token: str, most_seconds: int | None = None) -> Any:
-        """What a token says; a forged one is NotAllowed, one that is too old LinkExpired."""
+        """Return the token's payload.
+
+        Raises NotAllowed if it is forged, LinkExpired if it is older than `most_seconds`.
+        """
         try:
             value, signed_at = self._serializer(purpose).loads(token, return_timestamp=True)
         except BadSignature:
             raise NotAllowed(say("refusals.link_forged")) from None
-        # Not by its max_age, which refuses what was signed before the clock was set back: it is from the future then.
-        if most_seconds is not None and utc_now() - signed_at > timedelta(seconds=most_seconds):
+        if most_seconds is None:
+            return value
+        # The serializer's own max_age would also refuse a token from the future, after the clock was set back.
+        age = utc_now() - signed_at
+        if age > timedelta(seconds=most_seconds):
             raise LinkExpired(say("refusals.link_old"))
         return value
 
     def digest(self, purpose: str, text: str) -> str:
-        """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
-        return hmac.digest(self._secret + purpose.encode(), text.encode(), "sha256").hex()
+        """A keyed hash of a text.
+
+        Equal for equal texts. Without the secret it reveals nothing.
+        """
+        key = self._secret + purpose.encode()
+        return hmac.digest(key, text.encode(), "sha256").hex()
 
 
 class Study:
@@ -107,7 +119,11 @@ class Study:
         from winokit_collect.study.adversary import Adversary  # here, since these modules take a study themselves
         from winokit_collect.study.writing import EarlierText
 
-        self.folder, self.config, self.store, self.now, self.pilot = folder, config, store, clock, pilot
+        self.folder = folder
+        self.config = config
+        self.store = store
+        self.now = clock
+        self.pilot = pilot
         self.texts, self._text_notes = read_texts(folder / config.texts, config.language)
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
@@ -138,7 +154,7 @@ class Study:
         pilot: bool = False,
         to_read: bool = False,
     ) -> "Study":
-        """Open a study: read its config, migrate its database, and make the tasks that are still missing.
+        """Open a study: read its config, migrate its database, and add missing tasks.
 
         The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot`
         the consent page may have gaps, and whoever comes is marked. `to_read`, it may be one that cannot be written.
@@ -151,7 +167,10 @@ class Study:
         url = database_url(folder, db)
         study = cls(folder, config, Store(url, to_read=to_read), clock=clock, pilot=pilot)
         try:
-            (note_settings if to_read else keep_settings)(study)
+            if to_read:
+                note_settings(study)
+            else:
+                keep_settings(study)
             prepare(study)
         except BaseException:
             study.close()
@@ -163,33 +182,43 @@ class Study:
         self.store.close()
 
     def guidelines(self, kind: str = WRITE) -> str:
-        """The guidelines for a kind of task, in Markdown, read once; those for writing are the study's main ones."""
+        """The guidelines for a kind of task, in Markdown, read once.
+
+        The ones for writing are the study's main ones.
+        """
         if kind not in self._guidelines:
             name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
-            own = self.folder / name
-            self._guidelines[kind] = read_text(own if own.exists() else content.bundled(name, self.config.language))
+            path = self.folder / name
+            if not path.exists():
+                path = content.bundled(name, self.config.language)
+            self._guidelines[kind] = read_text(path)
         return self._guidelines[kind]
 
     @cached_property
     def signer(self) -> Signer:
-        """Signs with the study's secret, which is made when it is first needed."""
+        """The signer with the study's secret, which is made when it is first needed."""
         return Signer(read_secret(self.folder))
 
     @property
     def why_closed(self) -> str:
-        """Why nobody is let in, where that is so: no consent page with gaps reaches a worker, but in a pilot."""
+        """Reason why nobody is let in, or an empty text.
+
+        Except in a pilot, no consent page with gaps reaches a worker.
+        """
         gaps = 0 if self.pilot else self.consent.count(FILL_IN)
+        if not gaps:
+            return ""
         path = self.folder / self.config.consent
-        return f"{path}: {gaps} places still say {FILL_IN}; fill them in, or try it with --pilot" if gaps else ""
+        return f"{path}: {gaps} places still say {FILL_IN}; fill them in, or try it with --pilot"
 
     @cached_property
     def consent(self) -> str:
-        """What workers consent to, in Markdown."""
+        """The text that workers consent to, in Markdown."""
         return read_text(self.folder / self.config.consent)
 
     @cached_property
     def consent_sha256(self) -> str:
-        """What tells one text of consent from another."""
+        """Hash of the text of consent."""
         return hashlib.sha256(self.consent.encode()).hexdigest()
 
     @cached_property
@@ -197,20 +226,28 @@ class Study:
         """The questions of the qualification quiz that prepare for something in this study."""
         if not self.config.quality.quiz_pass_mark:
             return []
-        asked = content.read_quiz(content.place_of(self, self.config.quiz, "quiz.toml"))
-        return [question for question in asked if not question.kind or question.kind in self.config.tasks.kinds]
+        path = content.place_of(self, self.config.quiz, "quiz.toml")
+        kinds = ("", *self.config.tasks.kinds)
+        return [question for question in content.read_quiz(path) if question.kind in kinds]
 
     @cached_property
     def notes(self) -> list[str]:
-        """What a requester should know about the study's texts: what is missing there, or not in its language."""
+        """Notes for a requester on the study's texts.
+
+        Texts that are missing, or not in the study's language.
+        """
         language = self.config.language
-        notes, needed = [*self.setting_notes, *self._text_notes], dict.fromkeys(twin_rules.NEEDED.values())
+        notes = [*self.setting_notes, *self._text_notes]
+        needed = dict.fromkeys(twin_rules.NEEDED.values())
         if WRITE in self.config.tasks.kinds:
             notes += missing_abilities([language], needed)
-        for own, name in content_files(self.config).items():
-            place, english = self.folder / own, content.bundled(name)
-            if not content.is_english(language) and place.is_file() and read_text(place) == read_text(english):
-                notes.append(f"{place}: still the bundled English text")
+        if content.is_english(language):
+            return notes
+        for file_name, bundled_name in content_files(self.config).items():
+            path = self.folder / file_name
+            english_path = content.bundled(bundled_name)
+            if path.is_file() and read_text(path) == read_text(english_path):
+                notes.append(f"{path}: still the bundled English text")
         return notes
 
     @property
@@ -220,17 +257,23 @@ class Study:
             return is_paused(session)
 
     def pause(self, paused: bool, actor: str) -> None:
-        """Stop giving out tasks, or go on. Work under way can be handed in."""
+        """Stop giving out tasks, or go on.
+
+        Work that is under way can be handed in.
+        """
         with self.store.write() as session:
             session.merge(State(key=PAUSED, value={PAUSED: paused}))
             self.log(session, actor, "pause" if paused else "resume")
 
     def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
-        """Add a line to the audit log, in the transaction of what it tells."""
+        """Add a line to the audit log, in the same transaction as the event."""
         session.add(LogEntry(at=self.now(), actor=actor, action=action, target=target, detail=detail))
 
     def note(self, actor: str, action: str, target: str = "", **detail: Any) -> None:
-        """Log something that changed nothing else in the database: a refused form, a flood of logins."""
+        """Log something that changed nothing else in the database.
+
+        For example a refused form, or a flood of logins.
+        """
         with self.store.write() as session:
             self.log(session, actor, action, target, **detail)
 
@@ -242,38 +285,49 @@ def database_url(folder: Path, db: str | None = None, settings: Path | None = No
     `settings` is the folder of the study.toml to read, if it is not yet in the study's own.
     """
     config = read_config((settings or folder) / FILE)
-    return db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
+    sqlite_path = (folder / DATABASE).absolute()
+    return db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{sqlite_path}"
 
 
 @owner_only()
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
-    """A folder with a config and texts to edit; the database is made when the study is first opened."""
+    """Make a folder with a config and texts to edit.
+
+    The database is made when the study is first opened.
+    """
     refuse_existing(folder)
     if db:
         config = config.model_copy(update={"database": without_password(db)})
     language = config.language
-    if not content.is_bundled(language):  # what there is in English, to be translated
+    is_translated = content.is_bundled(language)
+    if not is_translated:  # The English files are put there, to be translated.
         config = config.model_copy(update={"quiz": "quiz.toml", "topics": "topics.jsonl", "gold": "gold.jsonl"})
-    for own, name in content_files(config).items():
-        if not (folder / own).exists():
-            text = read_text(content.bundled(name, language))
-            if own == config.texts and not content.is_bundled(language):
-                name = language_of(language).name or language
-                text = text.replace(f'"{BUILT_IN.lines["language.name"]}"', f'"{name}"', 1)
-            write_whole(folder / own, text.encode())
+    for file_name, bundled_name in content_files(config).items():
+        path = folder / file_name
+        if path.exists():
+            continue
+        text = read_text(content.bundled(bundled_name, language))
+        if file_name == config.texts and not is_translated:
+            language_name = language_of(language).name or language
+            english_name = BUILT_IN.lines["language.name"]
+            text = text.replace(f'"{english_name}"', f'"{language_name}"', 1)
+        write_whole(path, text.encode())
     write_whole(folder / FILE, render_config(config).encode())
 
 
 def content_files(config: StudyConfig) -> dict[str, str]:
     """The files of texts in a study's folder, each with the name of the bundled one."""
-    own = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
-    own |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
-    own |= {name: name for name in (f"guidelines-{kind}.md" for kind in config.tasks.kinds if kind != WRITE)}
-    return {name: bundled for name, bundled in own.items() if name}
+    bundled_names = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
+    bundled_names |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
+    for kind in config.tasks.kinds:
+        if kind != WRITE:
+            name = f"guidelines-{kind}.md"
+            bundled_names[name] = name
+    return {name: bundled for name, bundled in bundled_names.items() if name}
 
 
 def refuse_existing(folder: Path) -> None:
-    """Say that a new study cannot be made here, where it cannot."""
+    """Raise BadInput if a new study cannot be made in a folder."""
     if (folder / FILE).exists():
         raise BadInput(f"{folder / FILE}: already a study; open it with: winokit collect serve {folder}")
     if folder.exists() and not folder.is_dir():
@@ -282,4 +336,5 @@ def refuse_existing(folder: Path) -> None:
 
 def is_paused(session: Session) -> bool:
     """Whether the study is paused, as this session sees it."""
-    return bool((_PAUSED.scalar(session) or {}).get(PAUSED))
+    state = _PAUSED.scalar(session) or {}
+    return bool(state.get(PAUSED))

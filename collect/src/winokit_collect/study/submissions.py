@@ -1,8 +1,8 @@
-"""Handing in: what a worker sends is stored, counted if there is a place for it, paid, and acted upon.
+"""Handing in: work is stored, counted if there is a place for it, and paid.
 
 Handing in the same again changes nothing and gives the first receipt again. Something else is a correction, for a while
-and as long as nobody else works with what stands: it is stored, what stood is kept as its history, and it is paid once.
-After that it is refused, in so many words: nobody is thanked for what is thrown away.
+and as long as nobody else works with the earlier version. It is stored, the earlier version is kept as its history, and
+it is paid once. After that it is refused with a message: nobody is thanked for work that is thrown away.
 """
 
 import logging
@@ -34,20 +34,14 @@ _OF_SUBMISSION = (
 _SUBMISSION = Prepared(insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id), *_OF_SUBMISSION.split())
 _OF_VOTE = "task_id worker_id kind counted submission_id problem_id gold at is_right doubted"
 _VOTE = Prepared(insert(schema.VOTE_ROWS), *_OF_VOTE.split(), *schema.ANSWERS)
-_TAKE_FREE = Prepared(
-    update(schema.TASKS)
-    .where(schema.TASKS.c.id == bindparam("wanted"), schema.IS_FREE)
-    .values(accepted=schema.TASKS.c.accepted + 1)
-    .returning(schema.TASKS.c.accepted, schema.TASKS.c.asked)
-)
-_PASTED = Prepared(
-    select(func.sum(schema.Event.amount)).where(
-        schema.Event.lease_id == bindparam("lease"), schema.Event.kind == "paste"
-    )
-)
+_FREE_TASK = update(schema.TASKS).where(schema.TASKS.c.id == bindparam("wanted"), schema.IS_FREE)
+_ACCEPT_ONE = _FREE_TASK.values(accepted=schema.TASKS.c.accepted + 1)
+_TAKE_FREE = Prepared(_ACCEPT_ONE.returning(schema.TASKS.c.accepted, schema.TASKS.c.asked))
+_IS_PASTE = (schema.Event.lease_id == bindparam("lease"), schema.Event.kind == "paste")
+_PASTED = Prepared(select(func.sum(schema.Event.amount)).where(*_IS_PASTE))
 NOT_COUNTED = say("receipts.not_counted")
 MESSAGES = {None: say("receipts.thanks"), schema.LATE: say("receipts.late")}
-"""What a worker is told, by why their work does not count."""
+"""Message for a worker, by the reason why the work does not count."""
 
 
 class _NoNext(Exception):
@@ -56,7 +50,7 @@ class _NoNext(Exception):
 
 @dataclass(frozen=True)
 class SubmissionReceipt:
-    """What became of a submission."""
+    """The result of handing something in."""
 
     submission_id: int
     kind: str
@@ -66,36 +60,40 @@ class SubmissionReceipt:
     message: str
     replayed: bool = False
     corrected: bool = False
-    """It takes the place of what was handed in before, and is paid with it."""
+    """It replaces earlier work, and is paid with it."""
     next_token: str | None = None
     """Of the task that the worker was given in the same transaction, if so."""
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What a worker handed in under a token, as it stands."""
+    """The work that a worker handed in under a token."""
 
     fields: Mapping[str, Any]
     at: datetime
     correct_until: datetime | None
-    """None where it is too late, or somebody else works with it."""
+    """None if it is too late, or somebody else works with it."""
     own_texts: tuple[str, ...]
-    """Of twins: what stands and what stood there before, which a correction may be like."""
+    """Of twins: the current and earlier texts, which a correction may be like."""
 
 
 def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
-    """What a worker handed in under a token; None while they have not."""
+    """The work that a worker handed in under a token.
+
+    None if there is none yet.
+    """
     with study.store.read() as session:
         leased = leased_to(session, worker_id, token)
         if leased.state != schema.SUBMITTED:
             return None
-        return _look_again(study, session, leased, _submission(session, leased))
+        submission = _find_submission(session, leased)
+        return _describe_handed_in(study, session, leased, submission)
 
 
 def submit(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
-    """Hand in a task of whatever kind: `submit_vote` or `submit_twins`, which say more."""
+    """Hand in a task of any kind, by `submit_vote` or `submit_twins`."""
     with study.store.read() as session:
         is_vote = leased_to(session, worker_id, token).problem_id is not None
     if is_vote:
@@ -106,10 +104,12 @@ def submit(
 def submit_vote(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
-    """Hand in a vote, or correct one. A form that cannot be taken is refused, and nothing is stored.
+    """Hand in a vote, or correct one.
 
-    Who wants to `go_on` is given the next task with it, if there is one at hand: one transaction is half as dear as
-    two. Where giving it fails, the vote is taken by itself.
+    A form that cannot be taken is refused, and nothing is stored.
+
+    A worker who wants to `go_on` gets the next task with it, if there is one: one transaction costs half as much as
+    two. If giving the task fails, the vote is taken by itself.
 
     Raises
     ------
@@ -138,14 +138,19 @@ def _take_vote(
             receipt = _correct_vote(study, session, leased, ballot)
         else:
             receipt = _add_vote(study, session, leased, ballot)
-        return replace(receipt, next_token=_next_token(study, session, leased)) if go_on else receipt
+        if not go_on:
+            return receipt
+        next_token = _take_next(study, session, leased)
+        return replace(receipt, next_token=next_token)
 
 
 def submit_twins(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> SubmissionReceipt:
-    """Hand in twins, or correct them; refused as in `submit_vote`.
+    """Hand in twins, or correct them.
+
+    Refused as in `submit_vote`.
 
     The model is asked between two transactions, so that nobody waits for it. If the same twins came in meanwhile, from
-    a form that was sent twice, what came in is looked at anew.
+    a form that was sent twice, we begin again with them.
     """
     while True:
         before = _look_before(study, worker_id, token, fields)
@@ -165,7 +170,7 @@ def submit_twins(study: Study, worker_id: int, token: str, fields: Mapping[str, 
 
 @dataclass(frozen=True)
 class _TwinsBefore:
-    """What is known of twins before their form is looked at."""
+    """Facts about twins before their form is read."""
 
     domain: str | None
     topic: Mapping[str, Any] | None
@@ -178,17 +183,22 @@ class _TwinsBefore:
 def _look_before(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any]
 ) -> SubmissionReceipt | _TwinsBefore:
-    """What stands there already; its receipt, if the same is sent again."""
+    """Look at what was handed in before.
+
+    Returns its receipt, if the same is sent again.
+    """
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
         if leased.problem_id is not None:
             raise NotFound(say("refusals.no_task"))
-        before = _submission(session, leased) if leased.state == schema.SUBMITTED else None
-        if before is not None:
-            unchanged = _unless_new(study, session, leased, before, read_twins(fields).to_json())
+        before = None
+        if leased.state == schema.SUBMITTED:
+            before = _find_submission(session, leased)
+            sent = read_twins(fields).to_json()
+            unchanged = _check_correctable(study, session, leased, before, sent)
             if unchanged is not None:
                 return unchanged
-        return _TwinsBefore(leased.task_domain, leased.topic, _own_texts(before), _version(before))
+        return _TwinsBefore(leased.task_domain, leased.topic, _list_texts(before), _count_versions(before))
 
 
 @retried
@@ -201,21 +211,26 @@ def _take_twins(
     verdict: adversary.AdversaryVerdict | None,
     refused: Incomplete | None,
 ) -> SubmissionReceipt | None:
-    """Store twins, or raise why they are refused; None if another version came in since `version`."""
+    """Store twins, or raise why they are refused.
+
+    None if another version came in since `version`.
+    """
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
-        stands = _submission(session, leased, for_update=True) if leased.state == schema.SUBMITTED else None
-        if _version(stands) != version:
+        before = None
+        if leased.state == schema.SUBMITTED:
+            before = _find_submission(session, leased, for_update=True)
+        if _count_versions(before) != version:
             return None
         if twins is None or refused is not None:
             assert refused is not None
             raise refused
-        if stands is None:
+        if before is None:
             return _add_pair(study, session, leased, twins, verdict)
-        return _correct_pair(study, session, leased, stands, twins, verdict)
+        return _correct_pair(study, session, leased, before, twins, verdict)
 
 
-def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
+def _take_next(study: Study, session: Session, leased: Row[Any]) -> str | None:
     if leased.kind not in study.config.tasks.kinds:  # any more
         return None
     try:
@@ -227,17 +242,17 @@ def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
 
 
 def _correct_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
-    """Put a vote in the place of the one that stands, if it is another."""
-    submission = _submission(session, leased, for_update=True)
-    unchanged = _unless_new(study, session, leased, submission, ballot)
+    """Replace the stored vote, if it is another."""
+    submission = _find_submission(session, leased, for_update=True)
+    unchanged = _check_correctable(study, session, leased, submission, ballot)
     if unchanged is not None:
         return unchanged
     _keep_version(study, submission, dict(ballot), None)
     right = is_right(study, leased, ballot["choice"]) if leased.gold else None
     own_vote = schema.Vote.submission_id == submission.id
     session.execute(update(schema.Vote).where(own_vote).values(**ballot, is_right=right))
-    _after_vote(study, session, leased, is_last=True)
-    return _receipt_of_correction(session, submission)
+    _apply_vote(study, session, leased, is_last=True)
+    return _make_correction_receipt(session, submission)
 
 
 def _correct_pair(
@@ -248,16 +263,16 @@ def _correct_pair(
     twins: Twins,
     verdict: adversary.AdversaryVerdict | None,
 ) -> SubmissionReceipt:
-    """Put twins in the place of those that stand, if they are others."""
+    """Replace the stored twins, if they are others."""
     sent = twins.to_json()
-    unchanged = _unless_new(study, session, leased, submission, sent)
+    unchanged = _check_correctable(study, session, leased, submission, sent)
     if unchanged is not None:
         return unchanged
     _keep_version(study, submission, sent, verdict)
     submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
     if submission.counted:
         _replace_twins(study, session, leased, twins, submission.id)
-    return _receipt_of_correction(session, submission)
+    return _make_correction_receipt(session, submission)
 
 
 def _keep_version(
@@ -266,85 +281,109 @@ def _keep_version(
     sent: dict[str, Any],
     verdict: adversary.AdversaryVerdict | None,
 ) -> None:
-    """Let a submission say something else, and keep what stood there."""
-    stood = {"fields": submission.fields, "adversary": submission.adversary, "until": study.now().isoformat()}
-    submission.history = [*submission.history, stood]
-    submission.fields, submission.adversary = sent, verdict.to_json() if verdict else None
+    """Replace the fields of a submission, and keep the earlier version."""
+    until = study.now().isoformat()
+    earlier_version = {"fields": submission.fields, "adversary": submission.adversary, "until": until}
+    submission.history = [*submission.history, earlier_version]
+    submission.fields = sent
+    submission.adversary = verdict.to_json() if verdict else None
 
 
-def _receipt_of_correction(session: Session, submission: schema.Submission) -> SubmissionReceipt:
-    receipt = _receipt_of(session, submission)
+def _make_correction_receipt(session: Session, submission: schema.Submission) -> SubmissionReceipt:
+    receipt = _make_earlier_receipt(session, submission)
     return replace(receipt, message=say("receipts.corrected"), replayed=False, corrected=True)
 
 
-def _unless_new(
+def _check_correctable(
     study: Study, session: Session, leased: Row[Any], submission: schema.Submission, sent: Mapping[str, Any]
 ) -> SubmissionReceipt | None:
-    """The receipt again, where the same is sent again; None where it is a correction that can be taken."""
+    """Return the first receipt if the same is sent again.
+
+    None for a correction that can be taken. Raises AlreadyHandedIn for one that cannot.
+    """
     if submission.fields == sent:
-        return _receipt_of(session, submission)
-    # Kept from whoever is about to be given them, or to decide about them: those who were faster are seen below.
-    session.execute(select(schema.Task.id).where(_is_about(leased, submission)).with_for_update())
-    written = schema.ProblemRow.submission_id == submission.id
-    session.execute(select(schema.ProblemRow.id).where(written).with_for_update())
-    before = _look_again(study, session, leased, submission)
+        return _make_earlier_receipt(session, submission)
+    # Lock them against whoever is about to be given them, or to decide about them. Who was faster is seen below.
+    tasks = select(schema.Task.id).where(_is_about(leased, submission))
+    session.execute(tasks.with_for_update())
+    problems = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
+    session.execute(problems.with_for_update())
+    before = _describe_handed_in(study, session, leased, submission)
     if before.correct_until is None:
         raise AlreadyHandedIn(say("refusals.handed_in"), before.fields, sent, before.at)
     return None
 
 
-def _look_again(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
-    """Also whether it can be corrected: for a while, by somebody who may work, while nobody has built on it.
+def _describe_handed_in(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
+    """Describe a submission, and whether it can be corrected.
 
-    On twins others build as soon as one of them is given to somebody; on either, a requester who decides about it.
+    That is for a while, by somebody who may work, while nobody works with it. Others work with twins as soon as one of
+    them is given to somebody. A requester who decides about a problem works with it as well.
     """
     until = submission.submitted_at + timedelta(minutes=study.config.tasks.correct_for)
-    asked = select(schema.Task.problem_id).where(_is_about(leased, submission))
-    given = select(schema.Lease.id).join(schema.Task).where(_is_about(leased, submission)).limit(1)
-    decided = select(schema.Adjudication.id).where(schema.Adjudication.problem_id.in_(asked)).limit(1)
-    open_ = study.now() < until and leased.worker_state == schema.ACTIVE and submission.why_not in (None, schema.LATE)
-    undecided = session.scalar(decided) is None or leased.gold
-    free = open_ and undecided and (leased.problem_id is not None or session.scalar(given) is None)
-    return HandedIn(submission.fields, submission.submitted_at, until if free else None, _own_texts(submission))
+    is_about = _is_about(leased, submission)
+    problem_ids = select(schema.Task.problem_id).where(is_about)
+    leases = select(schema.Lease.id).join(schema.Task).where(is_about).limit(1)
+    decisions = select(schema.Adjudication.id).where(schema.Adjudication.problem_id.in_(problem_ids)).limit(1)
+    is_in_time = study.now() < until and leased.worker_state == schema.ACTIVE
+    is_valid = submission.why_not in (None, schema.LATE)
+    is_undecided = session.scalar(decisions) is None or leased.gold
+    is_vote = leased.problem_id is not None
+    is_free = is_in_time and is_valid and is_undecided and (is_vote or session.scalar(leases) is None)
+    correct_until = until if is_free else None
+    return HandedIn(submission.fields, submission.submitted_at, correct_until, _list_texts(submission))
 
 
 def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[bool]:
-    """The tasks that hang on a submission: a vote's own, or those that judge what was written."""
-    own: ColumnElement[bool] = schema.Task.id == leased.task_id
-    written = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
-    return schema.Task.problem_id.in_(written) if leased.problem_id is None else own
+    """Whether a task depends on a submission.
+
+    That is a vote's own task, or a task to judge the written problems.
+    """
+    if leased.problem_id is not None:
+        is_own_task: ColumnElement[bool] = schema.Task.id == leased.task_id
+        return is_own_task
+    problem_ids = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
+    return schema.Task.problem_id.in_(problem_ids)
 
 
-def _own_texts(submission: schema.Submission | None) -> tuple[str, ...]:
+def _list_texts(submission: schema.Submission | None) -> tuple[str, ...]:
     if submission is None:
         return ()
-    versions = [submission.fields, *(past["fields"] for past in submission.history)]
-    return tuple(fields[name] for fields in versions for name in ("first", "second") if name in fields)
+    earlier_versions = [version["fields"] for version in submission.history]
+    texts = []
+    for fields in (submission.fields, *earlier_versions):
+        texts += [fields[name] for name in ("first", "second") if name in fields]
+    return tuple(texts)
 
 
-def _version(submission: schema.Submission | None) -> int:
+def _count_versions(submission: schema.Submission | None) -> int:
     return 0 if submission is None else 1 + len(submission.history)
 
 
-def _submission(session: Session, leased: Row[Any], *, for_update: bool = False) -> schema.Submission:
-    """What was handed in under a lease; asked by itself, since it may have come while the lease was waited for."""
+def _find_submission(session: Session, leased: Row[Any], *, for_update: bool = False) -> schema.Submission:
+    """Find the submission under a lease.
+
+    A query of its own, since it may have come while the lease was waited for.
+    """
     query = select(schema.Submission).where(schema.Submission.lease_id == leased.lease_id)
-    return session.scalars(query.with_for_update() if for_update else query).one()
+    if for_update:
+        query = query.with_for_update()
+    return session.scalars(query).one()
 
 
 def _add_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
-    """Store a vote that is handed in for the first time, and draw its consequences."""
+    """Store a vote that is handed in for the first time, and act upon it."""
     why_not, is_last = _occupy_slot(session, leased)
     submission = _describe_submission(study, leased, dict(ballot), why_not)
-    number = _store_submission(session, submission)
+    number = _add_submission(session, submission)
     shared = {name: submission[name] for name in ("task_id", "worker_id", "kind", "counted")}
-    about = {"submission_id": number, "problem_id": leased.problem_id, "gold": leased.gold, "at": study.now()}
+    vote_columns = {"submission_id": number, "problem_id": leased.problem_id, "gold": leased.gold, "at": study.now()}
     right = is_right(study, leased, ballot["choice"]) if leased.gold else None
-    vote = dict.fromkeys(schema.ANSWERS) | shared | about | dict(ballot)
+    vote = dict.fromkeys(schema.ANSWERS) | shared | vote_columns | dict(ballot)
     _VOTE.all(session, **vote, is_right=right, doubted=False)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
     is_last = looks_last(study, leased) if leased.gold else is_last
-    _after_vote(study, session, leased, is_last=is_last)
+    _apply_vote(study, session, leased, is_last=is_last)
     return _pay_submission(study, session, submission, number)
 
 
@@ -355,12 +394,15 @@ def _add_pair(
     twins: Twins,
     verdict: adversary.AdversaryVerdict | None,
 ) -> SubmissionReceipt:
-    """Store twins that are handed in for the first time, and ask others about them."""
+    """Store twins that are handed in for the first time.
+
+    Others are then asked about them.
+    """
     why_not, _ = _occupy_slot(session, leased)
     submission = _describe_submission(study, leased, twins.to_json(), why_not)
     submission["pasted"] = _PASTED.scalar(session, lease=leased.lease_id) or 0
     submission["adversary"] = verdict.to_json() if verdict else None
-    number = _store_submission(session, submission)
+    number = _add_submission(session, submission)
     session.execute(delete(schema.Draft).where(schema.Draft.lease_id == leased.lease_id))
     if why_not is None:
         _add_twins(study, session, leased, twins, number)
@@ -368,7 +410,10 @@ def _add_pair(
 
 
 def _describe_submission(study: Study, leased: Row[Any], fields: dict[str, Any], why_not: str | None) -> dict[str, Any]:
-    """The columns of a new submission; nothing was pasted, and no model asked."""
+    """The columns of a new submission.
+
+    Nothing was pasted, and no model was asked.
+    """
     now = study.now()
     return {
         "task_id": leased.task_id,
@@ -386,31 +431,42 @@ def _describe_submission(study: Study, leased: Row[Any], fields: dict[str, Any],
     }
 
 
-def _store_submission(session: Session, submission: Mapping[str, Any]) -> int:
-    """Store a submission and end its lease; its number."""
+def _add_submission(session: Session, submission: Mapping[str, Any]) -> int:
+    """Store a submission and end its lease.
+
+    Returns the submission's number.
+    """
     END_LEASE.all(session, ended=submission["lease_id"], new_state=schema.SUBMITTED)
     return int(_SUBMISSION.scalar(session, **submission, history=[]))
 
 
 def _pay_submission(study: Study, session: Session, submission: Mapping[str, Any], number: int) -> SubmissionReceipt:
-    """Write down what a submission earns; its receipt."""
+    """Add the ledger line of a submission.
+
+    Returns its receipt.
+    """
     cents = ledger.pay(session, study, submission, number)
     message = MESSAGES.get(submission["why_not"], NOT_COUNTED)
-    counted, late = bool(submission["counted"]), bool(submission["late"])
+    counted = bool(submission["counted"])
+    late = bool(submission["late"])
     return SubmissionReceipt(number, str(submission["kind"]), counted, late, cents, message)
 
 
-def _receipt_of(session: Session, submission: schema.Submission) -> SubmissionReceipt:
-    """The receipt of what was handed in before."""
+def _make_earlier_receipt(session: Session, submission: schema.Submission) -> SubmissionReceipt:
+    """Make the receipt of what was handed in before."""
     paid = select(func.sum(schema.Payment.cents)).where(schema.Payment.submission_id == submission.id)
     cents = int(session.scalar(paid) or 0)
     message = MESSAGES.get(submission.why_not, NOT_COUNTED)
-    known = (submission.id, submission.kind, submission.counted, submission.late)
-    return SubmissionReceipt(*known, cents, message, replayed=True)
+    return SubmissionReceipt(
+        submission.id, submission.kind, submission.counted, submission.late, cents, message, replayed=True
+    )
 
 
 def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
-    """Take the place that a submission counts in: why it has none, if so; and whether it was the last that was open."""
+    """Take the place that a submission counts in.
+
+    Returns why it has none, or None; and whether it was the last that was open.
+    """
     # Also after its time, as long as nobody has ended it: then nobody else has the place.
     is_reserved = leased.state == schema.LIVE
     if leased.worker_state != schema.ACTIVE:
@@ -425,20 +481,25 @@ def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
     return None, counted is not None and counted.accepted >= counted.asked
 
 
-def _after_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
-    """Draw the consequences of a vote that is new or other than before: the same steps, whether it is gold or not."""
+def _apply_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
+    """Act upon a vote that is new or has changed.
+
+    The steps are the same for gold, so that time reveals nothing.
+    """
     if study.config.quality.gold_share:
         moderation.check_gold(study, session, leased.worker_id)
-    if is_last:  # nothing is decided before; and a requester who decides at the same moment is waited for
+    if is_last:  # Nothing is decided before. The lock waits for a requester who decides at the same moment.
         row = session.get_one(schema.ProblemRow, leased.problem_id, with_for_update={"key_share": True})
         settle(session, study, row, leased.kind)
 
 
 def _replace_twins(study: Study, session: Session, leased: Row[Any], twins: Twins, submission_id: int) -> None:
-    """Store other twins in the place of those of a submission, which nobody has been given yet."""
-    rows = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission_id)).all()
+    """Replace the twins of a submission, which nobody has been given yet."""
+    is_of_submission = schema.ProblemRow.submission_id == submission_id
+    rows = session.scalars(select(schema.ProblemRow).where(is_of_submission)).all()
     group = session.get_one(schema.Group, rows[0].group_id)
-    session.execute(delete(schema.Task).where(schema.Task.problem_id.in_([row.id for row in rows])))
+    problem_ids = [row.id for row in rows]
+    session.execute(delete(schema.Task).where(schema.Task.problem_id.in_(problem_ids)))
     for row in rows:
         session.delete(row)
     session.flush()
@@ -459,12 +520,14 @@ def _add_twins(
     session.flush()
     pair = []
     problems = twins.problems(study.config.language, leased.task_domain)
+    topic = (leased.topic or {}).get("topic")
     for problem, special_word in zip(problems, special_words(*twins.texts), strict=True):
-        labels = {"topic": (leased.topic or {}).get("topic"), "special_word": special_word}
-        pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
-    known = {"group_id": group.id, "author_id": leased.worker_id, "submission_id": submission_id}
-    known["settings_id"] = study.settings_id
-    rows = [schema.to_row(problem, schema.WRITTEN, study.now(), **known) for problem in pair]
+        labels = {"topic": topic, "special_word": special_word}
+        given_labels = {key: value for key, value in labels.items() if value}
+        pair.append(problem.with_labels(**given_labels))
+    references = {"group_id": group.id, "author_id": leased.worker_id, "submission_id": submission_id}
+    references["settings_id"] = study.settings_id
+    rows = [schema.to_row(problem, schema.WRITTEN, study.now(), **references) for problem in pair]
     session.add_all(rows)
     session.flush()
     for problem, row in zip(pair, rows, strict=True):

@@ -1,9 +1,9 @@
-"""Leasing: a place of a task is given to one worker for a while, and to another when that while is over.
+"""Leasing: a place of a task is given to one worker for a while, then to another.
 
-Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked: a
-place is taken by raising the task's `held` where there is one free, which the database does for one transaction at a
-time, and a constraint on the table stands behind it.
-Who gets which task is decided in `next_task`.
+Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked. A place
+is taken by raising the task's `held` if one is free, which the database does for one transaction at a time. A
+constraint on the table makes sure of it.
+`next_task` decides who gets which task.
 """
 
 import secrets
@@ -28,100 +28,106 @@ from winokit_collect.study.workers import is_qualified, own_work, working
 from winokit_collect.study.writing import draft_fields
 
 LONGEST = 4
-"""A lease that is renewed by saving drafts lasts at most so many times its minutes."""
+"""A lease that is renewed by saving drafts lasts at most this many times its minutes."""
 EVENTS = ("paste", "leave", "return")
 MOST_EVENTS = 50
 MOST_COUNTED = 100
 FREE_SKIPS = 5
-"""So many judgements anybody may skip."""
+"""Number of judgements that anybody may skip."""
 
-# What every request asks is made once: making a query takes longer than running it.
-_LEASED = (
-    select(
-        WORKERS.c.state.label("worker_state"),
-        LEASES.c.id.label("lease_id"),
-        *LEASES.c["worker_id", "token", "kind", "state", "leased_at", "expires_at", "task_id"],
-        *TASKS.c["gold", "topic", "problem_id"],
-        TASKS.c.domain.label("task_domain"),
-        *PROBLEMS.c[schema.PROBLEM_COLUMNS],
-        DRAFTS.c.fields.label("draft"),
-    )
+# Queries of every request are made once: making a query takes longer than running it.
+_LEASED_COLUMNS = (
+    WORKERS.c.state.label("worker_state"),
+    LEASES.c.id.label("lease_id"),
+    *LEASES.c["worker_id", "token", "kind", "state", "leased_at", "expires_at", "task_id"],
+    *TASKS.c["gold", "topic", "problem_id"],
+    TASKS.c.domain.label("task_domain"),
+    *PROBLEMS.c[schema.PROBLEM_COLUMNS],
+    DRAFTS.c.fields.label("draft"),
+)
+_LEASED_TASKS = (
+    select(*_LEASED_COLUMNS)
     .select_from(LEASES)
     .join(WORKERS, WORKERS.c.id == LEASES.c.worker_id)
     .join(TASKS, TASKS.c.id == LEASES.c.task_id)
-    .outerjoin(PROBLEMS, PROBLEMS.c.id == TASKS.c.problem_id)
-    .outerjoin(DRAFTS, DRAFTS.c.lease_id == LEASES.c.id)
-    .where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
 )
-_DONE = select(func.count()).where(SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
-_EARLIER, _ANSWER = LEASES.alias(), LEASES.alias()
-_LAST = (
-    select(_EARLIER.c.id)
-    .where(_EARLIER.c.worker_id == LEASES.c.worker_id, _EARLIER.c.kind == LEASES.c.kind)
-    .where(_EARLIER.c.state == schema.SUBMITTED)
-    .order_by(_EARLIER.c.id.desc())
-    .limit(1)
+_LEASED_FORMS = _LEASED_TASKS.outerjoin(PROBLEMS, PROBLEMS.c.id == TASKS.c.problem_id).outerjoin(
+    DRAFTS, DRAFTS.c.lease_id == LEASES.c.id
 )
-_LAST_ANSWER = (
-    select(_ANSWER.c.token)
-    .join(SUBMISSIONS, SUBMISSIONS.c.lease_id == _ANSWER.c.id)
-    .where(_ANSWER.c.id == _LAST.correlate(LEASES).scalar_subquery(), SUBMISSIONS.c.submitted_at > bindparam("since"))
+_LEASED = _LEASED_FORMS.where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
+_IS_SAME_KIND = (SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
+_DONE = select(func.count()).where(*_IS_SAME_KIND).correlate(LEASES)
+_EARLIER = LEASES.alias()
+_ANSWER = LEASES.alias()
+_IS_ANSWERED = (
+    _EARLIER.c.worker_id == LEASES.c.worker_id,
+    _EARLIER.c.kind == LEASES.c.kind,
+    _EARLIER.c.state == schema.SUBMITTED,
 )
-_SHOWN = {"done": _DONE.correlate(LEASES), "last_token": _LAST_ANSWER.correlate(LEASES)}
-_LEASED_SHOWN = Prepared(_LEASED.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items())))
+_LAST = select(_EARLIER.c.id).where(*_IS_ANSWERED).order_by(_EARLIER.c.id.desc()).limit(1)
+_LAST_ID = _LAST.correlate(LEASES).scalar_subquery()
+_ANSWERS = select(_ANSWER.c.token).join(SUBMISSIONS, SUBMISSIONS.c.lease_id == _ANSWER.c.id)
+_IS_RECENT = SUBMISSIONS.c.submitted_at > bindparam("since")
+_LAST_ANSWER = _ANSWERS.where(_ANSWER.c.id == _LAST_ID, _IS_RECENT).correlate(LEASES)
+_DONE_COLUMN = _DONE.scalar_subquery().label("done")
+_LAST_TOKEN_COLUMN = _LAST_ANSWER.scalar_subquery().label("last_token")
+_LEASED_SHOWN = Prepared(_LEASED.add_columns(_DONE_COLUMN, _LAST_TOKEN_COLUMN))
 # The worker first, as everywhere: two requests of one worker happen one after the other, and nobody waits in a circle.
 _LEASED_LOCKED = Prepared(_LEASED.with_for_update(key_share=True, of=[WORKERS, LEASES]))
 _LEASED_READ = Prepared(_LEASED)
-_COUNT = Prepared(
-    update(TASKS)
-    .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
-    .values(held=TASKS.c.held + bindparam("more_reserved"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
-    .returning(TASKS.c.accepted, TASKS.c.asked)
-)
-_GIVE_AGAIN = Prepared(
-    update(LEASES)
-    .where(LEASES.c.token == bindparam("earlier"))
-    .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
-)
+_NEW_COUNTS = {
+    "held": TASKS.c.held + bindparam("more_reserved"),
+    "accepted": TASKS.c.accepted + bindparam("more_accepted"),
+}
+_COUNTED_TASK = update(TASKS).where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
+_COUNT = Prepared(_COUNTED_TASK.values(_NEW_COUNTS).returning(TASKS.c.accepted, TASKS.c.asked))
+_NEW_TERMS: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")}
+_GIVE_AGAIN = Prepared(update(LEASES).where(LEASES.c.token == bindparam("earlier")).values(_NEW_TERMS))
 _NEW_LEASE = Prepared(insert(LEASES), "token", "task_id", "worker_id", "kind", "state", "leased_at", "expires_at")
-_SKIPPED = Prepared(
-    select(func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped"), func.count().label("had")).where(
-        LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind")
-    )
-)
+_SKIPPED_COUNT = func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped")
+_HAD_COUNT = func.count().label("had")
+_IS_OWN_KIND = (LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind"))
+_SKIPPED = Prepared(select(_SKIPPED_COUNT, _HAD_COUNT).where(*_IS_OWN_KIND))
 _TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at": bindparam("now")}
 _SAVE = Prepared(insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED))
-_SAVE_AGAIN = Prepared(
-    update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
-)
+_OWN_DRAFT = update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of"))
+_SAVE_AGAIN = Prepared(_OWN_DRAFT.values(_TYPED).returning(DRAFTS.c.lease_id))
 _LENGTHEN = Prepared(update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until")))
 END_LEASE = Prepared(update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=bindparam("new_state")))
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
-    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out.
+    """Number of tasks of each kind that the worker could get now, up to 100.
 
-    So are those whose quiz they have failed for good; one whose quiz they have not taken is not.
+    Kinds with none are left out, and kinds whose quiz they have failed for good. A kind whose quiz they have not
+    taken is included.
     """
     _expire_now_and_then(study)
     with study.store.read() as session:
         standing = how_many(session, study.config, worker_id, MOST_COUNTED)
-    counts = {
-        kind: max(with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
-        for kind, (free, had, live) in standing.items()
-    }
-    return {kind: count for kind, count in counts.items() if count}
+    counts: dict[str, int] = {}
+    for kind, (free, had, live) in standing.items():
+        count = max(with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
+        if count:
+            counts[kind] = count
+    return counts
 
 
 def can_go_on(study: Study, worker_id: int) -> bool:
     """Whether there is a task that the worker could have now."""
-    most, (_, done) = study.config.tasks.most_per_worker, own_work(study, worker_id)
-    return not study.paused and any(not most or done.get(kind, 0) < most for kind in available(study, worker_id))
+    most = study.config.tasks.most_per_worker
+    _, done = own_work(study, worker_id)
+    if study.paused:
+        return False
+    return any(not most or done.get(kind, 0) < most for kind in available(study, worker_id))
 
 
 @retried
 def take(study: Study, worker_id: int, kind: str) -> str:
-    """Give the worker a task of a kind, the one they have under way or a new one; its token."""
+    """Give the worker a task of a kind, and return its token.
+
+    It is the one they have under way, or a new one.
+    """
     if kind not in study.config.tasks.kinds:
         raise NotFound(say("refusals.no_kind"))
     _expire_now_and_then(study)
@@ -130,9 +136,10 @@ def take(study: Study, worker_id: int, kind: str) -> str:
 
 
 def take_within(study: Study, session: Session, worker_id: int, kind: str, *, waits: bool = True) -> str:
-    """The same in a transaction that goes on; one that holds other tasks must not wait for one that another holds.
+    """Do the same within a transaction that goes on.
 
-    Whatever is refused is so before anything was changed.
+    A transaction that holds other tasks must not wait (`waits`) for one that another holds. A refusal comes before
+    anything was changed.
     """
     worker = working(study, session, worker_id)
     now = situation(session, study, worker_id, kind)
@@ -143,25 +150,32 @@ def take_within(study: Study, session: Session, worker_id: int, kind: str, *, wa
     if not is_qualified(study, worker, kind):
         raise NotAllowed(say("refusals.steps_first"))
     most = study.config.tasks.most_per_worker
-    own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
-    if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
+    if most and _count_submissions(session, worker_id, kind) >= most:
         raise NotNow(say("refusals.most_done"))
     free = free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
     if free is None:
         raise NotNow(say("refusals.nothing_left"))
     task_id, earlier = gold_task(study, worker_id, kind, now) or free
     count_places(session, task_id, reserved=1)
-    return _give(study, session, worker_id, kind, task_id, earlier)
+    return _give_task(study, session, worker_id, kind, task_id, earlier)
+
+
+def _count_submissions(session: Session, worker_id: int, kind: str) -> int:
+    """Count what a worker has handed in of a kind."""
+    is_own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
+    return session.scalar(select(func.count()).where(*is_own)) or 0
 
 
 def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
-    """A task that the worker has, or had and may still hand in; one to write as a row of `leased_to`.
+    """A task that the worker has, or had and may still hand in.
 
-    With it, how many of the kind they have handed in (`done`), and the token of the last while it may be corrected.
+    A task to write is a row of `leased_to`.
+
+    It also has the number of submissions of the kind (`done`), and the token of the last one while it may be corrected.
     """
     since = study.now() - timedelta(minutes=study.config.tasks.correct_for)
     with study.store.read() as session:
-        leased = _leased(session, _LEASED_SHOWN, me=worker_id, token=token, since=since)
+        leased = _find_lease(session, _LEASED_SHOWN, me=worker_id, token=token, since=since)
     return leased if leased.problem_id is None else vote_task(study.config, leased)
 
 
@@ -171,22 +185,29 @@ def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
 
 
 def give_back(study: Study, worker_id: int, token: str) -> None:
-    """The worker does not want this task; it goes to somebody else. Judgements can be skipped now and then."""
+    """Give a task back, so that somebody else gets it.
+
+    Judgements can be skipped now and then.
+    """
     with study.store.write(quick=True) as session:
         leased = leased_to(session, worker_id, token, for_update=True)
-        if leased.state == schema.LIVE:
-            if leased.kind != schema.WRITE:
-                counts = _SKIPPED.all(session, me=worker_id, kind=leased.kind)[0]
-                if counts.skipped >= max(FREE_SKIPS, study.config.quality.most_skipped * counts.had):
-                    raise NotNow(say("refusals.most_skipped"))
-            END_LEASE.all(session, ended=leased.lease_id, new_state=schema.RELEASED)
-            count_places(session, leased.task_id, reserved=-1)
+        if leased.state != schema.LIVE:
+            return
+        if leased.kind != schema.WRITE:
+            counts = _SKIPPED.all(session, me=worker_id, kind=leased.kind)[0]
+            most_skipped = max(FREE_SKIPS, study.config.quality.most_skipped * counts.had)
+            if counts.skipped >= most_skipped:
+                raise NotNow(say("refusals.most_skipped"))
+        END_LEASE.all(session, ended=leased.lease_id, new_state=schema.RELEASED)
+        count_places(session, leased.task_id, reserved=-1)
 
 
 def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
-    """Keep what the worker has typed, and the place with it; an expired lease stays expired.
+    """Keep what the worker has typed, and extend the lease.
 
-    What was handed in has no draft any more: NotNow says that nothing was kept.
+    An expired lease stays expired.
+
+    Raises NotNow if the task was handed in: there is no draft any more, and nothing is kept.
     """
     now = study.now()
     with study.store.write(quick=True) as session:
@@ -199,29 +220,39 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
         if leased.state == schema.LIVE and leased.expires_at > now:
             minutes = study.config.minutes(leased.kind)
             longest = leased.leased_at + timedelta(minutes=LONGEST * minutes)
-            until = max(leased.expires_at, min(now + timedelta(minutes=minutes), longest))
+            extended = min(now + timedelta(minutes=minutes), longest)
+            until = max(leased.expires_at, extended)
             _LENGTHEN.all(session, lengthened=leased.lease_id, until=until)
     return now
 
 
 def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mapping[str, Any]]) -> int:
-    """Keep signals of how a task is worked on; how many were taken."""
-    taken = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
+    """Store signals of how a task is worked on.
+
+    Returns the number that was stored.
+    """
+    accepted_events = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
     with study.store.write(quick=True) as session:
-        known = {"worker_id": worker_id, "lease_id": leased_to(session, worker_id, token).lease_id, "at": study.now()}
-        for event in taken:
+        lease_id = leased_to(session, worker_id, token).lease_id
+        now = study.now()
+        for event in accepted_events:
             amount = event.get("amount", 0)
             amount = min(max(amount, 0), 100_000) if isinstance(amount, int) else 0
-            session.add(schema.Event(kind=event["kind"], amount=amount, **known))
-    return len(taken)
+            row = schema.Event(worker_id=worker_id, lease_id=lease_id, kind=event["kind"], amount=amount, at=now)
+            session.add(row)
+    return len(accepted_events)
 
 
 @retried
 def expire(study: Study) -> int:
-    """End the leases whose time is over and free their places; how many there were."""
+    """End the leases whose time is over and free their places.
+
+    Returns their number.
+    """
     over = Lease.expires_at <= study.now()
     with study.store.read() as session:
-        if session.scalar(select(Lease.id).where(IS_LIVE, over).limit(1)) is None:
+        first_id = session.scalar(select(Lease.id).where(IS_LIVE, over).limit(1))
+        if first_id is None:
             return 0
     with study.store.write(quick=True) as session:
         # Leases that another transaction holds are being submitted or ended there.
@@ -229,46 +260,57 @@ def expire(study: Study) -> int:
 
 
 def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_locked: bool = False) -> int:
-    """End some of the live leases and free their places; how many there were."""
-    query = select(Lease).where(IS_LIVE, *which).order_by(Lease.task_id).with_for_update(skip_locked=skip_locked)
-    ended = session.scalars(query).all()
+    """End some of the live leases and free their places.
+
+    Returns their number.
+    """
+    query = select(Lease).where(IS_LIVE, *which).order_by(Lease.task_id)
+    ended = session.scalars(query.with_for_update(skip_locked=skip_locked)).all()
     for lease in ended:
         lease.state = state
+    counts = Counter(lease.task_id for lease in ended)
     # In one order everywhere, so that two transactions never wait for each other.
-    for task_id, count in Counter(lease.task_id for lease in ended).items():
+    for task_id, count in counts.items():
         count_places(session, task_id, reserved=-count)
     return len(ended)
 
 
 def _expire_now_and_then(study: Study) -> None:
-    """The same, once a second at most: every request asks for it."""
+    """End old leases, once a second at most: every request asks for it."""
     if study.last_expired is None or study.now() - study.last_expired >= timedelta(seconds=1):
         study.last_expired = study.now()
         expire(study)
 
 
 def count_places(session: Session, task_id: int, *, reserved: int = 0, accepted: int = 0) -> Row[Any] | None:
-    """Change a task's counters in one step of the database; (accepted, asked) afterwards.
+    """Change a task's counters in one step of the database.
 
-    A gold question has no places to count, and None to say.
+    Returns (accepted, asked) afterwards, or None for a gold question, which has no places to count.
     """
     return _COUNT.one(session, counted=task_id, more_reserved=reserved, more_accepted=accepted)
 
 
 def leased_to(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
-    """What a worker has, or had, under a token, in one query: lease, task, the problem to judge if any, and draft.
+    """A worker's lease under a token, with its task, problem and draft.
 
-    For an update, worker and lease are kept from other transactions. Another's looks as if there were none.
+    One query, also for a lease that has ended. Another worker's lease is not found.
+
+    For an update, worker and lease are locked against other transactions.
     """
-    return _leased(session, _LEASED_LOCKED if for_update else _LEASED_READ, me=worker_id, token=token)
+    query = _LEASED_LOCKED if for_update else _LEASED_READ
+    return _find_lease(session, query, me=worker_id, token=token)
 
 
-def _leased(session: Session, query: Prepared, **which: Any) -> Row[Any]:
-    return found(query.one(session, **which), say("refusals.no_task"))
+def _find_lease(session: Session, query: Prepared, **which: Any) -> Row[Any]:
+    row = query.one(session, **which)
+    return found(row, say("refusals.no_task"))
 
 
-def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
-    """Lease a task, and say under which token; the worker's own expired lease is taken up again, with its draft."""
+def _give_task(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
+    """Lease a task and return the token.
+
+    The worker's own expired lease is taken up again, with its draft.
+    """
     now = study.now()
     until = now + timedelta(minutes=study.config.minutes(kind))
     if earlier is not None:

@@ -1,7 +1,9 @@
-"""Every line that a worker reads beside the longer texts: from the study's texts.toml, or as it is built in.
+"""Every line that a worker reads beside the longer texts.
 
-`say` makes a line where something happens, in English; a page says it again from the study's own file. So a study in
-another language is a matter of its files.
+It comes from the study's texts.toml, or is built in.
+
+`say` makes a line where something happens, in English. A page then shows it in the words of the study's own file. So a
+study in another language needs only its own files.
 
 >>> BUILT_IN("home.to_do", count=3)
 Markup('3 available')
@@ -12,7 +14,7 @@ Markup('3 available')
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 from string import Formatter
@@ -23,24 +25,35 @@ from winokit.extend import BadInput, Malformed, Message, read_text
 from winokit_collect.study.content import ENGLISH, bundled, is_english
 
 FILE = "texts.toml"
-_HEADER, _KEY = re.compile(r"\s*\[\s*([\w-]+)\s*\]"), re.compile(r"\s*([\w-]+)\s*=")
+_HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
+_KEY = re.compile(r"\s*([\w-]+)\s*=")
 
 
 class StudyTexts:
-    """The lines of a study by key, such as `home.title`; called by a template, one is safe to stand in HTML."""
+    """The lines of a study by key, such as `home.title`.
+
+    A template calls it, and gets a line that is safe in HTML.
+    """
 
     def __init__(self, lines: Iterable[tuple[str, str]], language: str) -> None:
-        self.lines, self.language = dict(lines), language
+        self.lines = dict(lines)
+        self.language = language
         self._html = {key: escape(line) for key, line in self.lines.items()}
-        self._fixed = {key: html for key, html in self._html.items() if not set("{}") & set(html)}
+        self._fixed = {key: html for key, html in self._html.items() if "{" not in html and "}" not in html}
 
     def __call__(self, key: str, **values: object) -> Markup:
-        """A line with its values, as HTML: values are escaped unless they are HTML already."""
+        """A line with its values, as HTML.
+
+        Values are escaped unless they are HTML already.
+        """
         fixed = self._fixed.get(key)
         return self._html[key].format(**values) if fixed is None else fixed
 
     def say(self, message: str) -> str:
-        """A message in the study's words; what is no Message, or one that no file names, stays as it is."""
+        """A message in the study's words.
+
+        Text that is no Message, or has a key that no file has, stays as it is.
+        """
         if isinstance(message, Message) and message.key in self.lines:
             return self.lines[message.key].format(**message.values)
         return str(message)
@@ -52,90 +65,115 @@ def say(key: str, **values: object) -> Message:
 
 
 def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
-    """The texts of a file over those that are built in for a language (in English where there are none for it).
+    """The texts of a file over those built in for a language, and notes.
 
-    And notes: what stands in the file and is never shown, what does not and is shown as built in, what is not in the
-    study's language.
+    The built-in texts are English if there are none in the language. The notes are on texts in the file that no
+    page shows, texts that are missing in it, and texts that are not in the study's language.
     """
-    built_in, file = _built_in(language), str(path)
+    built_in = _read_built_in(language)
+    file = str(path)
     if not path.is_file():
-        return _made(tuple(built_in.items()), language), [f"{file}: no such file; workers read the built-in texts"]
-    content, notes = read_text(path).removeprefix("\ufeff"), []
-    own, places = _parsed(content, file), _places(content)
-    for key, line in own.items():
-        if key in built_in:
-            wrong = _unfilled(line, BUILT_IN.lines[key]) or _unfit(key, line)
-            if wrong:
-                raise Malformed(wrong, field=key, file=file, line=places.get(key))
-        else:
-            meant = difflib.get_close_matches(key, built_in.keys() - own.keys(), n=1)
-            hint = f"; did you mean {meant[0]}?" if meant else ""
-            notes.append(f"{file}:{places.get(key, 1)}: no page shows a text called {key}{hint}")
-    missing = [key for key in built_in if key not in own]
+        texts = _make_texts(tuple(built_in.items()), language)
+        return texts, [f"{file}: no such file; workers read the built-in texts"]
+    content = read_text(path).removeprefix("\ufeff")
+    lines = _parse_lines(content, file)
+    line_numbers = _find_line_numbers(content)
+    notes = []
+    for key, line in lines.items():
+        number = line_numbers.get(key)
+        if key not in built_in:
+            hint = _find_similar_key(key, built_in.keys() - lines.keys())
+            notes.append(f"{file}:{number or 1}: no page shows a text called {key}{hint}")
+            continue
+        problem = _find_unfilled(line, BUILT_IN.lines[key]) or _check_format(key, line)
+        if problem:
+            raise Malformed(problem, field=key, file=file, line=number)
+    missing = [key for key in built_in if key not in lines]
     if missing:
-        notes.append(f"{file}: {len(missing)} missing, so the built-in text is shown: {', '.join(missing)}")
-    same = [key for key, line in own.items() if " " in line and line == BUILT_IN.lines.get(key)]
-    if same and not is_english(language):
-        notes.append(f"{file}:{places.get(same[0], 1)}: {len(same)} texts are still in English, from {same[0]} on")
-    return _made(tuple({**built_in, **own}.items()), language), notes
+        missing_keys = ", ".join(missing)
+        notes.append(f"{file}: {len(missing)} missing, so the built-in text is shown: {missing_keys}")
+    english = [key for key, line in lines.items() if " " in line and line == BUILT_IN.lines.get(key)]
+    if english and not is_english(language):
+        number = line_numbers.get(english[0], 1)
+        notes.append(f"{file}:{number}: {len(english)} texts are still in English, from {english[0]} on")
+    all_lines = built_in | lines
+    return _make_texts(tuple(all_lines.items()), language), notes
 
 
-_made = lru_cache(8)(StudyTexts)  # studies with the same texts share their templates, which take a while to compile
+def _find_similar_key(key: str, others: Collection[str]) -> str:
+    """Return a question that names the key that was meant, or an empty text."""
+    matches = difflib.get_close_matches(key, others, n=1)
+    return f"; did you mean {matches[0]}?" if matches else ""
 
 
-def _parsed(content: str, file: str) -> dict[str, str]:
-    """What a file says, by section.key."""
+_make_texts = lru_cache(8)(
+    StudyTexts
+)  # studies with the same texts share their templates, which take a while to compile
+
+
+def _parse_lines(content: str, file: str) -> dict[str, str]:
+    """Return the lines of a file by section.key."""
     try:
         sections = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{file}: not TOML: {error}") from None
     lines: dict[str, str] = {}
     for section, keys in sections.items():
-        named = keys if isinstance(keys, dict) else {"": keys}
-        for key, line in ((f"{section}.{name}".strip("."), line) for name, line in named.items()):
+        section_lines = keys if isinstance(keys, dict) else {"": keys}
+        for name, line in section_lines.items():
+            key = f"{section}.{name}".strip(".")
             if key == section or not isinstance(line, str):
                 expected = f"a text in quotes, in a [section], expected, found {line!r}"
-                raise Malformed(expected, field=key, file=file, line=_places(content).get(key))
+                number = _find_line_numbers(content).get(key)
+                raise Malformed(expected, field=key, file=file, line=number)
             lines[key] = line
     return lines
 
 
-def _places(content: str) -> dict[str, int]:
-    """The line in which each key stands, counted from 1."""
-    places: dict[str, int] = {}
+def _find_line_numbers(content: str) -> dict[str, int]:
+    """Line number of each key, counted from 1."""
+    line_numbers: dict[str, int] = {}
     section = ""
     for number, line in enumerate(content.split("\n"), 1):
         if header := _HEADER.match(line):
             section = f"{header[1]}."
         elif key := _KEY.match(line):
-            places.setdefault(section + key[1], number)
-    return places
+            line_numbers.setdefault(section + key[1], number)
+    return line_numbers
 
 
-def _unfilled(line: str, built_in: str) -> str | None:
-    """What a text asks for that no page fills in, if anything."""
-    known = {name for _, name, _, _ in Formatter().parse(built_in) if name}
+def _find_unfilled(line: str, built_in: str) -> str | None:
+    """Describe a placeholder that no page fills in, if there is one."""
+    valid_names = {name for _, name, _, _ in Formatter().parse(built_in) if name}
     try:
-        asked = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(line) if name is not None]
+        placeholders = list(Formatter().parse(line))
     except ValueError as error:
         return f"to show a brace, write it twice: {{{{ or }}}} ({error})"
-    wrong = next((name for name, spec, conversion in asked if name not in known or spec or conversion), None)
-    allowed = ", ".join(f"{{{name}}}" for name in sorted(known)) or "none"
-    return None if wrong is None else f"no page fills in {{{wrong}}} here; available: {allowed}"
+    for _, name, spec, conversion in placeholders:
+        if name is not None and (name not in valid_names or spec or conversion):
+            allowed = ", ".join(f"{{{valid_name}}}" for valid_name in sorted(valid_names)) or "none"
+            return f"no page fills in {{{name}}} here; available: {allowed}"
+    return None
 
 
-def _unfit(key: str, line: str) -> str | None:
-    """Why a line that pages do not show but go by cannot be gone by, if so."""
-    if key == "formats.months" and len(line.split()) != 12:
-        return f"twelve months separated by spaces expected, found {len(line.split())}"
-    return "ltr or rtl expected" if key == "language.direction" and line not in ("ltr", "rtl") else None
+def _check_format(key: str, line: str) -> str | None:
+    """Describe why pages cannot use a line that they do not show, if so."""
+    word_count = len(line.split())
+    if key == "formats.months" and word_count != 12:
+        return f"twelve months separated by spaces expected, found {word_count}"
+    if key == "language.direction" and line not in ("ltr", "rtl"):
+        return "ltr or rtl expected"
+    return None
 
 
 @cache
-def _built_in(language: str) -> dict[str, str]:
-    places = {bundled(FILE): None, bundled(FILE, language): None}
-    return {key: line for place in places for key, line in _parsed(read_text(place), str(place)).items()}
+def _read_built_in(language: str) -> dict[str, str]:
+    """Read the built-in lines of a language over the English ones."""
+    lines: dict[str, str] = {}
+    for path in dict.fromkeys((bundled(FILE), bundled(FILE, language))):
+        lines |= _parse_lines(read_text(path), str(path))
+    return lines
 
 
-BUILT_IN = _made(tuple(_built_in(ENGLISH).items()), ENGLISH)
+BUILT_IN = _make_texts(tuple(_read_built_in(ENGLISH).items()), ENGLISH)
 """The built-in texts in English, which requesters' pages show, too."""

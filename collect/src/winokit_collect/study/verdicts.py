@@ -1,4 +1,4 @@
-"""Which problems are valid, under the rule each was made under or under one and the same rule for all.
+"""Verdicts on problems, under the rule each was made under or under one rule for all.
 
 | rule | a problem is valid if |
 |---|---|
@@ -6,7 +6,7 @@
 | `majority` | each of the three rules holds for more than half of the votes |
 | `dawid-skene` | it is likelier valid than not, by Dawid and Skene's model of the votes for and against |
 
-What a requester has decided stands under any rule. A problem whose votes are still out is neither.
+A requester's decision holds under any rule. A problem that still lacks votes is neither valid nor invalid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from winokit_collect.study.validity import judge, judgements
 Rule = Literal["v1", "majority", "dawid-skene"]
 DAWID_SKENE = "dawid-skene"
 AS_SETTING: Mapping[str, str] = {"v1": "unanimous", "majority": "majority"}
-"""Rules that study.toml knows, by the name that an export has for them."""
+"""Rules of study.toml, by the names that an export has for them."""
 
 
 @dataclass(frozen=True)
@@ -38,27 +38,34 @@ class JudgedVotes:
 
     def is_valid(self, problem_id: int) -> bool:
         """Whether a problem is likelier valid than not."""
-        return bool(self.fit.shares[self.problems[problem_id], 1] > 0.5)
+        item = self.problems[problem_id]
+        return bool(self.fit.shares[item, 1] > 0.5)
 
     def reliability(self, worker_id: int) -> float:
-        """How often a worker is right."""
+        """Probability that a worker is right."""
         return float(self.fit.reliability[self.workers[worker_id]])
 
 
 def fit_judgements(votes: Sequence[tuple[int, int, bool]]) -> JudgedVotes | None:
-    """Fit the model to (problem, worker, whether the vote is for it); None without any votes."""
+    """Fit the model to (problem, worker, whether the vote is for it).
+
+    None without any votes.
+    """
     if not votes:
         return None
     problems: dict[int, int] = {}
     workers: dict[int, int] = {}
     counts: dict[int, int] = {}
-    items, judges, choices = [], [], []
+    items = []
+    judges = []
+    choices = []
     for problem_id, worker_id, is_for in votes:
         items.append(problems.setdefault(problem_id, len(problems)))
         judges.append(workers.setdefault(worker_id, len(workers)))
         choices.append(int(is_for))
         counts[worker_id] = counts.get(worker_id, 0) + 1
-    return JudgedVotes(problems, workers, counts, fit_dawid_skene(items, judges, choices, choice_count=2))
+    fit = fit_dawid_skene(items, judges, choices, choice_count=2)
+    return JudgedVotes(problems, workers, counts, fit)
 
 
 @dataclass
@@ -82,7 +89,7 @@ class Verdicts:
         return AS_SETTING[self.rule]
 
     def find_valid(self, row: ProblemRow) -> bool | None:
-        """Whether a problem is valid; None while its votes are out."""
+        """Whether a problem is valid, or None while votes are missing."""
         if self.rule is None:
             return row.valid
         if row.decisions and row.decisions[0].valid is not None:
@@ -92,29 +99,43 @@ class Verdicts:
             return None
         if self.rule == DAWID_SKENE:
             return self.model is not None and self.model.is_valid(row.id)
-        return judge(judgements(deciding_votes(votes), row.answer), AS_SETTING[self.rule]).valid
+        judged = judgements(deciding_votes(votes), row.answer)
+        return judge(judged, AS_SETTING[self.rule]).valid
 
 
 def decide_under(rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapping[int | None, str]) -> Verdicts:
-    """The verdicts on some problems, which were read with their votes, tasks and decisions."""
+    """The verdicts on some problems.
+
+    The problems were read with their votes, tasks and decisions.
+    """
     verdicts = Verdicts(rule, kept_rules)
     if rule == DAWID_SKENE:
         cast = []
         for row in rows:
-            for vote in row.votes:
-                if vote.kind == schema.VALIDATE and vote.counted and not vote.gold and row.answer is not None:
-                    cast.append((row.id, vote.worker_id, all(judgements([vote], row.answer)[0])))
+            if row.answer is None:
+                continue
+            for vote in _list_counted_votes(row, schema.VALIDATE):
+                judgement = judgements([vote], row.answer)[0]
+                cast.append((row.id, vote.worker_id, all(judgement)))
         verdicts.model = fit_judgements(cast)
     return verdicts
 
 
 def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
-    """The votes of a kind that count, if there are as many as were asked for; none otherwise."""
-    votes = [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
-    asked = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
-    return votes if len(votes) >= asked else []
+    """The votes of a kind that count.
+
+    Empty if there are fewer than were asked for.
+    """
+    votes = _list_counted_votes(row, kind)
+    needed_count = next((task.asked for task in row.tasks if task.kind == kind and task.asked is not None), 1)
+    return votes if len(votes) >= needed_count else []
+
+
+def _list_counted_votes(row: ProblemRow, kind: str) -> list[Vote]:
+    """Return the votes of a kind that count, without gold."""
+    return [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
 
 
 def deciding_votes(votes: Sequence[Vote]) -> list[Vote]:
-    """Votes without those that are doubted, in whose place somebody else was asked."""
+    """Votes without the doubted ones, in whose place somebody else was asked."""
     return [vote for vote in votes if not vote.doubted]

@@ -1,6 +1,6 @@
-"""Judging: what a voter is shown of a problem, and the vote as a form sends it.
+"""Judging: the parts of a problem that a voter sees, and the vote as a form sends it.
 
-No author, no answer, no vote of others, and nothing that tells gold from the rest is shown.
+A voter sees no author, no answer, no vote of others, and nothing that distinguishes gold from the rest.
 """
 
 import random
@@ -25,7 +25,10 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True)
 class VoteTask:
-    """A problem to judge. Fields that a kind does not show are None, so that a page cannot show them by mistake."""
+    """A problem to judge.
+
+    Fields that a kind does not show are None, so that a page cannot show them by mistake.
+    """
 
     kind: str
     token: str
@@ -53,7 +56,9 @@ class VoteTask:
 
 @lru_cache(10_000)
 def clause(problem: Problem) -> str | None:
-    """The clause with the blank, or the words next to it where the text has no joint; None where neither can be cut.
+    """The clause with the blank, or the words next to it.
+
+    The words, if the text has no joint. None if neither can be cut out.
 
     Trichelair et al. (2018) showed their judges the clause with the pronoun and the two candidates, and no more.
 
@@ -69,72 +74,94 @@ def clause(problem: Problem) -> str | None:
 
 @lru_cache(10_000)
 def switched_text(problem: Problem) -> str | None:
-    """The text with the candidates in each other's places, as its data has it or by rule; None where they cannot."""
+    """The text with the candidates in each other's places.
+
+    From its data or by rule. None if they cannot be switched.
+    """
     switched = switch(problem, style="mended")
     return None if isinstance(switched, str) else switched.text
 
 
 SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
-"""What a judgement of a kind shows of a problem, or None where it cannot be shown."""
+"""Functions that return the text that a kind of judgement shows of a problem, or None if it cannot be shown."""
 
 
 def vote_task(config: StudyConfig, leased: Row[Any]) -> VoteTask:
-    """What the worker who has leased a task to judge is shown; `leased` is what `tasks.look` asks for."""
+    """The page content for a worker who has leased a judgement.
+
+    `leased` is a row of `tasks.look`.
+    """
     problem = to_problem(leased, config.language)
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
     random.Random(leased.token).shuffle(options)
-    whole: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
-    if leased.kind != ASSOCIATIVE:
-        # Written twins have a blank, and gold among them one like theirs.
-        pronoun = None if WRITE in config.tasks.kinds else problem.pronoun
-        whole = (problem.before, problem.after, pronoun, problem.query)
+    shows_text = leased.kind != ASSOCIATIVE
+    # Written twins have a blank, and gold among them one like theirs.
+    shows_pronoun = shows_text and WRITE not in config.tasks.kinds
+    shows_clause = leased.kind in (VALIDATE, ASSOCIATIVE)
     return VoteTask(
-        *(leased.kind, leased.token, leased.expires_at),
-        *whole,
-        tuple(options),
-        clause(problem) if leased.kind in (VALIDATE, ASSOCIATIVE) else None,
-        switched_text(problem) if leased.kind == SWITCHABLE else None,
-        config.evaluate.abstain and leased.kind == EVALUATE,
-        leased.done,
-        leased.state == SUBMITTED,
-        leased.last_token,
+        kind=leased.kind,
+        token=leased.token,
+        expires_at=leased.expires_at,
+        before=problem.before if shows_text else None,
+        after=problem.after if shows_text else None,
+        pronoun=problem.pronoun if shows_pronoun else None,
+        query=problem.query if shows_text else None,
+        options=tuple(options),
+        clause=clause(problem) if shows_clause else None,
+        switched=switched_text(problem) if leased.kind == SWITCHABLE else None,
+        may_abstain=_may_abstain(config, leased.kind),
+        done=leased.done,
+        is_handed_in=leased.state == SUBMITTED,
+        last_token=leased.last_token,
     )
 
 
+def _may_abstain(config: StudyConfig, kind: str) -> bool:
+    """Whether workers may answer that they cannot tell."""
+    return config.evaluate.abstain and kind == EVALUATE
+
+
 def ballot_fields(kind: str, stored: Mapping[str, Any]) -> dict[str, str]:
-    """What is stored of a vote, as its form sends it."""
-    no_yes = ("no", "yes")
-    fields = {name: no_yes[bool(value)] for name, value in stored.items() if value is not None}
+    """A stored vote as the fields of its form."""
+    fields = {}
+    for name, value in stored.items():
+        if value is not None:
+            fields[name] = "yes" if value else "no"
     if kind not in SHOWN_AS and "choice" in stored:
         fields["choice"] = UNSURE if stored["choice"] is None else str(stored["choice"])
     return fields
 
 
 def read_ballot(config: StudyConfig, leased: Row[Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A vote on what was shown, as it is stored; whatever is missing or not among the options is said by field."""
-    wrong: dict[str, str] = {}
+    """A vote from its form, as it is stored.
+
+    Raises Incomplete, by field, if something is missing or not among the options.
+    """
+    messages: dict[str, str] = {}
 
     def yes_or_no(name: str) -> bool | None:
         answer = YES_NO.get(str(fields.get(name, "")))
         if answer is None:
-            wrong[name] = say("voting.choose_yes_no")
+            messages[name] = say("voting.choose_yes_no")
         return answer
 
+    ballot: dict[str, Any] = {}
     if leased.kind in (SWITCHABLE, ASSOCIATIVE):
-        ballot: dict[str, Any] = {"choice": int(yes_or_no("choice") or False)}
+        is_yes = yes_or_no("choice")
+        ballot["choice"] = int(is_yes or False)
     else:
         choice = str(fields.get("choice", ""))
-        places = {str(place): place for place in range(len(leased.candidates))}
-        may_abstain = config.evaluate.abstain and leased.kind == EVALUATE
-        if choice not in places and not (may_abstain and choice == UNSURE):
-            wrong["choice"] = say("voting.choose_answer")
-        ballot = {"choice": places.get(choice)}
+        indexes = {str(index): index for index in range(len(leased.candidates))}
+        abstains = choice == UNSURE and _may_abstain(config, leased.kind)
+        if choice not in indexes and not abstains:
+            messages["choice"] = say("voting.choose_answer")
+        ballot["choice"] = indexes.get(choice)
     if leased.kind == VALIDATE:
         ballot["equally_plausible"] = yes_or_no("equally_plausible")
         # Where no clause can be cut out, the page has nothing to ask about.
         if clause(to_problem(leased, config.language)) is not None:
             ballot["local_decides"] = yes_or_no("local_decides")
-    if wrong:
-        raise Incomplete(wrong)
+    if messages:
+        raise Incomplete(messages)
     return ballot

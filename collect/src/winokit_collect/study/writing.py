@@ -1,7 +1,7 @@
-"""Writing: the task and its form, feedback while somebody fills it in, and texts that were handed in before.
+"""Writing: the task and its form, feedback while it is filled in, and earlier texts.
 
-Feedback is the rules of `winokit check`, applied to a form half filled in: each check says yes, no, or that it cannot
-be told yet, and the words in which the twins differ are marked.
+Feedback is the rules of `winokit check`, applied to a half-filled form. Each rule is kept, broken, or cannot be judged
+yet. The words in which the twins differ are marked.
 """
 
 import re
@@ -31,16 +31,16 @@ StoredFields = Mapping[str, Any]
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
 ANSWERED = {"meant": 200, "meant_why": 300}
-"""Which warnings the writer has answered, by their names with commas, and why it is meant so."""
+"""Fields for the names of the answered warnings, with commas between them, and the writer's reason."""
 FORM_FIELDS = (*TWIN_FIELDS, *ANSWERED)
 WORD_AND_SPACE = re.compile(r"\S+\s*")
 EDGES = ".,;:!?\"'“”‘’()"
 FIRST = 0x10000
 UNKNOWN = chr(FIRST - 1)
 PATIENCE = timedelta(minutes=1)
-"""How long a number that was passed over is looked for: no transaction takes longer."""
+"""Time for which a missing number is looked for: no transaction takes longer."""
 MOST_MISSING = 500
-# By their numbers alone: asked for those that were written, PostgreSQL would go through all of them.
+# Selected by number alone: with a condition on the origin, PostgreSQL would read all rows.
 _TEXTS = select(PROBLEMS.c.id, PROBLEMS.c.origin, PROBLEMS.c.before, PROBLEMS.c.after).order_by(PROBLEMS.c.id)
 _NEW = Prepared(_TEXTS.where(PROBLEMS.c.id > bindparam("last")))
 _MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
@@ -48,12 +48,15 @@ _MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
 
 @dataclass(frozen=True)
 class Twins:
-    """The writing form, as it stands: fields may be empty and texts may break every rule."""
+    """The content of the writing form.
+
+    Fields may be empty and texts may break every rule.
+    """
 
     texts: tuple[str, str]
     candidates: tuple[str, str]
     answers: tuple[int | None, int | None]
-    """Places in `candidates`."""
+    """Indexes in `candidates`."""
     anchor: str = ""
     pronoun: str = ""
     meant: str = ""
@@ -62,72 +65,112 @@ class Twins:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields that are not filled in yet; the pronoun may be left out."""
-        return tuple(name for name, value in self.to_json().items() if value in ("", None) and name != "pronoun")
+        """The fields that are still empty, except the pronoun, which is optional."""
+        fields = self.to_json()
+        del fields["pronoun"]
+        return tuple(name for name, value in fields.items() if value in ("", None))
 
     def problems(self, language: str, domain: str | None = None) -> tuple[Problem, Problem]:
-        """The two problems; the form must be filled in, with a blank in each text."""
-        known: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
-        known["language"] = language
-        sides = zip(self.texts, self.answers, strict=True)
-        first, second = (Problem.from_text(text, self.candidates, answer=answer, **known) for text, answer in sides)
+        """The two problems of a complete form, with a blank in each text."""
+        shared: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
+        shared["language"] = language
+        first = Problem.from_text(self.texts[0], self.candidates, answer=self.answers[0], **shared)
+        second = Problem.from_text(self.texts[1], self.candidates, answer=self.answers[1], **shared)
         return first, second
 
     def to_json(self) -> dict[str, Any]:
         """The fields as they are stored."""
         values = (*self.texts, *self.candidates, self.anchor, self.pronoun, *self.answers)
-        answered = {"meant": self.meant, "meant_why": self.meant_why}
-        return dict(zip(TWIN_FIELDS, values, strict=True)) | {name: value for name, value in answered.items() if value}
+        fields: dict[str, Any] = dict(zip(TWIN_FIELDS, values, strict=True))
+        if self.meant:
+            fields["meant"] = self.meant
+        if self.meant_why:
+            fields["meant_why"] = self.meant_why
+        return fields
 
 
 def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:
-    """What is stored of twins, as their form sends it."""
-    answers = {name: str(stored[name] + 1) for name in ("answer_1", "answer_2")}
-    return {name: str(stored.get(name, "")) for name in FORM_FIELDS} | answers
+    """Stored twins as the fields of their form."""
+    fields = {name: str(stored.get(name, "")) for name in FORM_FIELDS}
+    for name in ("answer_1", "answer_2"):
+        fields[name] = str(stored[name] + 1)
+    return fields
 
 
 def clean(text: object) -> str:
-    r"""A text from a form: composed letters, single spaces, no control characters and no halves of characters.
+    r"""Clean a text from a form.
+
+    Letters are composed, spaces single; there are no control characters and no halves of characters.
 
     >>> clean("  The  cup\x00 hit\r\nthe tray ")
     'The cup hit the tray'
     """
-    composed = unicodedata.normalize("NFC", str(text).encode("utf-8", "ignore").decode("utf-8"))
-    if composed.isprintable():  # nearly always, and to look at every letter takes a while
+    composed = unicodedata.normalize("NFC", _drop_surrogates(str(text)))
+    if composed.isprintable():  # nearly always, and looking at every letter takes a while
         return " ".join(composed.split())
-    # Cc: control, Cf: invisible formatting such as a change of the direction of writing.
-    visible = (" " if letter.isspace() else letter for letter in composed)
-    return " ".join("".join(c for c in visible if unicodedata.category(c) not in ("Cc", "Cf")).split())
+    letters = []
+    for letter in composed:
+        if letter.isspace():
+            letters.append(" ")
+        # Cc: control, Cf: invisible formatting such as a change of the direction of writing.
+        elif unicodedata.category(letter) not in ("Cc", "Cf"):
+            letters.append(letter)
+    return " ".join("".join(letters).split())
+
+
+def _drop_surrogates(text: str) -> str:
+    """Drop halves of characters, which no file and no database takes."""
+    return text.encode("utf-8", "ignore").decode("utf-8")
 
 
 def draft_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """What is kept of a draft: the form's own fields, none longer than twice what could be handed in."""
-    kept = {}
+    """The form's own fields of a draft.
+
+    None is longer than twice what could be handed in.
+    """
+    longest = LONGEST | ANSWERED
+    draft = {}
     for name in FORM_FIELDS:
         if name in fields:
-            typed = str(fields[name]).encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
-            kept[name] = typed[: 2 * (LONGEST | ANSWERED).get(name, 1)]
-    return kept
+            typed = _drop_surrogates(str(fields[name])).replace("\x00", "")
+            most = 2 * longest.get(name, 1)
+            draft[name] = typed[:most]
+    return draft
 
 
 def read_twins(fields: Mapping[str, Any]) -> Twins:
-    """The writing form, half filled in or whole. Only what no form of ours could send is refused."""
+    """Read the writing form, half filled in or complete.
+
+    Raises Incomplete for values that no form of ours could send.
+    """
     typed = {name: clean(fields.get(name, "")) for name in FORM_FIELDS}
-    most_of = LONGEST | ANSWERED
-    long = {name: say("writing.at_most", most=most) for name, most in most_of.items() if len(typed[name]) > most}
-    if long:
-        raise Incomplete(long)
+    too_long = {}
+    for name, most in (LONGEST | ANSWERED).items():
+        if len(typed[name]) > most:
+            too_long[name] = say("writing.at_most", most=most)
+    if too_long:
+        raise Incomplete(too_long)
     # A row of underscores is one blank: people type ____.
-    first, second = (re.sub(f"{BLANK}+", BLANK, typed[name]) for name in ("first", "second"))
-    candidates, places = (typed["candidate_1"], typed["candidate_2"]), {"1": 0, "2": 1}
-    answers = (places.get(typed["answer_1"]), places.get(typed["answer_2"]))
-    answered = (typed["meant"], typed["meant_why"] if typed["meant"] else "")
-    return Twins((first, second), candidates, answers, typed["anchor"], typed["pronoun"], *answered)
+    first = re.sub(f"{BLANK}+", BLANK, typed["first"])
+    second = re.sub(f"{BLANK}+", BLANK, typed["second"])
+    indexes = {"1": 0, "2": 1}
+    return Twins(
+        texts=(first, second),
+        candidates=(typed["candidate_1"], typed["candidate_2"]),
+        answers=(indexes.get(typed["answer_1"]), indexes.get(typed["answer_2"])),
+        anchor=typed["anchor"],
+        pronoun=typed["pronoun"],
+        meant=typed["meant"],
+        meant_why=typed["meant_why"] if typed["meant"] else "",
+    )
 
 
 @dataclass(frozen=True)
 class WritingCheck:
-    """One rule: the field it is shown at, whether it is kept (None: cannot be told yet), and that in words."""
+    """One rule: the field it is shown at, whether it is kept, and a message.
+
+    `ok` is None if it cannot be judged yet.
+    """
 
     name: str
     field: str
@@ -144,10 +187,11 @@ class WritingSpan:
 
 
 class WritingFeedback:
-    """What a writer is told about their twins so far.
+    """Feedback to a writer on the twins so far.
 
-    `warnings` are of rules that may be wrong (`twin_rules.SOFT`), looked for when all others are kept; `answered` says
-    that the writer has seen these very ones, and means it so. `ready`: there is nothing left to do but hand it in.
+    `warnings` are of rules that may be wrong (`twin_rules.SOFT`). They are looked for when all other rules are kept.
+    `answered`: the writer has seen exactly these warnings, and wants the text as it is. `ready`: nothing is left to do
+    but to hand it in.
     """
 
     def __init__(
@@ -159,16 +203,20 @@ class WritingFeedback:
         topic: StoredFields | None = None,
     ) -> None:
         twins = read_twins(fields)
-        one, other = twins.texts
-        self.checks = tuple(_checks(study, twins, domain, own))
-        alone = (WritingSpan(one, False),), (WritingSpan(other, False),)
-        self.first, self.second = difference(one, other) if one and other else alone
+        first_text, second_text = twins.texts
+        self.checks = tuple(_check_rules(study, twins, domain, own))
         language = study.config.language
-        self.words = (len(language_of(language).split(one)), len(language_of(language).split(other)))
-        self.overlap = twin_rules.word_overlap(one, other, language) if one and other else None
+        split_words = language_of(language).split
+        self.words = (len(split_words(first_text)), len(split_words(second_text)))
+        self.first: tuple[WritingSpan, ...] = (WritingSpan(first_text, False),)
+        self.second: tuple[WritingSpan, ...] = (WritingSpan(second_text, False),)
+        self.overlap: float | None = None
+        if first_text and second_text:
+            self.first, self.second = difference(first_text, second_text)
+            self.overlap = twin_rules.word_overlap(first_text, second_text, language)
         self.kept = not twins.missing and all(check.ok for check in self.checks)
         warns = self.kept and study.config.rules.warn
-        self.warnings = tuple(_warnings(twins, domain, topic or {}, language)) if warns else ()
+        self.warnings = tuple(_find_warnings(twins, domain, topic or {}, language)) if warns else ()
         self.answered = twins.meant == self.warning_names
         self.ready = self.kept and self.answered
 
@@ -181,9 +229,11 @@ class WritingFeedback:
 def refuse_broken(
     study: Study, fields: StoredFields, domain: str | None, own: Collection[str] = (), topic: StoredFields | None = None
 ) -> Twins:
-    """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise.
+    """The twins of a form, if they can be taken.
 
-    `own` are texts that they may be like: what they are to take the place of.
+    Raises Incomplete with the fields that are missing or broken.
+
+    `own` are texts that they may be like: the ones they replace.
     """
     twins = read_twins(fields)
     if twins.missing:
@@ -197,8 +247,8 @@ def refuse_broken(
     return twins if feedback.warnings else replace(twins, meant="", meant_why="")
 
 
-def _warnings(twins: Twins, domain: str | None, topic: StoredFields, language: str) -> Iterator[WritingCheck]:
-    """The soft rules that whole twins may break."""
+def _find_warnings(twins: Twins, domain: str | None, topic: StoredFields, language: str) -> Iterator[WritingCheck]:
+    """Find the soft rules that complete twins may break."""
     first, _ = twins.problems(language)
     doubts = {
         "people_named": ("candidate_2", twin_rules.people_named(twins.candidates, domain, language)),
@@ -207,81 +257,142 @@ def _warnings(twins: Twins, domain: str | None, topic: StoredFields, language: s
         "makes_sense": ("first", twin_rules.makes_sense(twin_rules.readable(first), language)),
     }
     if topic:
-        about = twin_rules.anchor_topic(twins.anchor, topic["topic"], topic["words"], language)
-        doubts["anchor_topic"] = ("anchor", about)
+        off_topic = twin_rules.anchor_topic(twins.anchor, topic["topic"], topic["words"], language)
+        doubts["anchor_topic"] = ("anchor", off_topic)
     return (WritingCheck(name, field, False, why) for name, (field, why) in doubts.items() if why)
 
 
-def _checks(study: Study, twins: Twins, domain: str | None, own: Collection[str]) -> Iterator[WritingCheck]:
-    """Every rule that can be judged in the study's language, in the order in which a writer meets them."""
+def _check_rules(study: Study, twins: Twins, domain: str | None, own: Collection[str]) -> Iterator[WritingCheck]:
+    """Check every rule that can be judged in the study's language.
+
+    In the order in which a writer meets them.
+    """
     pack = language_of(study.config.language)
     unjudged = {rule for rule, needed in twin_rules.NEEDED.items() if pack.refusal(needed)}
-    return (check for check in _all_checks(study, twins, domain, pack, own) if check.name not in unjudged)
+    return (check for check in _check_all_rules(study, twins, domain, pack, own) if check.name not in unjudged)
 
 
-def _all_checks(
+def _check_all_rules(
     study: Study, twins: Twins, domain: str | None, pack: Language, own: Collection[str]
 ) -> Iterator[WritingCheck]:
-    """The same with those that cannot. What is not filled in yet is not judged."""
-    limits, language = study.config.rules.limits, study.config.language
-    candidates, (one, other) = twins.candidates, twins.texts
-    named, both = all(candidates), bool(one and other)
+    """Check every rule, also those that cannot be judged in the language.
+
+    A rule about an empty field is not judged.
+    """
+    has_both_texts = all(twins.texts)
+    yield from _check_each_text(study, twins)
+    yield from _check_candidates(twins, domain, pack, study.config.language)
+    yield from _check_anchor(twins, study.config.language)
+    yield from _check_pair(study, twins)
+    nearest = study.earlier.nearest(study, twins.texts, own) if has_both_texts else 0.0
+    broken = None
+    if nearest >= study.config.rules.most_similar:
+        broken = say("rules.new_broken", share=f"{100 * nearest:.0f} %")
+    yield _make_check("new", "first", broken, has_both_texts)
+
+
+def _check_each_text(study: Study, twins: Twins) -> Iterator[WritingCheck]:
+    """Check the rules for each text alone."""
+    limits = study.config.rules.limits
+    language = study.config.language
+    has_candidates = all(twins.candidates)
     length = say("rules.length", fewest=limits.fewest_words, most=limits.most_words)
-    for field, text in (("first", one), ("second", other)):
-        yield _check("one_blank", field, twin_rules.one_blank(text), bool(text))
-        yield _check("length", field, twin_rules.length(text, limits, language), bool(text), length)
-        missing = twin_rules.candidates_present(text, candidates, language=language)
-        yield _check("candidates_present", field, missing, bool(text) and named)
-    alike = pack.bare(candidates[0]) == pack.bare(candidates[1])
-    yield _check("candidates_differ", "candidate_2", say("rules.candidates_differ_broken") if alike else None, named)
-    kind = say(f"rules.same_kind_{domain}" if domain in DOMAINS else "rules.same_kind")
+    for field, text in zip(("first", "second"), twins.texts, strict=True):
+        is_filled = bool(text)
+        yield _make_check("one_blank", field, twin_rules.one_blank(text), is_filled)
+        yield _make_check("length", field, twin_rules.length(text, limits, language), is_filled, length)
+        missing = twin_rules.candidates_present(text, twins.candidates, language=language)
+        yield _make_check("candidates_present", field, missing, is_filled and has_candidates)
+
+
+def _check_candidates(twins: Twins, domain: str | None, pack: Language, language: str) -> Iterator[WritingCheck]:
+    """Check the rules for the two candidates."""
+    candidates = twins.candidates
+    has_candidates = all(candidates)
+    is_alike = pack.bare(candidates[0]) == pack.bare(candidates[1])
+    broken = say("rules.candidates_differ_broken") if is_alike else None
+    yield _make_check("candidates_differ", "candidate_2", broken, has_candidates)
+    key = f"rules.same_kind_{domain}" if domain in DOMAINS else "rules.same_kind"
     unlike = twin_rules.same_kind(candidates, domain, twins.pronoun, language)
-    yield _check("same_kind", "candidate_2", unlike, named, kind)
-    without = twin_rules.anchor_present(twins.texts, twins.anchor)
-    yield _check("anchor_present", "anchor", without, both and bool(twins.anchor))
-    yield _check("anchor_word", "anchor", twin_rules.anchor_word(twins.anchor, language), bool(twins.anchor))
-    same = twin_rules.texts_differ(one, other)
-    yield _check("texts_differ", "second", same, both)
-    changed = twin_rules.real_change(one, other, candidates, language)
-    yield _check("real_change", "second", None if same else changed, both and named)
-    shared = say("rules.overlap", least=f"{100 * limits.least_overlap:.0f} %")
-    yield _check("overlap", "second", twin_rules.overlap(one, other, limits, language), both, shared)
+    yield _make_check("same_kind", "candidate_2", unlike, has_candidates, say(key))
+
+
+def _check_anchor(twins: Twins, language: str) -> Iterator[WritingCheck]:
+    """Check the rules for the anchor word."""
+    has_anchor = bool(twins.anchor)
+    missing = twin_rules.anchor_present(twins.texts, twins.anchor)
+    yield _make_check("anchor_present", "anchor", missing, all(twins.texts) and has_anchor)
+    no_word = twin_rules.anchor_word(twins.anchor, language)
+    yield _make_check("anchor_word", "anchor", no_word, has_anchor)
+
+
+def _check_pair(study: Study, twins: Twins) -> Iterator[WritingCheck]:
+    """Check the rules for the two texts together, and for their answers."""
+    limits = study.config.rules.limits
+    language = study.config.language
+    candidates = twins.candidates
+    first_text, second_text = twins.texts
+    has_both_texts = bool(first_text and second_text)
+    same = twin_rules.texts_differ(first_text, second_text)
+    yield _make_check("texts_differ", "second", same, has_both_texts)
+    unreal = twin_rules.real_change(first_text, second_text, candidates, language)
+    broken = None if same else unreal
+    yield _make_check("real_change", "second", broken, has_both_texts and all(candidates))
+    least_overlap = say("rules.overlap", least=f"{100 * limits.least_overlap:.0f} %")
+    too_different = twin_rules.overlap(first_text, second_text, limits, language)
+    yield _make_check("overlap", "second", too_different, has_both_texts, least_overlap)
     right = [None if answer is None else candidates[answer] for answer in twins.answers]
-    yield _check("opposite_answers", "answer_2", twin_rules.opposite_answers(right, language), None not in right)
-    nearest = study.earlier.nearest(study, twins.texts, own) if both else 0.0
-    too_near = nearest >= study.config.rules.most_similar
-    yield _check("new", "first", say("rules.new_broken", share=f"{100 * nearest:.0f} %") if too_near else None, both)
+    not_opposite = twin_rules.opposite_answers(right, language)
+    yield _make_check("opposite_answers", "answer_2", not_opposite, None not in right)
 
 
-def _check(name: str, field: str, broken: str | None, known: bool, good: str | None = None) -> WritingCheck:
+def _make_check(name: str, field: str, broken: str | None, can_judge: bool, good: str | None = None) -> WritingCheck:
+    """Make the check of a rule, from the message if it is broken (`broken`) or kept (`good`)."""
     good = good or say(f"rules.{name}")
-    return WritingCheck(name, field, broken is None, broken or good) if known else WritingCheck(name, field, None, good)
+    if not can_judge:
+        return WritingCheck(name, field, None, good)
+    return WritingCheck(name, field, broken is None, broken or good)
 
 
 def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[WritingSpan, ...]]:
-    """Two texts cut where they begin and cease to differ, word by word.
+    """Two texts, split where they begin and cease to differ, word by word.
 
     >>> [span.text for span in difference("I poured until _ was empty.", "I poured until _ was full.")[0]]
     ['I poured until _ was ', 'empty.']
     """
-    words, others = WORD_AND_SPACE.findall(one), WORD_AND_SPACE.findall(other)
-    matcher = SequenceMatcher(None, [w.strip() for w in words], [w.strip() for w in others], autojunk=False)
-    first, second = [], []
-    for tag, a, b, c, d in matcher.get_opcodes():
-        first.append(WritingSpan("".join(words[a:b]), tag != "equal"))
-        second.append(WritingSpan("".join(others[c:d]), tag != "equal"))
-    return tuple(span for span in first if span.text), tuple(span for span in second if span.text)
+    words = WORD_AND_SPACE.findall(one)
+    others = WORD_AND_SPACE.findall(other)
+    bare_words = [word.strip() for word in words]
+    bare_others = [word.strip() for word in others]
+    matcher = SequenceMatcher(None, bare_words, bare_others, autojunk=False)
+    first = []
+    second = []
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        differs = tag != "equal"
+        if end > start:
+            first.append(WritingSpan("".join(words[start:end]), differs))
+        if other_end > other_start:
+            second.append(WritingSpan("".join(others[other_start:other_end]), differs))
+    return tuple(first), tuple(second)
 
 
 def special_words(one: str, other: str) -> tuple[str, str]:
-    """The words in which twins differ, without the punctuation around them; empty where one has a word more."""
-    differing = ([span.text.strip().strip(EDGES) for span in spans if span.differs] for spans in difference(one, other))
-    first, second = (" … ".join(filter(None, words)) for words in differing)
-    return first, second
+    """The words in which twins differ, without the punctuation around them.
+
+    Empty if one text only has a word more.
+    """
+    first, second = difference(one, other)
+    return _join_differing(first), _join_differing(second)
+
+
+def _join_differing(spans: Iterable[WritingSpan]) -> str:
+    """Join the differing spans of a text, without the punctuation around them."""
+    words = [span.text.strip().strip(EDGES) for span in spans if span.differs]
+    return " … ".join(filter(None, words))
 
 
 class EarlierText:
-    """The texts of a study's problems, kept in memory and brought up to date by what is new since the last look."""
+    """The texts of a study's problems, in memory, updated at each look."""
 
     def __init__(self) -> None:
         self._codes: dict[str, str] = {}
@@ -292,33 +403,49 @@ class EarlierText:
         self._lock = threading.Lock()
 
     def load(self, study: Study) -> None:
-        """Read what there is, which takes a second or two in a large study: before anybody waits for it."""
-        with self._lock:
-            self._look(study)
+        """Read all texts, which takes a second or two in a large study.
 
-    def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
-        """The similarity, 0 to 1, of the nearest two of some texts and others than `own` that were handed in before.
-
-        Exact where it is too much for the study (`most_similar`); below, a nearer text may not have been looked at.
+        To be called before anybody waits for it.
         """
         with self._lock:
-            self._look(study)
-            nearest, measure = 0.0, Levenshtein.normalized_similarity
-            left_out = {self._coded(text, known_only=True) for text in own}
-            for coded in (self._coded(text, known_only=True) for text in texts):
-                others = self._possible(coded, study.config.rules.most_similar) - left_out
+            self._read_new(study)
+
+    def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
+        """Similarity, 0 to 1, of the nearest earlier text to any of some texts.
+
+        Texts in `own` are left out.
+
+            Exact from the study's limit (`most_similar`) on. Below, a nearer text may not have been looked at.
+        """
+        with self._lock:
+            self._read_new(study)
+            nearest = 0.0
+            measure = Levenshtein.normalized_similarity
+            left_out = {self._encode_words(text, known_only=True) for text in own}
+            for text in texts:
+                coded = self._encode_words(text, known_only=True)
+                others = self._find_possible(coded, study.config.rules.most_similar) - left_out
                 match = process.extractOne(coded, others, scorer=measure, score_cutoff=0.5)
-                nearest = max(nearest, match[1] if match else 0.0)
+                if match:
+                    nearest = max(nearest, match[1])
             return nearest
 
-    def _possible(self, coded: str, least: float) -> set[str]:
-        """The texts that can be so similar: they lack so few words that of one more, the rarest, they have one."""
-        lacking = int(len(coded) * (1 - least) / least + 1e-9) if least else len(coded)
-        rarest = sorted((self._with_word.get(word, []) for word in coded), key=len)[: lacking + 1]
-        return set(self._texts) if lacking >= len(coded) else set().union(*rarest)
+    def _find_possible(self, coded: str, least: float) -> set[str]:
+        """Find the texts that can be so similar.
 
-    def _look(self, study: Study) -> None:
-        """Read what is new; and what was passed over, since a row with a lower number may be committed later."""
+        They lack so few words that they have one of the rarest words, of one more than these.
+        """
+        most_lacking = int(len(coded) * (1 - least) / least + 1e-9) if least else len(coded)
+        if most_lacking >= len(coded):
+            return set(self._texts)
+        texts_by_word = sorted((self._with_word.get(word, []) for word in coded), key=len)
+        return set().union(*texts_by_word[: most_lacking + 1])
+
+    def _read_new(self, study: Study) -> None:
+        """Read new texts, and rows that were missing so far.
+
+        A row with a lower number may be committed later.
+        """
         now = study.now()
         self._missing = {row: since for row, since in self._missing.items() if now - since < PATIENCE}
         with study.store.read() as session:
@@ -327,20 +454,27 @@ class EarlierText:
         for row in late:
             del self._missing[row.id]
         for row in new:
-            self._missing |= dict.fromkeys(range(max(self._last + 1, row.id - MOST_MISSING), row.id), now)
+            first_missing = max(self._last + 1, row.id - MOST_MISSING)
+            self._missing |= dict.fromkeys(range(first_missing, row.id), now)
             self._last = row.id
-        written = [row for row in (*late, *new) if row.origin == WRITTEN]
-        for coded in (self._coded(f"{row.before}_{row.after}") for row in written):
+        for row in (*late, *new):
+            if row.origin != WRITTEN:
+                continue
+            coded = self._encode_words(f"{row.before}_{row.after}")
             self._texts.append(coded)
             for word in coded:
                 self._with_word[word].append(coded)
 
-    def _coded(self, text: str, *, known_only: bool = False) -> str:
-        """One character a word, the fastest thing to compare; words that no text has share one where asked.
+    def _encode_words(self, text: str, *, known_only: bool = False) -> str:
+        """Encode each word as one character, which is the fastest to compare.
+
+        With `known_only`, words that no text has share one character.
 
         Only what was handed in is remembered: whatever people type on the way there would use up the characters.
         """
-        words = [word for word in (word.strip(EDGES) for word in text.casefold().split()) if word]
+        stripped = [word.strip(EDGES) for word in text.casefold().split()]
+        words = [word for word in stripped if word]
         if known_only:
             return "".join(self._codes.get(word, UNKNOWN) for word in words)
-        return "".join(self._codes.setdefault(word, chr(FIRST + len(self._codes))) for word in words)
+        letters = [self._codes.setdefault(word, chr(FIRST + len(self._codes))) for word in words]
+        return "".join(letters)

@@ -1,4 +1,4 @@
-"""Requesters' accounts: the first one, logging in and out, passwords, and colleagues with their roles."""
+"""Requesters' accounts: setting up, logging in and out, passwords, and colleagues' roles."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,8 @@ from winokit_collect.web.visit import (
     run_slow,
 )
 
-door, router = Pages(VISITOR), Pages(REQUESTER)
+door = Pages(VISITOR)
+router = Pages(REQUESTER)
 ACCOUNT = "/requester/account"
 Role = Annotated[requesters.Role, expected(f"one of {', '.join(ROLES)} expected")]
 Name = Annotated[Line, expected("a name expected")]
@@ -29,29 +30,34 @@ Name = Annotated[Line, expected("a name expected")]
 
 @door.get("/setup/{token}")
 def setup_page(visit: Anybody, token: str) -> Response:
-    """Where the first requester chooses a name and a password, and others a password."""
-    return _setup_page(visit, token)
+    """The page to choose a password, and for the first requester a name."""
+    return _show_setup(visit, token)
 
 
 @door.form("/setup/{token}")
 def set_up(visit: Anybody, token: str, name: Line = "", password: Text = "", again: Text = "") -> Response:
     """Make the account, or set its password, and log it in."""
     try:
-        requester = requesters.set_up(visit.study, token, name, _same(password, again))
+        requester = requesters.set_up(visit.study, token, name, _check_same(password, again))
     except Incomplete as error:
-        return _setup_page(visit, token, status=422, name=name, problems=error.problems)
-    return _go_logged_in(visit, requester)
+        return _show_setup(visit, token, status=422, name=name, problems=error.problems)
+    return _redirect_logged_in(visit, requester)
 
 
 @door.get("/login")
 def login_page(visit: Anybody) -> Response:
-    """Name and password."""
-    return visit.go(DASHBOARD) if known_requester(visit.request) else visit.page("requester_login", name="", refused="")
+    """The page that asks for name and password."""
+    if known_requester(visit.request):
+        return visit.go(DASHBOARD)
+    return visit.page("requester_login", name="", refused="")
 
 
 @door.form("/login")
 async def login(visit: Anybody, name: Line = "", password: Text = "") -> Response:
-    """Log in; where to go then is ours to say, never the address's."""
+    """Log in.
+
+    We decide which page comes next, never the address.
+    """
     return await run_slow(_try_to_log_in, visit, name, password)
 
 
@@ -60,12 +66,15 @@ def _try_to_log_in(visit: Visit, name: str, password: str) -> Response:
         requester = requesters.login(visit.study, name, password, visit.caller)
     except NotAllowed as error:
         return visit.page("requester_login", status=403, name=name[:64], refused=str(error))
-    return _go_logged_in(visit, requester)
+    return _redirect_logged_in(visit, requester)
 
 
 @router.form("/logout")
 def logout(visit: AViewer) -> Response:
-    """Log out, in every browser: a session that was stolen ends too."""
+    """Log out, in every browser.
+
+    So a session that was stolen ends too.
+    """
     requesters.end_sessions(visit.study, visit.requester.id)
     response = visit.go(LOGIN, "You are logged out.")
     visit.cookies.take(response, REQUESTER)
@@ -74,18 +83,23 @@ def logout(visit: AViewer) -> Response:
 
 @router.get(ACCOUNT)
 def account_page(visit: AViewer) -> Response:
-    """The password, and colleagues."""
-    return _page(visit)
+    """The page with the password, and colleagues."""
+    return _show_account(visit)
 
 
 @router.form(f"{ACCOUNT}/password")
 def change_password(visit: AViewer, old: Text = "", password: Text = "", again: Text = "") -> Response:
-    """Change the password; other browsers are logged out."""
+    """Change the password.
+
+    Other browsers are logged out.
+    """
     try:
-        requester = requesters.change_password(visit.study, visit.requester.id, old, _same(password, again))
+        requester = requesters.change_password(visit.study, visit.requester.id, old, _check_same(password, again))
     except Incomplete as error:
-        return _page(visit, status=422, problems=error.problems)
-    return _go_logged_in(visit, requester, ACCOUNT, "Your password has been changed; other browsers are logged out.")
+        return _show_account(visit, status=422, problems=error.problems)
+    return _redirect_logged_in(
+        visit, requester, ACCOUNT, "Your password has been changed; other browsers are logged out."
+    )
 
 
 @router.form(f"{ACCOUNT}/colleague")
@@ -94,7 +108,7 @@ def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
     try:
         requesters.add(visit.study, name, None, visit.actor, role=role)
     except Incomplete as error:
-        return _page(visit, status=422, problems=error.problems)
+        return _show_account(visit, status=422, problems=error.problems)
     return link_for_colleague(visit, name)
 
 
@@ -102,7 +116,7 @@ def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
 def link_for_colleague(visit: AnOwner, name: Name) -> Response:
     """A link by which a colleague who forgot their password chooses another."""
     path = requesters.password_path(visit.study, name, visit.actor)
-    return _page(visit, link=visit.address + path, link_for=name)
+    return _show_account(visit, link=visit.address + path, link_for=name)
 
 
 @router.form(f"{ACCOUNT}/role")
@@ -119,23 +133,24 @@ def remove_colleague(visit: AnOwner, name: Name) -> Response:
     return visit.go(ACCOUNT, f"{name} can no longer log in.")
 
 
-def _same(password: str, again: str) -> str:
+def _check_same(password: str, again: str) -> str:
     if password != again:
         raise Incomplete({"again": "the two passwords are not the same"})
     return password
 
 
-def _setup_page(visit: Visit, token: str, *, status: int = 200, name: str = "", **context: Any) -> Response:
+def _show_setup(visit: Visit, token: str, *, status: int = 200, name: str = "", **context: Any) -> Response:
     owner = requesters.of_link(visit.study, token)
-    return visit.page("requester_setup", status=status, name=name, owner=owner and owner.name, **context)
+    owner_name = owner and owner.name
+    return visit.page("requester_setup", status=status, name=name, owner=owner_name, **context)
 
 
-def _page(visit: RequesterVisit, *, status: int = 200, link: str = "", **context: Any) -> Response:
+def _show_account(visit: RequesterVisit, *, status: int = 200, link: str = "", **context: Any) -> Response:
     people = requesters.everybody(visit.study)
     return visit.page("requester_account", status=status, people=people, roles=ROLES, link=link, **context)
 
 
-def _go_logged_in(visit: Visit, requester: Requester, path: str = DASHBOARD, notice: str = "") -> Response:
+def _redirect_logged_in(visit: Visit, requester: Requester, path: str = DASHBOARD, notice: str = "") -> Response:
     response = visit.go(path, notice)
     visit.cookies.give(response, REQUESTER, [requester.id, requester.session_version])
     return response

@@ -1,6 +1,6 @@
-"""The web app of a study: its pages, and around them headers on every answer, limits, and a page for every accident.
+"""The web app of a study: its pages, headers, limits, and pages for errors.
 
-What is refused is a page that says why and where to go; the suspicious part of it also goes to the audit log.
+Whoever is refused gets a page that says why and where to go. Suspicious requests also go to the audit log.
 """
 
 import logging
@@ -41,18 +41,18 @@ from winokit_collect.web.rendering import STATIC
 from winokit_collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
 
 WORKERS = (home.router, writing.router, entry.door, entry.router)
-"""Of workers' pages, those that are asked for most are found first."""
+"""Routers of workers' pages, the most frequent pages first."""
 REQUESTERS = (account.door, *(page.router for page in (account, dashboard, pay, preview, problems, workers)))
 THREADS = 8
-"""Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
+"""Number of pages that are made at once. They take turns at computing, so that more would only wait."""
 ASKED_A_MINUTE = 20
-"""How often one worker may ask the study's model: more often than anybody types a new pair."""
+"""Limit for one worker who asks the study's model: more often than anybody types a new pair."""
 ARRIVALS_A_MINUTE = 30
-"""How often a platform is asked about people from one place: a university may have one address."""
+"""Limit for asking a platform about people from one address: a whole university may have one."""
 REFUSALS_A_MINUTE = 60
-"""How many go to the audit log: a flood must not fill the disk."""
+"""Limit for refusals in the audit log: a flood must not fill the disk."""
 MOST_BYTES = 64 * 1024
-"""Of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
+"""Size of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
 TOO_LARGE = say("refusals.too_large", count=f"{MOST_BYTES:,}")
 YEAR = 365 * 86_400
 ALWAYS = {
@@ -66,32 +66,39 @@ WHYS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
 
 
 class TooLarge(Refused):
-    """A body beyond what any form of ours sends."""
+    """A body is larger than any form of ours sends."""
 
     status = 413
 
 
 class RateLimit:
-    """So many of something in a minute, for each who asks.
+    """A limit on something in a minute, for each who asks.
 
     Kept in memory: a restarted server begins to count again, and each of its processes counts by itself.
     """
 
     def __init__(self, most: int) -> None:
-        self._most, self._limiter = RateLimitItemPerMinute(most), FixedWindowRateLimiter(MemoryStorage())
+        self._most = RateLimitItemPerMinute(most)
+        self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def count(self, who: object = "") -> int:
-        """Count one more; 0, or the seconds to wait where it is one too many."""
+        """Count one more.
+
+        Returns 0, or the seconds to wait if it is one too many.
+        """
         if self._limiter.hit(self._most, str(who)):
             return 0
-        return max(1, math.ceil(self._limiter.get_window_stats(self._most, str(who)).reset_time - time.time()))
+        window = self._limiter.get_window_stats(self._most, str(who))
+        seconds = window.reset_time - time.time()
+        return max(1, math.ceil(seconds))
 
 
 class CollectMiddleware:
     """An ASGI layer around everything, static files and errors included."""
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
-        self.app, self.secure = app, secure
+        self.app = app
+        self.secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -106,22 +113,24 @@ class CollectMiddleware:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                lasts = scope["path"].startswith("/static/") and message["status"] in (200, 304)
-                self._add_headers(MutableHeaders(scope=message), lasts)
+                is_static = scope["path"].startswith("/static/")
+                lasts = is_static and message["status"] in (200, 304)
+                headers = MutableHeaders(scope=message)
+                self._add_headers(headers, lasts)
             await send(message)
 
         try:
             declared = Headers(scope=scope).get("content-length", "0")
             if not declared.isdecimal() or int(declared) > MOST_BYTES:
                 raise TooLarge(TOO_LARGE)
-            await self.app(scope, _counted(receive), send_with_headers)
+            await self.app(scope, _count_body(receive), send_with_headers)
         except TooLarge as error:
             page = await run_in_threadpool(refusal_page, Request(scope), error)
             await page(scope, receive, send_with_headers)
         except ClientDisconnect:
-            LOG.warning("%s %s: whoever asked went away", scope["method"], _place(scope))
+            LOG.warning("%s %s: whoever asked went away", scope["method"], _describe_address(scope))
         except Exception:
-            LOG.exception("an accident at %s %s", scope["method"], _place(scope))
+            LOG.exception("an accident at %s %s", scope["method"], _describe_address(scope))
             if started:
                 raise
             page = await run_in_threadpool(accident_page, Request(scope))
@@ -138,8 +147,11 @@ class CollectMiddleware:
             headers["Strict-Transport-Security"] = f"max-age={YEAR}"
 
 
-def _counted(receive: Receive) -> Receive:
-    """A body that is refused as soon as it has grown too large, whatever its sender said about it."""
+def _count_body(receive: Receive) -> Receive:
+    """Count the bytes of a body.
+
+    Raises TooLarge as soon as it has grown too large, whatever its sender said about it.
+    """
     total = 0
 
     async def receive_counted() -> Message:
@@ -154,75 +166,101 @@ def _counted(receive: Receive) -> Receive:
 
 
 def refusal_page(request: Request, error: Exception) -> Response:
-    """The page for something refused, and a line in the audit log where it looks like an attempt."""
+    """The page for something refused.
+
+    If it looks like an attack, it also makes a line in the audit log.
+    """
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
     why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
-    # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
-    suspicious = status in (403, 413, 429) or (status != 409 and request.scope["path"].startswith("/task/"))
-    if suspicious and not request.app.state.refusals.count():
-        place = _place(request.scope)
-        request.app.state.study.note(_actor(request), "refused", place, status=status, why=why[:200])
+    # Below /task/ everything belongs to somebody, so that asking for another's task is suspicious too.
+    is_about_task = request.scope["path"].startswith("/task/")
+    is_suspicious = status in (403, 413, 429) or (status != 409 and is_about_task)
+    if is_suspicious and not request.app.state.refusals.count():
+        address = _describe_address(request.scope)
+        request.app.state.study.note(_find_actor(request), "refused", address, status=status, why=why[:200])
     texts = Visit(request).texts
-    if isinstance(error, Incomplete) and texts is not BUILT_IN:  # a worker has no use for the names of fields
-        why = "; ".join(map(texts.say, error.problems.values()))
+    if isinstance(error, Incomplete) and texts is not BUILT_IN:  # The names of fields are of no use to a worker.
+        messages = [texts.say(message) for message in error.problems.values()]
+        why = "; ".join(messages)
     elif isinstance(error, Refused):
         why = error.args[0]
-    response = _page(request, status, why)
+    response = _render_refusal(request, status, why)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)
     return response
 
 
 def accident_page(request: Request) -> Response:
-    """The page for a mistake of ours."""
-    return _page(request, 500, say("refusals.accident"))
+    """The page for an error of ours."""
+    return _render_refusal(request, 500, say("refusals.accident"))
 
 
-def _page(request: Request, status: int, why: str) -> Response:
+def _render_refusal(request: Request, status: int, why: str) -> Response:
     visit = Visit(request)
     why = visit.texts.say(why)
     if visit.is_htmx:
         return visit.piece("refusal", status=status, why=why)
-    title = f"errors.{status}" if f"errors.{status}" in visit.texts.lines else "errors.other"
+    key = f"errors.{status}"
+    title = key if key in visit.texts.lines else "errors.other"
     return visit.page("error", status=status, title=title, why=why)
 
 
-def _out_of_order(request: Request, error: Exception) -> Response:
-    """Something is wrong with the study itself. Its requester is told what; others have no use for names of files."""
+def _handle_study_error(request: Request, error: Exception) -> Response:
+    """Handle an error in the study itself.
+
+    Its requester sees the message. Others have no use for names of files.
+    """
     if request.url.path.startswith(DASHBOARD):
         return refusal_page(request, error)
-    LOG.error("%s %s: %s", request.method, _place(request.scope), error)
+    LOG.error("%s %s: %s", request.method, _describe_address(request.scope), error)
     return accident_page(request)
 
 
-def _refused_by_fastapi(request: Request, error: Exception) -> Response:
-    """The page for what it has no page for; what broke while it read a form is told as that."""
+def _handle_http_error(request: Request, error: Exception) -> Response:
+    """Return the page for an error that FastAPI raises.
+
+    An error of ours while it read a form is raised again.
+    """
     if isinstance(error.__cause__, (TooLarge, ClientDisconnect)):
         raise error.__cause__
     return refusal_page(request, error)
 
 
-def _go(request: Request, error: Exception) -> Response:
+def _handle_misfit(request: Request, error: RequestValidationError) -> Response:
+    """Return the page for an address or a form that does not fit."""
+    return refusal_page(request, misfits(request, error))
+
+
+def _redirect_elsewhere(request: Request, error: Exception) -> Response:
     if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": str(error)})
     return RedirectResponse(str(error), 303)
 
 
-def _place(scope: Scope) -> str:
-    """The shape of an address, in one line: the address itself may hold a token."""
-    return " ".join(str(getattr(scope.get("route"), "path", None) or plain(scope["path"])).split())[:200]
+def _describe_address(scope: Scope) -> str:
+    """Return the pattern of an address, in one line.
+
+    The address itself may hold a token.
+    """
+    pattern = getattr(scope.get("route"), "path", None) or plain(scope["path"])
+    return " ".join(str(pattern).split())[:200]
 
 
-def _actor(request: Request) -> str:
-    requester = known_requester(request) if request.url.path.startswith(DASHBOARD) else None
-    if requester is not None:
-        return f"requester:{requester.name}"
+def _find_actor(request: Request) -> str:
+    """Return the name that the audit log has for somebody."""
+    if request.url.path.startswith(DASHBOARD):
+        requester = known_requester(request)
+        if requester is not None:
+            return f"requester:{requester.name}"
     worker = known_worker(request)
     return f"worker:{worker.code}" if worker is not None else "stranger"
 
 
 def health(request: Request) -> Response:
-    """Whether pages can be made: for whoever watches over the server, and nothing that a stranger should not know."""
+    """Whether pages can be made, for whoever monitors the server.
+
+    It tells nothing that a stranger should not know.
+    """
     try:
         with request.app.state.study.store.read() as session:
             session.scalar(select(State.key).limit(1))
@@ -235,8 +273,8 @@ def health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-def _prepare(app: FastAPI) -> None:
-    """Do what takes long in a large study before anybody waits for it: everybody would, with whoever comes first."""
+def _load_study(app: FastAPI) -> None:
+    """Load what takes long in a large study, before anybody waits for it."""
     app.state.study.earlier.load(app.state.study)
     if app.state.snapshots.keeps:
         app.state.snapshots.get()
@@ -244,21 +282,24 @@ def _prepare(app: FastAPI) -> None:
 
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[None]:
-    """Keep the number of threads down, and payouts going, as long as the app runs."""
+    """Limit the threads, and keep payouts going, as long as the app runs."""
     current_default_thread_limiter().total_tokens = THREADS
-    await run_in_threadpool(_prepare, app)
+    await run_in_threadpool(_load_study, app)
     with app.state.payouts, app.state.second_opinions:
         yield
 
 
 def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
-    """The app that serves a study; `secure` where people reach it over TLS, at the `url` that links begin with."""
+    """The app that serves a study.
+
+    `secure` if people reach it over TLS, at the `url` that links begin with.
+    """
     handlers: dict[int | type[Exception], Any] = {
-        GoTo: _go,
+        GoTo: _redirect_elsewhere,
         Refused: refusal_page,
-        WinokitError: _out_of_order,
-        HTTPException: _refused_by_fastapi,
-        RequestValidationError: lambda request, error: refusal_page(request, misfits(request, error)),
+        WinokitError: _handle_study_error,
+        HTTPException: _handle_http_error,
+        RequestValidationError: _handle_misfit,
     }
     app = FastAPI(
         title=study.config.title,
@@ -269,11 +310,14 @@ def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
         lifespan=running,
         exception_handlers=handlers,
     )
-    app.state.study, app.state.url = study, url
+    app.state.study = study
+    app.state.url = url
     app.state.cookies = Cookies(study.signer, secure=secure)
-    app.state.payouts, app.state.snapshots = PayoutRunner(study), KeptSnapshot(study)
+    app.state.payouts = PayoutRunner(study)
+    app.state.snapshots = KeptSnapshot(study)
     app.state.second_opinions = SecondOpinions(study)
-    app.state.refusals, app.state.arrivals = RateLimit(REFUSALS_A_MINUTE), RateLimit(ARRIVALS_A_MINUTE)
+    app.state.refusals = RateLimit(REFUSALS_A_MINUTE)
+    app.state.arrivals = RateLimit(ARRIVALS_A_MINUTE)
     app.state.adversary_limit = RateLimit(ASKED_A_MINUTE)
     app.add_middleware(CollectMiddleware, secure=secure)
     app.get("/health")(health)

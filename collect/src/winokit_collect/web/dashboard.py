@@ -1,4 +1,4 @@
-"""The dashboard: progress, cost and agreement at a glance; and what is kept of a study: export, audit log."""
+"""The dashboard: progress, cost and agreement, with the export and the audit log."""
 
 import re
 from collections.abc import Sequence
@@ -18,19 +18,23 @@ from winokit_collect.web.problems import Wanted
 from winokit_collect.web.visit import DASHBOARD, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
-MOST_DAYS, LOG_LINES = 60, 100
+MOST_DAYS = 60
+LOG_LINES = 100
 
 
 @router.get("/requester")
 def dashboard(visit: ARequester) -> Response:
-    """Everything at a glance."""
-    return visit.page("requester_dashboard", **_now(visit))
+    """The page with all numbers at a glance."""
+    return visit.page("requester_dashboard", **_collect_numbers(visit))
 
 
 @router.get("/requester/live")
 def live(visit: ARequester) -> Response:
-    """The part of it that changes, asked for every few seconds."""
-    return visit.piece("requester_live", **_now(visit))
+    """The part of the dashboard that changes.
+
+    The page asks for it every few seconds.
+    """
+    return visit.piece("requester_live", **_collect_numbers(visit))
 
 
 @router.form("/requester/pause")
@@ -43,39 +47,56 @@ def pause(visit: ARequester, paused: Tick) -> Response:
 
 @router.get("/requester/agreement/{kind}")
 def reliability(visit: ARequester, kind: str) -> Response:
-    """Answers and workers' reliability by Dawid and Skene's model, which takes a moment."""
+    """Answers and workers' reliability by Dawid and Skene's model.
+
+    It takes a moment.
+    """
     if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
         raise NotFound("the study has no votes of this kind")
     try:
-        estimate, why_not = quality.dawid_skene(visit.study, kind), ""
+        estimate = quality.dawid_skene(visit.study, kind)
+        why_not = ""
     except WinokitError as error:
-        estimate, why_not = None, str(error)
+        estimate = None
+        why_not = str(error)
     return visit.page("requester_agreement", kind=kind, estimate=estimate, why_not=why_not)
 
 
-def _now(visit: RequesterVisit) -> dict[str, Any]:
-    now = visit.request.app.state.snapshots.get()
-    days = drawn_days(now.days)
-    most = max([1, *(sum(day.submissions.values()) for day in days)])
-    totals = [*accumulate((day.cents for day in days), initial=0)]
-    shown = {"snapshot": now, "paused": visit.study.paused, "days": days, "most": most, "totals": totals}
-    return {**shown, "disk": visit.study.store.disk_trouble()}
+def _collect_numbers(visit: RequesterVisit) -> dict[str, Any]:
+    """Collect the numbers of the dashboard, by the names that its templates have for them."""
+    snapshot = visit.request.app.state.snapshots.get()
+    days = drawn_days(snapshot.days)
+    counts = [sum(day.submissions.values()) for day in days]
+    cents = [day.cents for day in days]
+    return {
+        "snapshot": snapshot,
+        "paused": visit.study.paused,
+        "days": days,
+        "most": max([1, *counts]),
+        "totals": list(accumulate(cents, initial=0)),
+        "disk": visit.study.store.disk_trouble(),
+    }
 
 
 def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:
-    """The days between the first and the last, those without work included; the last sixty of them."""
+    """The days between the first and the last, including days without work.
+
+    At most the last sixty.
+    """
     if not days:
         return []
-    known = {day.date: day for day in days}
-    last = date.fromisoformat(max(known))
-    first = max(date.fromisoformat(min(known)), last - timedelta(days=MOST_DAYS - 1))
-    dates = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
-    return [known.get(day) or StudyDay(day, {}, 0) for day in dates]
+    days_by_date = {day.date: day for day in days}
+    last = date.fromisoformat(max(days_by_date))
+    earliest = last - timedelta(days=MOST_DAYS - 1)
+    first = max(date.fromisoformat(min(days_by_date)), earliest)
+    day_count = (last - first).days + 1
+    dates = [str(first + timedelta(days=number)) for number in range(day_count)]
+    return [days_by_date.get(day) or StudyDay(day, {}, 0) for day in dates]
 
 
 @router.get("/requester/export")
 def export_page(visit: ARequester) -> Response:
-    """What an export holds."""
+    """The page that describes an export."""
     return visit.page("requester_export")
 
 
@@ -83,16 +104,18 @@ def export_page(visit: ARequester) -> Response:
 def download(visit: ARequester) -> Response:
     """Everything as one file."""
     visit.study.note(visit.actor, "export")
-    name = re.sub(r"[^a-z0-9]+", "-", visit.study.config.title.lower()).strip("-") or "study"
+    title = visit.study.config.title.lower()
+    name = re.sub(r"[^a-z0-9]+", "-", title).strip("-") or "study"
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
-    return Response(export.archive(visit.study), media_type="application/zip", headers=headers)
+    archive = export.archive(visit.study)
+    return Response(archive, media_type="application/zip", headers=headers)
 
 
 @router.get("/requester/log")
 def audit_log(
     visit: ARequester, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None, action: Wanted = ""
 ) -> Response:
-    """Who did what, newest first."""
+    """The audit log, newest first."""
     lines = listings.log_entries(visit.study, LOG_LINES, before=before, action=plain(action) or None)
     older = lines[-1].id if len(lines) == LOG_LINES else None
     return visit.page("requester_log", lines=lines, action=action, older=older)

@@ -1,4 +1,7 @@
-"""Coming in, and what comes before work: consent, screening, the quiz. Nobody is let in by merely opening a link."""
+"""Coming in, and the steps before work: consent, screening, the quiz.
+
+Nobody is let in by merely opening a link.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,19 +32,22 @@ from winokit_collect.web.visit import (
     run_slow,
 )
 
-door, router = Pages(VISITOR), Pages(WORKER)
+door = Pages(VISITOR)
+router = Pages(WORKER)
 
 
 @door.get("/")
 def front_door(visit: Anybody) -> Response:
-    """Where workers go on, and strangers are told how to come in."""
-    return visit.page("front_door") if known_worker(visit.request) is None else visit.go(HOME)
+    """The first page: workers go on, and strangers read how to come in."""
+    if known_worker(visit.request) is None:
+        return visit.page("front_door")
+    return visit.go(HOME)
 
 
 @door.get("/join/{token}")
 @door.get("/return/{token}")
 def invitation(visit: Anybody, token: str) -> Response:
-    """What an invite link opens, or a personal one: a page with a button."""
+    """The page behind an invite link, or a personal one, with a button."""
     worker = known_worker(visit.request)
     if worker is not None:
         return visit.page("already_in", worker=worker)
@@ -55,9 +61,13 @@ def invitation(visit: Anybody, token: str) -> Response:
 
 @door.form("/join/{token}")
 def join(visit: Anybody, token: str) -> Response:
-    """Use an invite link. A browser that is in already stays who it is."""
+    """Use an invite link.
+
+    A browser in which a worker is already signed in keeps that worker.
+    """
     browser = visit.cookies.raw(visit.request, VISITOR)
-    return _let_in(visit, known_worker(visit.request) or invites.claim(visit.study, token, browser=browser))
+    worker = known_worker(visit.request) or invites.claim(visit.study, token, browser=browser)
+    return _log_in_worker(visit, worker)
 
 
 @door.form("/return/{token}")
@@ -69,17 +79,21 @@ def come_back(visit: Anybody, token: str) -> Response:
         invites.come_back(visit.study, worker, visit.cookies.raw(visit.request, VISITOR))
     else:
         visit.study.note(f"worker:{worker.code}", "return")
-    return _let_in(visit, worker)
+    return _log_in_worker(visit, worker)
 
 
 @door.get("/start")
 def arrival(visit: Anybody) -> Response:
-    """What a platform's link opens; inside a frame of the platform, a way out of it, since a frame has no cookies."""
-    platform, query = platform_of(visit.study), visit.request.query_params
+    """The page behind a platform's link.
+
+    In a frame of the platform it offers a new window, since a frame has no cookies.
+    """
+    platform = platform_of(visit.study)
+    query = visit.request.query_params
     address = {name: plain(query[name]) for name in platform.parameters if name in query}
     visitor_from(visit.study, address)
-    framed = visit.request.headers.get("sec-fetch-dest") == "iframe"
-    own_window = f"/start?{urlencode(address)}" if framed else ""
+    is_framed = visit.request.headers.get("sec-fetch-dest") == "iframe"
+    own_window = f"/start?{urlencode(address)}" if is_framed else ""
     response = visit.page("welcome", action="/start", hidden=address, returning=False, own_window=own_window)
     response.headers["Content-Security-Policy"] = policy(frames=platform.frames)
     return response
@@ -87,22 +101,31 @@ def arrival(visit: Anybody) -> Response:
 
 @door.form("/start", *(name for own in PLATFORMS.homes for name in PLATFORMS[own].parameters))
 async def start(visit: Anybody, fields: Fields) -> Response:
-    """Let in whom the platform has sent; to ask it takes a while."""
-    return await run_slow(_start, visit, fields)
+    """Let in whom the platform has sent.
+
+    Asking the platform takes a while.
+    """
+    return await run_slow(_verify_arrival, visit, fields)
 
 
-def _start(visit: Visit, fields: dict[str, str]) -> Response:
-    # Whoever makes up addresses has us ask the platform, which may have enough of us then.
-    wait = visit.request.app.state.arrivals.count(requesters.place_of(visit.caller))
+def _verify_arrival(visit: Visit, fields: dict[str, str]) -> Response:
+    # Invented addresses make us ask the platform, which may then refuse to answer us.
+    network = requesters.place_of(visit.caller)
+    wait = visit.request.app.state.arrivals.count(network)
     if wait:
         raise TooMany(say("refusals.too_often", count=wait), wait)
-    worker, browser = known_worker(visit.request), visit.cookies.raw(visit.request, VISITOR)
-    return _let_in(visit, arrive(visit.study, fields, browser=browser, me=worker and worker.id))
+    worker = known_worker(visit.request)
+    browser = visit.cookies.raw(visit.request, VISITOR)
+    arrived = arrive(visit.study, fields, browser=browser, me=worker and worker.id)
+    return _log_in_worker(visit, arrived)
 
 
 @door.form("/sign-out")
 def sign_out(visit: Anybody) -> Response:
-    """Forget who works in this browser, for somebody else to come in; a cookie that was copied ends too."""
+    """Sign the worker out of this browser, so that somebody else can come in.
+
+    A cookie that was copied ends too.
+    """
     worker = known_worker(visit.request)
     if worker is not None:
         workers.end_sessions(visit.study, worker.code)
@@ -111,7 +134,7 @@ def sign_out(visit: Anybody) -> Response:
     return response
 
 
-def _let_in(visit: Visit, worker: Worker | Row[Any]) -> Response:
+def _log_in_worker(visit: Visit, worker: Worker | Row[Any]) -> Response:
     response = visit.go(HOME)
     visit.cookies.give(response, WORKER, [worker.code, worker.session_version])
     return response
@@ -120,26 +143,26 @@ def _let_in(visit: Visit, worker: Worker | Row[Any]) -> Response:
 @router.get("/consent")
 @router.get("/screening")
 def step(visit: AWorker) -> Response:
-    """What taking part means, or the questions of screening."""
-    _be_there(visit)
+    """The page of consent, or of screening."""
+    _require_step(visit)
     return visit.page(visit.step, answers={})
 
 
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
-    """Questions before one kind of task, of those there are for a worker."""
+    """The questions before one kind of task that a worker can get."""
     available = [kind] if kind else list(tasks.available(visit.study, visit.worker.id))
     for kinds in (available, visit.study.config.tasks.kinds):
         next_kind = workers.next_quiz(visit.study, visit.worker, kinds)
         if next_kind is not None:
-            return _quiz_page(visit, [next_kind], {})
-    return _quiz_page(visit, visit.study.config.tasks.kinds, {})
+            return _show_quiz(visit, [next_kind], {})
+    return _show_quiz(visit, visit.study.config.tasks.kinds, {})
 
 
 @router.form("/consent", "agree")
 def consent(visit: AWorker, fields: Fields) -> Response:
-    """Agree; nothing else can be said here but by leaving."""
-    _be_there(visit)
+    """Agree to the text of consent."""
+    _require_step(visit)
     if fields.get("agree") != "yes":
         return visit.page("consent", status=422, problems={"agree": say("consent.tick")})
     visit.worker = workers.consent(visit.study, visit.worker.id)
@@ -148,37 +171,43 @@ def consent(visit: AWorker, fields: Fields) -> Response:
 
 @router.form("/screening", "native_speaker", "has_seen_wsc")
 def screening(visit: AWorker, fields: Fields) -> Response:
-    """Answer them, once."""
-    _be_there(visit)
+    """Store the answers to the questions of screening, once."""
+    _require_step(visit)
     quality = visit.study.config.quality
-    asked = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
-    missing = [name for name, is_asked in asked.items() if is_asked and fields.get(name) not in YES_NO]
+    asks = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
+    missing = [name for name, is_asked in asks.items() if is_asked and fields.get(name) not in YES_NO]
     if missing:
         problems = dict.fromkeys(missing, say("voting.choose_yes_no"))
         return visit.page("screening", status=422, problems=problems, answers=fields)
     # A question that the study does not ask cannot turn anybody away.
-    native = YES_NO.get(fields.get("native_speaker", ""), True)
-    seen = YES_NO.get(fields.get("has_seen_wsc", ""), False)
-    visit.worker = workers.screen(visit.study, visit.worker.id, native_speaker=native, has_seen_wsc=seen)
+    native_speaker = YES_NO.get(fields.get("native_speaker", ""), True)
+    has_seen_wsc = YES_NO.get(fields.get("has_seen_wsc", ""), False)
+    visit.worker = workers.screen(visit.study, visit.worker.id, native_speaker, has_seen_wsc)
     return visit.go(visit.next_path)
 
 
 @router.form(QUIZ, "kinds", "q1", "q2", "q3")
 def take_quiz(visit: AWorker, fields: Fields) -> Response:
-    """Mark a try. Explanations are shown once nothing hangs on them any more."""
-    # What is asked about is what a worker qualifies for, so that nobody gains by asking for less.
-    asked, kinds = fields.get("kinds", "").split(), visit.study.config.tasks.kinds
-    kinds = [kind for kind in kinds if kind in asked] or kinds
-    answers, missing = [], {}
-    questions = _questions(visit, kinds)
+    """Mark a try at the quiz.
+
+    Explanations are shown only when there is no further try.
+    """
+    # Workers qualify only for the kinds in the form, so that nobody gains by asking for fewer.
+    named_kinds = fields.get("kinds", "").split()
+    kinds = visit.study.config.tasks.kinds
+    kinds = [kind for kind in kinds if kind in named_kinds] or kinds
+    answers = []
+    missing = {}
+    questions = _find_questions(visit, kinds)
     for number, question in enumerate(questions, 1):
         choice = fields.get(f"q{number}", "")
-        if choice in map(str, range(len(question.options))):
+        choices = [str(index) for index in range(len(question.options))]
+        if choice in choices:
             answers.append(int(choice))
         else:
             missing[f"q{number}"] = say("quiz.choose")
     if missing:
-        return _quiz_page(visit, kinds, fields, status=422, problems=missing)
+        return _show_quiz(visit, kinds, fields, status=422, problems=missing)
     result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
@@ -187,23 +216,29 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
         return visit.page(
             "quiz_result", result=result, answers=answers, questions=questions, next_kind=next_kind, kinds=kinds
         )
-    return _quiz_page(visit, kinds, fields, result=result)
+    return _show_quiz(visit, kinds, fields, result=result)
 
 
-def _questions(visit: WorkerVisit, kinds: Sequence[str]) -> list[Question]:
-    """The questions before some kinds of task; a worker for whom there are none now is sent to where they are."""
-    if visit.step != workers.WORK or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
-        _be_there(visit)
+def _find_questions(visit: WorkerVisit, kinds: Sequence[str]) -> list[Question]:
+    """Return the questions before some kinds of task.
+
+    A worker who has none now is redirected to the right step.
+    """
+    is_working = visit.step == workers.WORK
+    if not is_working or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
+        _require_step(visit)
     return workers.quiz_for(visit.study, visit.worker, kinds)
 
 
-def _quiz_page(visit: WorkerVisit, kinds: Sequence[str], answers: Mapping[str, str], **context: Any) -> Response:
-    asked = {"kinds": kinds, "questions": _questions(visit, kinds), "answers": answers}
-    return visit.page("quiz", **{"result": None, **asked, **context})
+def _show_quiz(visit: WorkerVisit, kinds: Sequence[str], answers: Mapping[str, str], **context: Any) -> Response:
+    """Show the quiz before some kinds of task."""
+    questions = _find_questions(visit, kinds)
+    context.setdefault("result", None)
+    return visit.page("quiz", kinds=kinds, questions=questions, answers=answers, **context)
 
 
-def _be_there(visit: WorkerVisit) -> None:
-    """Send a worker who is not at the step that a page is named after to where they are."""
+def _require_step(visit: WorkerVisit) -> None:
+    """Redirect a worker who is at another step than this page's."""
     if visit.step == workers.CONSENT and visit.study.why_closed:
         raise NotNow(say("refusals.not_open"))
     if visit.request.scope["path"] != visit.next_path:

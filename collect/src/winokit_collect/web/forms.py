@@ -1,15 +1,17 @@
-"""Who somebody is, from signed cookies; and tokens that only pages shown to them have (CSRF).
+"""Identity from signed cookies, and the tokens that protect forms (CSRF).
 
-| cookie | says | lasts |
+A token is only in pages that were shown to its reader.
+
+| cookie | content | lasts |
 |---|---|---|
 | `worker` | a worker's code and the version of their sessions | 60 days |
 | `requester` | an account and the version of its sessions | 12 hours |
-| `visitor` | nothing but a random number, for forms that come before one is anybody | a day |
+| `visitor` | only a random number, for forms before somebody has signed in | a day |
 | `notice` | a line to show on the next page | a minute |
 
-A form's token is a keyed hash of the cookie that vouches for whoever it was shown to. So another person's token, or
-one from before a login, opens nothing; and since every cookie is HttpOnly and SameSite, no other site can make one.
-This stands before every form; then its fields are cleaned, and read by pydantic where they are more than texts.
+A form's token is a keyed hash of its reader's cookie. So another person's token, or one from before a login, opens
+nothing. Every cookie is HttpOnly and SameSite, so that no other site can make one. Every form is checked in this way.
+Then its fields are cleaned, and read by pydantic if they are more than texts.
 """
 
 import hmac
@@ -27,12 +29,16 @@ from winokit_collect.study.study import Signer
 from winokit_collect.study.texts import say
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-WORKER, REQUESTER, VISITOR, NOTICE = "worker", "requester", "visitor", "notice"
+WORKER = "worker"
+REQUESTER = "requester"
+VISITOR = "visitor"
+NOTICE = "notice"
 HOUR = 3600
 SECONDS = {WORKER: 60 * 24 * HOUR, REQUESTER: 12 * HOUR, VISITOR: 24 * HOUR, NOTICE: 60}
 NO_ADDRESS = say("refusals.no_address")
 READING = ("GET", "HEAD", "OPTIONS")
-TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
+TOKEN_FIELD = "csrf"
+TOKEN_HEADER = "x-csrf-token"
 STALE = {
     VISITOR: say("refusals.stale_door"),
     WORKER: say("refusals.stale"),
@@ -44,39 +50,45 @@ class Cookies:
     """Reads and writes the app's cookies."""
 
     def __init__(self, signer: Signer, *, secure: bool) -> None:
-        self._signer, self._secure = signer, secure
+        self._signer = signer
+        self._secure = secure
 
     def raw(self, request: Request, role: str) -> str | None:
-        """A cookie as it stands, if it is one of ours and not too old."""
-        return request.cookies[self._name(role)] if self.read(request, role) is not None else None
+        """The raw value of a cookie, if it is one of ours and not too old."""
+        if self.read(request, role) is None:
+            return None
+        return request.cookies[self._get_cookie_name(role)]
 
     def read(self, request: Request, role: str) -> Any:
-        """What a cookie says; None where there is none, or not one of ours."""
-        known: dict[str, Any] = request.scope.setdefault("winokit.cookies", {})
-        if role not in known:  # a page asks more than once, and to verify a signature takes a while
+        """The content of a cookie, or None if it is missing or not one of ours."""
+        contents: dict[str, Any] = request.scope.setdefault("winokit.cookies", {})
+        if role not in contents:  # A page asks more than once, and verifying a signature takes a while.
             try:
-                known[role] = self._signer.read(f"{role}-session", request.cookies[self._name(role)], SECONDS[role])
+                raw = request.cookies[self._get_cookie_name(role)]
+                contents[role] = self._signer.read(f"{role}-session", raw, SECONDS[role])
             except (KeyError, Refused):
-                known[role] = None
-        return known[role]
+                contents[role] = None
+        return contents[role]
 
     def sign(self, role: str, value: Any) -> str:
-        """A cookie that says something, raw."""
+        """The raw value of a cookie with some content."""
         return self._signer.sign(f"{role}-session", value)
 
     def set(self, response: Response, role: str, raw: str) -> None:
-        """Send a raw cookie along."""
-        response.set_cookie(
-            self._name(role), raw, max_age=SECONDS[role], path="/", secure=self._secure, httponly=True, samesite="lax"
-        )
+        """Send a raw cookie along with a response."""
+        name = self._get_cookie_name(role)
+        seconds = SECONDS[role]
+        response.set_cookie(name, raw, max_age=seconds, path="/", secure=self._secure, httponly=True, samesite="lax")
 
     def give(self, response: Response, role: str, value: Any) -> None:
-        """Send a cookie along that says something."""
+        """Send a cookie with some content along with a response."""
         self.set(response, role, self.sign(role, value))
 
     def take(self, response: Response, role: str) -> None:
         """Remove a cookie."""
-        response.delete_cookie(self._name(role), path="/", secure=self._secure, httponly=True, samesite="lax")
+        response.delete_cookie(
+            self._get_cookie_name(role), path="/", secure=self._secure, httponly=True, samesite="lax"
+        )
 
     def form_token(self, role: str, raw: str) -> str:
         """The token of forms shown to the holder of a cookie."""
@@ -85,15 +97,21 @@ class Cookies:
     def is_own_form(self, request: Request, role: str, token: str) -> bool:
         """Whether a form's token was made for the holder of this request's cookie."""
         raw = self.raw(request, role)
-        return raw is not None and hmac.compare_digest(self.form_token(role, raw).encode(), token.encode())
+        if raw is None:
+            return False
+        own_token = self.form_token(role, raw)
+        return hmac.compare_digest(own_token.encode(), token.encode())
 
-    def _name(self, role: str) -> str:
+    def _get_cookie_name(self, role: str) -> str:
         # Browsers let nobody but the host itself, over TLS, set a cookie with this prefix.
         return f"__Host-winokit-{role}" if self._secure else f"winokit-{role}"
 
 
 class Pages(APIRouter):
-    """Pages for a role: every form among them must carry the token of its reader."""
+    """Pages for a role.
+
+    Every form among them must carry the token of its reader.
+    """
 
     def __init__(self, role: str) -> None:
         async def guard(request: Request) -> None:
@@ -108,41 +126,53 @@ class Pages(APIRouter):
             fields = {plain(name): plain(str(value)) for name, value in form.items()}
             token = request.headers.get(TOKEN_HEADER) or fields.pop(TOKEN_FIELD, "")
             cookies: Cookies = request.app.state.cookies
-            elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
-            if elsewhere or not cookies.is_own_form(request, role, token):
+            is_from_elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
+            if is_from_elsewhere or not cookies.is_own_form(request, role, token):
                 raise NotAllowed(STALE[role])
             request.state.fields = fields
 
         super().__init__(dependencies=[Depends(guard)])
 
     def form(self, path: str, *names: str) -> Callable[[Endpoint], Endpoint]:
-        """What takes a form: its fields are parameters with a `Form`, or `names` that come as texts in `Fields`."""
+        """Decorator for an endpoint that takes a form.
+
+        Its fields are parameters with a `Form`, or `names` that come as texts in `Fields`.
+        """
         properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names)}
         form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
         body = {"requestBody": {"content": {"application/x-www-form-urlencoded": form}}}
 
         def add(endpoint: Endpoint) -> Endpoint:
             hints = get_type_hints(endpoint, include_extras=True).values()
-            told_by_types = any(isinstance(part, FormField) for hint in hints for part in get_args(hint))
-            self.post(path, openapi_extra=None if told_by_types else body)(endpoint)
+            has_typed_fields = any(_is_form_field(hint) for hint in hints)
+            extra = None if has_typed_fields else body
+            self.post(path, openapi_extra=extra)(endpoint)
             return endpoint
 
         return add
 
 
+def _is_form_field(hint: Any) -> bool:
+    """Whether a type hint is of a form's field."""
+    return any(isinstance(part, FormField) for part in get_args(hint))
+
+
 async def sent_fields(request: Request) -> dict[str, str]:
-    """The fields of the form that was let through."""
+    """The fields of a form whose token was right."""
     fields: dict[str, str] = request.state.fields
     return fields
 
 
 def plain(text: str) -> str:
-    """A text without what databases choke on: NUL, and halves of characters."""
+    """A text without NUL and halves of characters, which databases do not take."""
     return text.encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
 
 
 def expected(what: str, **bounds: Any) -> Any:
-    """A field of a form; `what` is told where it is missing or out of bounds."""
+    """A field of a form.
+
+    `what` is the message if it is missing or out of bounds.
+    """
     return Form(description=what, **bounds)
 
 
@@ -157,12 +187,14 @@ Text = Annotated[str, AfterValidator(plain), Form()]
 Line = Annotated[Text, AfterValidator(lambda text: " ".join(text.split())[:500])]
 Why = Annotated[Line, expected("please say why, in a few words", min_length=1)]
 Tick = Annotated[bool, expected("yes or no expected")]
-"""What pydantic reads a field as: a text as it stands, some words in one line, a reason, a box to tick."""
+"""Types of fields that pydantic reads: a text as it is, some words in one line, a reason, a box to tick."""
 
 
 def misfits(request: Request, error: RequestValidationError) -> Refused:
-    """What is said of an address that no page has, or of the fields of a form that do not fit."""
-    wrong = {str(each["loc"][-1]) for each in error.errors() if each["loc"][0] == "body"}
-    asked = {field.name: field.field_info.description for field in request.scope["route"].dependant.body_params}
-    complaints = {name: what or "something expected" for name, what in asked.items() if name in wrong}
+    """The refusal of an address that no page has, or of fields that do not fit."""
+    wrong_names = {str(problem["loc"][-1]) for problem in error.errors() if problem["loc"][0] == "body"}
+    complaints = {}
+    for field in request.scope["route"].dependant.body_params:
+        if field.name in wrong_names:
+            complaints[field.name] = field.field_info.description or "something expected"
     return Incomplete(complaints) if complaints else NotFound(NO_ADDRESS)

@@ -1,4 +1,4 @@
-"""A worker's home, taking, judging and giving back tasks, what became of their work, and the way out."""
+"""A worker's home, tasks to judge, the record of their work, and the way out."""
 
 import json
 from collections.abc import Mapping
@@ -27,19 +27,24 @@ Token = Annotated[str, Path(max_length=64)]
 
 @router.get("/begin")
 def home(visit: AtWork) -> Response:
-    """What there is to do, and what was done and earned."""
-    study, me = visit.study, visit.worker.id
+    """A worker's home: available tasks, finished work and earnings."""
+    study = visit.study
+    me = visit.worker.id
     earned_cents, done = workers.own_work(study, me)
-    shown: dict[str, Any] = {"available": tasks.available(study, me), "earned_cents": earned_cents, "done": done}
-    shown |= {"paused": study.paused, "usual": usual_seconds(study), "progress": visit_progress(visit)}
-    return visit.page("home", **shown)
+    context: dict[str, Any] = {"available": tasks.available(study, me), "earned_cents": earned_cents, "done": done}
+    context |= {"paused": study.paused, "usual": usual_seconds(study), "progress": visit_progress(visit)}
+    return visit.page("home", **context)
 
 
 @router.form("/begin/{kind}")
 def take_task(visit: AtWork, kind: str) -> Response:
-    """Take a task of a kind, or go on with the one under way; what must be known for it is asked first."""
+    """Take a task of a kind, or go on with the one under way.
+
+    A quiz that is needed for it comes first.
+    """
     if workers.must_qualify(visit.study, visit.worker, kind):
-        raise GoTo(f"{QUIZ}?{urlencode({'kind': kind})}")
+        query = urlencode({"kind": kind})
+        raise GoTo(f"{QUIZ}?{query}")
     return go_to_next(visit, kind)
 
 
@@ -50,55 +55,69 @@ def skip(visit: AtWork, token: Token) -> Response:
     try:
         tasks.give_back(visit.study, visit.worker.id, token)
     except NotNow as error:
-        return visit.go(f"/task/{token}/vote", sentence(visit.texts.say(error.args[0])))
+        message = visit.texts.say(error.args[0])
+        return visit.go(f"/task/{token}/vote", sentence(message))
     return go_to_next(visit, kind)
 
 
 @router.get("/task/{token}/vote")
 def ballot(visit: AtWork, token: Token) -> Response:
-    """What is to be judged; or was, with what was said of it, to be corrected or only read."""
+    """The problem to be judged.
+
+    Or one that was judged, with the answers, to be corrected or only read.
+    """
     task = own_task(visit, token)
-    before = submissions.look_again(visit.study, visit.worker.id, token) if task.is_handed_in else None
-    if before and before.correct_until is None:
+    before = None
+    if task.is_handed_in:
+        before = submissions.look_again(visit.study, visit.worker.id, token)
+    if before is None:
+        return ballot_page(visit, task, {})
+    if before.correct_until is None:
         return handed_in_page(visit, task, before.fields, before.at)
-    return ballot_page(visit, task, ballot_fields(task.kind, before.fields) if before else {}, before)
+    answers = ballot_fields(task.kind, before.fields)
+    return ballot_page(visit, task, answers, before)
 
 
 @router.form("/task/{token}/vote", *BALLOT)
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Take the vote and go on to the next, or say what is missing."""
+    """Take the vote and go on to the next task, or show what is missing."""
     try:
         receipt = submissions.submit_vote(visit.study, visit.worker.id, token, fields, go_on=True)
     except AlreadyHandedIn as error:
-        return handed_in_page(visit, own_task(visit, token), error.stands, error.at, error.sent)
+        task = own_task(visit, token)
+        return handed_in_page(visit, task, error.stands, error.at, error.sent)
     except Incomplete as error:
         before = submissions.look_again(visit.study, visit.worker.id, token)
-        return ballot_page(visit, own_task(visit, token), fields, before, status=422, problems=error.problems)
+        task = own_task(visit, token)
+        return ballot_page(visit, task, fields, before, status=422, problems=error.problems)
     notice = thanks(visit, receipt, "receipts.earned_voting")
     if receipt.next_token:
         return visit.go(f"/task/{receipt.next_token}/vote", notice)
     try:
         return go_to_next(visit, receipt.kind, notice)
-    except (NotAllowed, NotFound):  # a gold question may have been one too many; or the kind is not asked any more
+    except (NotAllowed, NotFound):  # They failed too many gold questions, or the kind is not asked any more.
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.go(visit.next_path, visit.texts.say(receipt.message))
 
 
 @router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
 def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Keep what a worker says about an item, and show the ballot as they have left it."""
-    task, shown = own_task(visit, token), dict[str, Any](remarked=True)
+    """Keep a worker's remark on an item, and show the ballot as they left it."""
+    task = own_task(visit, token)
+    context: dict[str, Any] = {"remarked": True}
     try:
         own_work.remark(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
-        shown = {"status": 422, "problems": error.problems}
-    return ballot_page(visit, task, fields, submissions.look_again(visit.study, visit.worker.id, token), **shown)
+        context = {"status": 422, "problems": error.problems}
+    before = submissions.look_again(visit.study, visit.worker.id, token)
+    return ballot_page(visit, task, fields, before, **context)
 
 
 @router.form("/task/{token}/signals", "events")
 def signals(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep signals of how a task is worked on: pasting, leaving the page, coming back."""
-    tasks.note_events(visit.study, visit.worker.id, token, read_signals(fields.get("events", "")))
+    events = read_signals(fields.get("events", ""))
+    tasks.note_events(visit.study, visit.worker.id, token, events)
     return Response(status_code=204)
 
 
@@ -112,73 +131,88 @@ def guidelines(visit: AWorker, kind: str) -> Response:
 
 @router.get("/your-work")
 def record(visit: AWorker, page: PageNumber = 1) -> Response:
-    """What became of a worker's pairs, and what they are paid."""
-    study, me = visit.study, visit.worker.id
-    (lines, payouts), (_, done) = own_work.own_pay(study, me), workers.own_work(study, me)
+    """The states of a worker's pairs, and the pay."""
+    study = visit.study
+    me = visit.worker.id
+    lines, payouts = own_work.own_pay(study, me)
+    _, done = workers.own_work(study, me)
     pairs = own_work.pairs(study, me, page)
     return visit.page("own_work", pairs=pairs, lines=lines, payouts=payouts, done=done)
 
 
 @router.get("/finish")
 def finish(visit: AWorker) -> Response:
-    """Goodbye: the worker's code, what was earned, and the way back to the platform."""
+    """The last page: the worker's code, earnings, and the way back to the platform."""
     departure = leave(visit.study, visit.worker.id)
     earned_cents, done = workers.own_work(visit.study, visit.worker.id)
     response = visit.page("finish", earned_cents=earned_cents, done=done, departure=departure)
     if departure is not None and departure.form_action:
-        where = urlsplit(departure.form_action)
-        response.headers["Content-Security-Policy"] = policy(form_action=f"{where.scheme}://{where.netloc}")
+        target = urlsplit(departure.form_action)
+        response.headers["Content-Security-Policy"] = policy(form_action=f"{target.scheme}://{target.netloc}")
     return response
 
 
 def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
-    """Send a worker to a task of a kind, or home where there is none."""
+    """Redirect a worker to a task of a kind, or home if there is none."""
     try:
         token = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
-        return visit.go(HOME, f"{notice} {sentence(visit.texts.say(error.args[0]))}".strip())
-    return visit.go(f"/task/{token}/{'write' if kind == WRITE else 'vote'}", notice)
+        reason = sentence(visit.texts.say(error.args[0]))
+        return visit.go(HOME, f"{notice} {reason}".strip())
+    page = "write" if kind == WRITE else "vote"
+    return visit.go(f"/task/{token}/{page}", notice)
 
 
 def ballot_page(
     visit: Visit, task: VoteTask, answers: Mapping[str, str], before: HandedIn | None = None, **context: Any
 ) -> Response:
-    """A ballot, with what was chosen of it and how far the visit has come."""
+    """The page of a ballot, with its choices and the progress of the visit."""
     progress = visit_progress(visit, task.kind) if isinstance(visit, WorkerVisit) else None
-    shown = {"task": task, "answers": answers, "before": before, "remarked": False, "progress": progress}
-    return visit.page("vote", reasons=own_work.REASONS, **{**shown, **context})
+    context = {"reasons": own_work.REASONS, "remarked": False, **context}
+    return visit.page("vote", task=task, answers=answers, before=before, progress=progress, **context)
 
 
 def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
-    """How many tasks of this visit are done, of how many, and the minutes that the rest of them takes, where known.
+    """Tasks done and asked for in this visit, and the minutes left if known.
 
-    Who came by a plain link may stay as long as they like.
+    None for a worker who came by a plain link, and may stay as long as they like.
     """
     if platform_of(visit.study).by_hand:
         return None
-    asked, done = visit.study.config.platform.tasks_per_visit, done_in_visit(visit.study, visit.worker.id)
-    seconds = max(0, asked - done) * usual_seconds(visit.study).get(kind, 0)
-    return {"done": done, "asked": asked, "minutes": max(1, round(seconds / 60)) if seconds else 0}
+    task_count = visit.study.config.platform.tasks_per_visit
+    done = done_in_visit(visit.study, visit.worker.id)
+    left_count = max(0, task_count - done)
+    seconds = left_count * usual_seconds(visit.study).get(kind, 0)
+    minutes = max(1, round(seconds / 60)) if seconds else 0
+    return {"done": done, "asked": task_count, "minutes": minutes}
 
 
 def handed_in_page(
     visit: WorkerVisit, task: Any, stands: Mapping[str, Any], at: datetime, sent: Mapping[str, Any] | None = None
 ) -> Response:
-    """What a worker handed in, to be read; and what they sent now in its place, if that was not taken."""
+    """A worker's earlier work, to be read.
+
+    Also what they sent now instead, if it was not taken.
+    """
     status = 409 if sent is not None else 200
     return visit.page("handed_in", status=status, task=task, at=at, versions=[("stands", stands), ("sent", sent)])
 
 
 def thanks(visit: WorkerVisit, receipt: SubmissionReceipt, earned: str) -> str:
-    """What a worker is told when something has come in, and what it has earned them."""
-    said = visit.texts.say(receipt.message)
+    """The notice for a worker whose work came in, with the amount earned."""
+    message = visit.texts.say(receipt.message)
+    if not receipt.cents or receipt.corrected:
+        return message
     amount = money(receipt.cents, visit.study.config.pay.currency, visit.texts)
-    is_new = receipt.cents and not receipt.corrected
-    return f"{said} {visit.texts.say(say(earned, amount=amount))}" if is_new else said
+    earned_message = visit.texts.say(say(earned, amount=amount))
+    return f"{message} {earned_message}"
 
 
 def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:
-    """The task of a page's address, if it is the worker's own and one that the page is for."""
+    """The worker's own task at a page's address.
+
+    Raises NotFound if the page is not for its kind.
+    """
     task = tasks.look(visit.study, visit.worker.id, token)
     if to_write != (task.kind == WRITE):
         raise NotFound(say("refusals.no_task"))
@@ -186,7 +220,9 @@ def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:
 
 
 def read_signals(text: str) -> list[dict[str, Any]]:
-    """A list of {"kind", "amount"}; anything that no script of ours sends is refused.
+    """Read a list of {"kind", "amount"}.
+
+    Raises Incomplete for anything that no script of ours sends.
 
     >>> read_signals('[{"kind": "paste", "amount": 12}]')
     [{'kind': 'paste', 'amount': 12}]
@@ -195,6 +231,7 @@ def read_signals(text: str) -> list[dict[str, Any]]:
         events = json.loads(text)
     except (ValueError, RecursionError):
         events = None
-    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+    is_list = isinstance(events, list) and all(isinstance(event, dict) for event in events)
+    if not is_list:
         raise Incomplete({"events": "a list of events expected"})
     return [event for event in events if isinstance(event.get("kind"), str)]

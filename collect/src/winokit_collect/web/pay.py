@@ -1,4 +1,4 @@
-"""What is owed and paid: balances, payouts as they go out, those in doubt, and the ledger."""
+"""Money owed and paid: balances, payouts under way and in doubt, and the ledger."""
 
 from typing import Annotated
 
@@ -15,22 +15,30 @@ from winokit_collect.web.visit import AnOwner, ARequester, RequesterVisit, run_s
 
 router = Pages(REQUESTER)
 PAY = "/requester/pay"
-LINES, ENDED, MOST_LINES = 50, 20, 999_999_999
+LINES = 50
+ENDED = 20
+MOST_LINES = 999_999_999
 
 
 @router.get(PAY)
 def pay(visit: ARequester, page: PageNumber = 1) -> Response:
     """Balances, payouts, and the newest lines of the ledger."""
-    lines = ledger.newest_entries(visit.study, LINES)  # first: what comes later is not paid by who has not seen it
-    balances, payouts = ledger.balances(visit.study), ledger.payouts(visit.study, ENDED)
+    # Read first: a requester must not pay for later lines, which this page does not show.
+    lines = ledger.newest_entries(visit.study, LINES)
+    balances = ledger.balances(visit.study)
+    payouts = ledger.payouts(visit.study, ENDED)
     open_cents = sum(max(0, balance.open_cents) for balance in balances if not balance.under_way_cents)
-    listing, total = page_from(balances, page), sum(balance.lines for balance in balances)
+    listing = page_from(balances, page)
+    total = sum(balance.lines for balance in balances)
     return visit.page("requester_pay", listing=listing, open=open_cents, payouts=payouts, lines=lines, total=total)
 
 
 @router.get(f"{PAY}/live")
 def live(visit: ARequester) -> Response:
-    """How far payouts have come, asked for while some are left; after the last, the whole page is asked for again."""
+    """Progress of payouts, asked for while some are left.
+
+    After the last one, the browser reloads the whole page.
+    """
     payouts = ledger.payouts(visit.study, ENDED)
     response = visit.piece("requester_payouts", payouts=payouts)
     if not payouts.planned:
@@ -40,25 +48,30 @@ def live(visit: ARequester) -> Response:
 
 @router.get(f"{PAY}/reconcile")
 async def compare_books(visit: ARequester) -> Response:
-    """The ledger beside the platform's books; to ask the platform for all of them takes a while."""
-    return await run_slow(_compare_books, visit)
+    """The ledger beside the platform's books.
+
+    Asking the platform for all of them takes a while.
+    """
+    return await run_slow(_reconcile_books, visit)
 
 
-def _compare_books(visit: RequesterVisit) -> Response:
-    found = None if platform_of(visit.study).by_hand else reconcile.reconcile(visit.study, wait=_do_not_wait)
-    return visit.page("requester_reconcile", found=found)
+def _reconcile_books(visit: RequesterVisit) -> Response:
+    reconciliation = None
+    if not platform_of(visit.study).by_hand:
+        reconciliation = reconcile.reconcile(visit.study, wait=_do_not_wait)
+    return visit.page("requester_reconcile", found=reconciliation)
 
 
 @router.form(f"{PAY}/reconcile")
 async def adopt_books(visit: AnOwner) -> Response:
-    """Enter into the ledger what the platform has paid for visits by itself."""
+    """Enter into the ledger the platform's own payments for visits."""
     return await run_slow(_run_adoption, visit)
 
 
 def _run_adoption(visit: RequesterVisit) -> Response:
     count = reconcile.adopt(visit.study, visit.actor, wait=_do_not_wait)
-    visits = f"{count:,} {'visit' if count == 1 else 'visits'}"
-    return visit.go(f"{PAY}/reconcile", f"Entered into the ledger: {visits}.")
+    noun = "visit" if count == 1 else "visits"
+    return visit.go(f"{PAY}/reconcile", f"Entered into the ledger: {count:,} {noun}.")
 
 
 def _do_not_wait(seconds: float) -> None:
@@ -69,7 +82,8 @@ def _do_not_wait(seconds: float) -> None:
 def take_back(visit: AnOwner, number: Number) -> Response:
     """Undo "marked as paid", for all that were marked at once."""
     count = payout.take_back(visit.study, number, visit.actor)
-    return _go(visit, f"{count:,} {'payout is' if count == 1 else 'payouts are'} outstanding again.")
+    payouts = "payout is" if count == 1 else "payouts are"
+    return _redirect_to_pay(visit, f"{count:,} {payouts} outstanding again.")
 
 
 @router.form(f"{PAY}/settle")
@@ -80,34 +94,39 @@ def settle(
     by_hand: Tick = False,
     sure: Tick = False,
 ) -> Response:
-    """Pay what is open, of one worker or of all, or note that it was paid by hand: of all only if one is sure."""
+    """Pay what is open, of one worker or of all, or note payment by hand.
+
+    Payment of all by hand needs the box `sure`.
+    """
     by_hand = by_hand or platform_of(visit.study).by_hand
     if by_hand and not worker and not sure:
         raise Incomplete({"sure": "please tick the box that you have paid everybody yourself"})
     codes = [worker] if worker else None
     count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
-    payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"
-    return _go(
-        visit, f"{payouts} {'marked as paid' if by_hand else 'in transit'}." if count else "Nothing outstanding."
-    )
+    if not count:
+        return _redirect_to_pay(visit, "Nothing outstanding.")
+    noun = "payout" if count == 1 else "payouts"
+    state = "marked as paid" if by_hand else "in transit"
+    return _redirect_to_pay(visit, f"{count:,} {noun} {state}.")
 
 
 @router.form(f"{PAY}/{{number}}/ask")
 def ask(visit: ARequester, number: Number) -> Response:
-    """Have the platform asked again about a payout that is uncertain."""
+    """Ask the platform again about a payout that is uncertain."""
     payout.ask_again(visit.study, number)
-    return _go(visit, "Asking the platform again.")
+    return _redirect_to_pay(visit, "Asking the platform again.")
 
 
 @router.form(f"{PAY}/{{number}}/settle")
 def settle_by_hand(
     visit: AnOwner, number: Number, paid: Annotated[bool, expected("please choose whether it was paid")]
 ) -> Response:
-    """Say what became of a payout that is uncertain."""
+    """Store a requester's decision about a payout that is uncertain."""
     payout.settle(visit.study, number, paid=paid, actor=visit.actor)
-    return _go(visit, "Recorded as paid." if paid else "Recorded as not paid; sent again unless the platform shows it.")
+    not_paid = "Recorded as not paid; sent again unless the platform shows it."
+    return _redirect_to_pay(visit, "Recorded as paid." if paid else not_paid)
 
 
-def _go(visit: RequesterVisit, notice: str) -> Response:
+def _redirect_to_pay(visit: RequesterVisit, notice: str) -> Response:
     visit.request.app.state.payouts.wake()
     return visit.go(PAY, notice)

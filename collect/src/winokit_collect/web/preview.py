@@ -1,4 +1,4 @@
-"""Tasks as a worker would see them, for requesters to walk through: nothing is stored, and nobody is paid.
+"""Tasks as a worker would see them, for requesters: nothing is stored or paid.
 
 The pages are the workers' own, at other addresses, and say that they are a preview. A task's token names its kind and
 the number of the problem, or of the topic, that it shows.
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from sqlalchemy import select
 
+from winokit import Problem
 from winokit_collect.study import adversary
 from winokit_collect.study.content import place_of, read_gold
 from winokit_collect.study.refusals import Incomplete, NotFound
@@ -29,13 +30,14 @@ PREVIEW = "/requester/preview"
 
 
 class PreviewVisit(RequesterVisit):
-    """A requester who looks at pages as a worker, in the words that the study has for workers."""
+    """A requester who looks at pages as a worker, in the study's own texts."""
 
     root = PREVIEW
 
     def __init__(self, request: Request) -> None:
         super().__init__(request, VIEWER)  # who only looks on may also send: nothing is stored
-        self.worker, self.texts = Worker(code="w-preview", state=ACTIVE), self.study.texts
+        self.worker = Worker(code="w-preview", state=ACTIVE)
+        self.texts = self.study.texts
 
 
 APreview = Annotated[PreviewVisit, Depends()]
@@ -44,51 +46,60 @@ APreview = Annotated[PreviewVisit, Depends()]
 @router.get(f"{PREVIEW}/task/{{token}}/{{what}}")
 def task(visit: APreview, token: str, what: str) -> Response:
     """A task of a kind, to be filled in."""
-    return _page(visit, _leased(visit.study, token), {})
+    leased = _make_task(visit.study, token)
+    return _show_task(visit, leased, {})
 
 
 @router.form(f"{PREVIEW}/task/{{token}}/{{what}}", *FORM_FIELDS, *ANSWERS)
 async def send(visit: APreview, token: str, what: str, fields: Fields) -> Response:
-    """What a worker would be told; the study's model may be asked, which takes a while."""
-    return await run_slow(_send, visit, token, what, fields)
+    """The response that a worker would get.
+
+    The study's model may be asked, which takes a while.
+    """
+    return await run_slow(_answer_form, visit, token, what, fields)
 
 
-def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
-    study, leased = visit.study, _leased(visit.study, token)
+def _answer_form(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
+    study = visit.study
+    leased = _make_task(study, token)
     try:
         match what:
             case "draft" | "signals":
                 return Response(status_code=204)
             case "feedback":
-                shown = ShownFeedback(study, leased, fields)
-                return visit.piece("writing_feedback", task=leased, shown=shown, typed=fields)
+                feedback = ShownFeedback(study, leased, fields)
+                return visit.piece("writing_feedback", task=leased, shown=feedback, typed=fields)
             case "adversary":
                 limit_asking(visit, visit.actor)
                 verdict = adversary.ask(study, fields)
                 message = visit.texts.say(verdict.message) if verdict else ""
                 return visit.piece("adversary", verdict=verdict, message=message, tries_left=None, token=token)
             case "remark":
-                return _page(visit, leased, fields, remarked=True)
+                return _show_task(visit, leased, fields, remarked=True)
             case "vote":
                 read_ballot(study.config, leased, fields)
             case "write":
                 refuse_broken(study, fields, leased.task_domain, topic=leased.topic)
     except Incomplete as error:
-        return _page(visit, leased, fields, status=422, problems=error.problems)
+        return _show_task(visit, leased, fields, status=422, problems=error.problems)
     form = "write" if leased.kind == WRITE else "vote"
     return visit.go(f"{PREVIEW}/task/{leased.kind}-{leased.number + 1}/{form}")
 
 
-def _page(visit: PreviewVisit, leased: Any, fields: Mapping[str, str], **context: Any) -> Response:
+def _show_task(visit: PreviewVisit, leased: Any, fields: Mapping[str, str], **context: Any) -> Response:
     if leased.kind == WRITE:
         return form_page(visit, leased, fields, **context)
     return ballot_page(visit, vote_task(visit.study.config, leased), fields, **context)
 
 
-def _leased(study: Study, token: str) -> Any:
-    """A task as if somebody had it: the next from a number on, then the first again; an example where there is none."""
+def _make_task(study: Study, token: str) -> Any:
+    """Make a task as if somebody had it.
+
+    The next from a number on, then the first again; an example if there is none.
+    """
     kind, _, number = token.partition("-")
-    if kind not in study.config.tasks.kinds or not (number.isdecimal() and len(number) < 10):
+    is_number = number.isdecimal() and len(number) < 10
+    if kind not in study.config.tasks.kinds or not is_number:
         raise NotFound("there is no such task to preview")
     tasks = select(Task).where(Task.kind == kind, ~Task.gold).order_by(Task.rank < int(number), Task.rank)
     with study.store.read() as session:
@@ -97,9 +108,16 @@ def _leased(study: Study, token: str) -> Any:
     if kind == WRITE and not task.topic:
         raise NotFound("there is no topic to write about")
     if kind != WRITE and problem is None:
-        gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
-        problem = next(problem for problem in gold if kind not in SHOWN_AS or SHOWN_AS[kind](problem) is not None)
-    about = {name: getattr(problem, name) for name in PROBLEM_COLUMNS} if problem else {}
-    about |= {"topic": task.topic, "task_domain": task.domain, "number": task.rank, "kind": kind, "state": LIVE}
+        problem = _find_example(study, kind)
+    columns = {name: getattr(problem, name) for name in PROBLEM_COLUMNS} if problem else {}
+    columns |= {"topic": task.topic, "task_domain": task.domain, "number": task.rank, "kind": kind, "state": LIVE}
     until = study.now() + timedelta(minutes=study.config.minutes(kind))
-    return SimpleNamespace(token=f"{kind}-{task.rank}", expires_at=until, done=0, draft=None, last_token=None, **about)
+    token = f"{kind}-{task.rank}"
+    return SimpleNamespace(token=token, expires_at=until, done=0, draft=None, last_token=None, **columns)
+
+
+def _find_example(study: Study, kind: str) -> Problem:
+    """Return the first gold question that can be shown for a kind of task."""
+    path = place_of(study, study.config.gold, "gold.jsonl")
+    gold = read_gold(path, study.config.language)
+    return next(problem for problem in gold if kind not in SHOWN_AS or SHOWN_AS[kind](problem) is not None)

@@ -1,4 +1,4 @@
-"""Looking through problems, their votes and all that was handed in, and deciding over it."""
+"""Looking through problems, votes and submissions, and deciding over them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -35,7 +35,10 @@ def problems(
     origin: Wanted = "",
     page: PageNumber = 1,
 ) -> Response:
-    """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
+    """Problems that a filter lets through.
+
+    Unless it says otherwise, the problems that the study is about.
+    """
     rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
     listing = listings.problems(visit.study, **rules, page=page)
     query = _join_filter(rules)
@@ -64,8 +67,10 @@ def queue(
     """One undecided problem after the other, beside its twin."""
     rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
     problem, count = listings.next_to_decide(visit.study, before=after, **rules)
-    twins = () if problem is None else listings.problem(visit.study, problem.id)[1]
-    pair = [] if problem is None else [problem, *twins]
+    pair: list[ProblemRow] = []
+    if problem is not None:
+        _, twins = listings.problem(visit.study, problem.id)
+        pair = [problem, *twins]
     marked_pair = [(row, mark_special(row, pair)) for row in pair]
     query = _join_filter(rules)
     return visit.page("requester_queue", problem=problem, pair=marked_pair, left=count, kept=query, wanted=rules)
@@ -81,18 +86,19 @@ def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Te
 
 @router.get("/requester/problems/{number}")
 def problem(visit: ARequester, number: Number) -> Response:
-    """One problem: its votes, its twin, where it comes from, and what was decided."""
-    shown, twins = listings.problem(visit.study, number)
+    """One problem, with its votes, twin, origin and decisions."""
+    row, twins = listings.problem(visit.study, number)
     query = _join_filter(_parse_filter(visit.request.url.query))
-    return visit.page("requester_problem", problem=shown, twins=twins, kept=query)
+    return visit.page("requester_problem", problem=row, twins=twins, kept=query)
 
 
 @router.form("/requester/problems/{number}/decide")
 def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Decide over the votes, or leave it to them again."""
+    """Decide over the votes, or leave the decision to them again."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     query = _join_filter(_parse_filter(kept))
-    return visit.go(f"/requester/problems/{number}{query and '?'}{query}", "Your decision has been saved.")
+    suffix = f"?{query}" if query else ""
+    return visit.go(f"/requester/problems/{number}{suffix}", "Your decision has been saved.")
 
 
 def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str, str]:
@@ -105,13 +111,14 @@ def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str,
     if not twins:
         return " ".join(words), "", ""
     start = _count_same(words, twins[0])
-    end = _count_same(words[start:][::-1], twins[0][start:][::-1])
-    special_end = len(words) - end
-    return " ".join(words[:start]), " ".join(words[start:special_end]), " ".join(words[special_end:])
+    words_from_end = words[start:][::-1]
+    twin_from_end = twins[0][start:][::-1]
+    end = len(words) - _count_same(words_from_end, twin_from_end)
+    return " ".join(words[:start]), " ".join(words[start:end]), " ".join(words[end:])
 
 
 def _count_same(words: Sequence[str], twin_words: Sequence[str]) -> int:
-    """Number of words that two texts begin with alike."""
+    """Number of words that two texts have in common at the start."""
     count = 0
     for word, twin_word in zip(words, twin_words, strict=False):
         if word != twin_word:
@@ -125,14 +132,17 @@ def _split_text(row: ProblemRow) -> list[str]:
 
 
 def _read_filter(visit: ARequester, **wanted: str) -> dict[str, Any]:
-    """The filter of an address, or that of the study's own problems."""
+    """Read the filter of an address.
+
+    Without an origin, it is that of the study's own problems.
+    """
     kinds = visit.study.config.tasks.kinds
     wanted["origin"] = wanted["origin"] or (WRITTEN if WRITE in kinds else IMPORTED)
     return {name: plain(value) for name, value in wanted.items()}
 
 
 def _join_filter(wanted: Mapping[str, str]) -> str:
-    """A filter as part of an address."""
+    """Join a filter to a part of an address."""
     return urlencode({name: value for name, value in wanted.items() if value})
 
 
@@ -152,14 +162,15 @@ def submissions(
     page: PageNumber = 1,
 ) -> Response:
     """Submissions, newest first, or the one with a number."""
-    asked: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
-    listing = listings.submissions(visit.study, **asked | {"counted": YES_NO.get(counted)}, page=page)
-    return visit.page("requester_submissions", listing=listing, asked=asked)
+    wanted: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
+    rules = wanted | {"counted": YES_NO.get(counted)}
+    listing = listings.submissions(visit.study, **rules, page=page)
+    return visit.page("requester_submissions", listing=listing, asked=wanted)
 
 
 @router.form("/requester/submissions/{number}/discard")
 def discard(visit: ARequester, number: Number, why: Why, back: Back = None) -> Response:
-    """Take a submission out; its place is asked for again."""
+    """Take a submission out, and ask for its place again."""
     moderation.discard(visit.study, number, why, visit.actor)
     path = f"/requester/problems/{back}" if back else "/requester/submissions"
     return visit.go(path, "The submission no longer counts, and its place is free again.")

@@ -1,4 +1,4 @@
-"""HTTP over h11, from people who send what they have to say: whoever takes too long over a request is hung up on."""
+"""HTTP over h11 that closes the connection if a request takes too long."""
 
 from asyncio import TimerHandle, Transport
 
@@ -6,32 +6,35 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 20.0
-"""For a whole request, head and body, of 64 KiB at most; and for a connection over which nothing is asked."""
+"""Time for a whole request, head and body, of 64 KiB at most, or for an idle connection."""
 
 
 class ImpatientProtocol(H11Protocol):
-    """uvicorn's protocol, which by itself waits for the rest of a request as long as somebody keeps it waiting."""
+    """uvicorn's protocol with a time limit for each request.
+
+    By itself it waits for the rest of a request without limit.
+    """
 
     _deadline: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Somebody is there, and should say what they want."""
+        """Start the clock for a new connection."""
         super().connection_made(transport)
-        self._watch()
+        self._update_deadline()
 
     def data_received(self, data: bytes) -> None:
-        """A piece of a request; it does not buy more time."""
+        """Receive a piece of a request, which does not buy more time."""
         super().data_received(data)
-        self._watch()
+        self._update_deadline()
 
     def on_response_complete(self) -> None:
-        """An answer is sent; of the next request a part may be there, with nothing more to come."""
+        """Start the clock if a part of the next request is already there."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
-            self._watch()
+            self._update_deadline()
 
-    def _watch(self) -> None:
-        """Start the clock where a request is to come, or to go on; stop it where one is whole."""
+    def _update_deadline(self) -> None:
+        """Start the clock while a request is incomplete, and stop it when it is complete."""
         waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         if waits and self._deadline is None:
             self._deadline = self.loop.call_later(SECONDS, self.transport.close)

@@ -1,6 +1,8 @@
-"""Templates: everything is escaped, an unknown name is an error, and a static file's address holds its hash.
+"""Templates: everything is escaped, and an unknown name is an error.
 
-Their filters say money, times and numbers as people read them.
+A static file's address holds its hash.
+
+The filters write money, times and numbers as people read them.
 """
 
 import hashlib
@@ -23,33 +25,37 @@ STATIC = HERE / "static"
 SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
 
-class _Filled(Environment):
-    """Templates into which a study's fixed lines and the addresses of static files are written as they are compiled.
+class _FilledEnvironment(Environment):
+    """Environment that fills a study's fixed lines and static addresses in when it compiles.
 
-    That is most of what a page says.
+    That is most of a page.
+
     """
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> Any:  # jinja2's hook for such a change
-        return super()._generate(_Filling(self.globals).visit(source), *args, **kwargs)
+        filled = _FixedCallFiller(self.globals).visit(source)
+        return super()._generate(filled, *args, **kwargs)
 
 
-class _Filling(NodeTransformer):
-    """Puts what a call always says in its place, where all it is given is written in the template."""
+class _FixedCallFiller(NodeTransformer):
+    """Replaces a call of `t` or `static` with constant arguments by its result."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._known = known
 
     def visit_Call(self, call: nodes.Call) -> nodes.Node:  # noqa: N802
         name = call.node.name if isinstance(call.node, nodes.Name) else ""
-        given = [each.value for each in call.args if isinstance(each, nodes.Const)]
-        if name in ("t", "static") and not call.kwargs and len(given) == len(call.args):
-            return nodes.MarkSafe(nodes.Const(str(self._known[name](*given))), environment=call.environment)
+        constants = [argument.value for argument in call.args if isinstance(argument, nodes.Const)]
+        is_constant = not call.kwargs and len(constants) == len(call.args)
+        if name in ("t", "static") and is_constant:
+            html = str(self._known[name](*constants))
+            return nodes.MarkSafe(nodes.Const(html), environment=call.environment)
         return self.generic_visit(call)
 
 
 def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
-    """One template, filled in, with what it says taken from some texts."""
-    return _environment(texts).get_template(name).render(context)
+    """A template, filled in with a context and some texts."""
+    return _make_environment(texts).get_template(name).render(context)
 
 
 def render_file(name: str, **context: Any) -> bytes:
@@ -59,8 +65,8 @@ def render_file(name: str, **context: Any) -> bytes:
 
 
 @lru_cache(8)
-def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
-    environment = _Filled(
+def _make_environment(texts: StudyTexts = BUILT_IN) -> Environment:
+    environment = _FilledEnvironment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         auto_reload=False,
@@ -68,8 +74,10 @@ def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {each.__name__: each for each in (markdown, share, duration, ago, sentence)}
-    environment.filters |= {each.__name__: partial(each, texts=texts) for each in (money, number, moment)}
+    for plain_filter in (markdown, share, duration, ago, sentence):
+        environment.filters[plain_filter.__name__] = plain_filter
+    for text_filter in (money, number, moment):
+        environment.filters[text_filter.__name__] = partial(text_filter, texts=texts)
     environment.filters |= {"enumerated": enumerate, "kappa": kappa_in_words}
     environment.globals |= {"static": static_path, "t": texts}
     return environment
@@ -94,12 +102,17 @@ def markdown(text: str, below: int = 0) -> Markup:
 
 @cache
 def static_path(name: str) -> str:
-    """Where a static file is; another content has another address, so that browsers may keep it for good."""
-    return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]}"
+    """Address of a static file.
+
+    It changes with the content, so that browsers may keep the file for good.
+    """
+    content = (STATIC / name).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    return f"/static/{name}?v={digest[:10]}"
 
 
 def number(value: float, spec: str = ",", texts: StudyTexts = BUILT_IN) -> str:
-    """A number, its thousands apart, with the marks of a language."""
+    """A number with the separators of a language."""
     marks = {",": texts.lines["formats.thousands"], ".": texts.lines["formats.decimal"]}
     return "".join(marks.get(mark, mark) for mark in format(value, spec))
 
@@ -110,39 +123,46 @@ def money(cents: int, currency: str, texts: StudyTexts = BUILT_IN) -> str:
     >>> money(123456, "USD"), money(-40, "EUR"), money(3, "CHF")
     ('$1,234.56', '−€0.40', '0.03 CHF')
     """
-    amount, sign = number(abs(cents) / 100, ",.2f", texts), SIGNS.get(currency)
+    amount = number(abs(cents) / 100, ",.2f", texts)
+    sign = SIGNS.get(currency)
     amount = texts.lines["formats.money"].format(sign=sign, amount=amount) if sign else f"{amount} {currency}"
     return f"−{amount}" if cents < 0 else amount
 
 
 def share(value: float | None) -> str:
-    """A share in percent; a dash where there is none.
+    """A share in percent, or a dash for None.
 
     >>> share(0.704), share(None)
     ('70 %', '–')
     """
-    return "–" if value is None else f"{value:.0%}".replace("%", " %")
+    if value is None:
+        return "–"
+    return f"{value:.0%}".replace("%", " %")
 
 
 def duration(seconds: float | None) -> str:
-    """A length of time in its largest unit that says enough.
+    """A length of time in its largest sensible unit.
 
     >>> [duration(seconds) for seconds in (None, 7.4, 95, 600, 8000, 200000)]
     ['–', '7 s', '1 min 35 s', '10 min', '2 h 13 min', '2 days']
     """
     if seconds is None:
         return "–"
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{minutes} min {rest} s" if rest and minutes < 10 else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if whole < 48 * 3600 else f"{whole // 86400} days"
+    whole_seconds = round(seconds)
+    minutes, rest_seconds = divmod(whole_seconds, 60)
+    if whole_seconds < 60:
+        return f"{whole_seconds} s"
+    if whole_seconds < 3600:
+        return f"{minutes} min {rest_seconds} s" if rest_seconds and minutes < 10 else f"{minutes} min"
+    if whole_seconds < 48 * 3600:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{whole_seconds // 86400} days"
 
 
 def moment(at: datetime, texts: StudyTexts = BUILT_IN) -> Markup:
-    """A moment as a time element; where scripts run, it is shown in the reader's own zone.
+    """A moment as a time element.
+
+    A script shows it in the reader's own time zone.
 
     >>> from datetime import UTC
     >>> str(moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)))
@@ -154,7 +174,7 @@ def moment(at: datetime, texts: StudyTexts = BUILT_IN) -> Markup:
 
 
 def ago(at: datetime, now: datetime) -> str:
-    """How long ago something was.
+    """The time since a moment, in words.
 
     >>> from datetime import UTC
     >>> now = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -162,7 +182,10 @@ def ago(at: datetime, now: datetime) -> str:
     ('just now', '3 h 0 min ago')
     """
     passed = now - at
-    return "just now" if passed < timedelta(minutes=1) else f"{duration(passed.total_seconds() // 60 * 60)} ago"
+    if passed < timedelta(minutes=1):
+        return "just now"
+    whole_minutes = passed.total_seconds() // 60
+    return f"{duration(60 * whole_minutes)} ago"
 
 
 def sentence(text: str) -> str:

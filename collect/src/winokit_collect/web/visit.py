@@ -1,4 +1,4 @@
-"""One visit of somebody to one page: who they are, what they sent, and the ways to answer."""
+"""One visit of somebody to one page: identity, request, and ways to respond."""
 
 import secrets
 from collections.abc import Callable
@@ -26,32 +26,45 @@ V = TypeVar("V")
 A = TypeVarTuple("A")
 STEPS = {step: f"/{step}" for step in (workers.CONSENT, workers.SCREENING, workers.QUIZ)} | {workers.WORK: "/begin"}
 STRANGER = say("refusals.stranger")
-FINISH, LOGIN, HOME, QUIZ, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], STEPS[workers.QUIZ], "/requester"
+FINISH = "/finish"
+LOGIN = "/login"
+HOME = STEPS[workers.WORK]
+QUIZ = STEPS[workers.QUIZ]
+DASHBOARD = "/requester"
 REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
 NO_FRAMES = "'none'"
 AT_ONCE = 4
-"""Threads for slow work, beside those for pages. Whoever comes later waits without one."""
+"""Number of threads for slow work, beside those for pages. Later work waits without a thread."""
 _slow: RunVar[CapacityLimiter] = RunVar("winokit_slow")
 
 
 @cache
 def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
-    """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
+    """A Content-Security-Policy: everything from here and nothing inline.
+
+    Forms may also go to one other site.
+    """
     sources = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))
     forms = f"'self' {form_action}".strip()
     return f"default-src 'none'; {sources}; base-uri 'none'; form-action {forms}; frame-ancestors {frames}"
 
 
 class GoTo(Exception):
-    """Somebody must go elsewhere first: to a path, which is always one of our own."""
+    """Somebody must go elsewhere first.
+
+    The path is always one of our own.
+    """
 
 
 class Visit:
-    """A visit of a stranger; those of workers and requesters know more."""
+    """A visit of a stranger.
+
+    The classes for workers and requesters know more.
+    """
 
     role = VISITOR
     root = ""
-    """What stands before the addresses of workers' pages, where these are only looked at."""
+    """Prefix of the addresses of workers' pages in a preview."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -60,51 +73,62 @@ class Visit:
 
     @cached_property
     def texts(self) -> StudyTexts:
-        """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
-        inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
-        return BUILT_IN if inside else self.study.texts
+        """The texts of this page.
+
+        Workers and strangers read the study's texts, requesters the built-in ones.
+        """
+        is_for_requesters = self.request.scope["path"].startswith(REQUESTER_PAGES)
+        return BUILT_IN if is_for_requesters else self.study.texts
 
     @property
     def address(self) -> str:
-        """What links begin with: the address of `--url`, and only where none was given what the browser asked for."""
+        """The address that links begin with.
+
+        From `--url`, or else the one that the browser asked for.
+        """
         return self.request.app.state.url or str(self.request.base_url).rstrip("/")
 
     @property
     def caller(self) -> str:
-        """Where the request comes from."""
+        """The network address of the request."""
         return self.request.client.host if self.request.client else "unknown"
 
     @property
     def is_htmx(self) -> bool:
-        """Whether a script on a page asks, for a piece of it."""
+        """Whether a script on a page asks for a piece of it."""
         return self.request.headers.get("hx-request") == "true"
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A whole page, with the notice that was left for it."""
-        known = self.cookies.raw(self.request, self.role)
-        new = self.cookies.sign(VISITOR, secrets.token_urlsafe(16)) if known is None and self.role == VISITOR else None
+        raw = self.cookies.raw(self.request, self.role)
+        new_cookie = None
+        if raw is None and self.role == VISITOR:
+            new_cookie = self.cookies.sign(VISITOR, secrets.token_urlsafe(16))
         notice = self.cookies.read(self.request, NOTICE)
-        problems = {field: self.texts.say(why) for field, why in context.pop("problems", {}).items()}
-        html = self._render(template, known or new, {"notice": notice, "problems": problems, **context})
+        problems = {field: self.texts.say(message) for field, message in context.pop("problems", {}).items()}
+        full_context = {"notice": notice, "problems": problems, **context}
+        html = self._render_template(template, raw or new_cookie, full_context)
         response = HTMLResponse(html, status)
-        if new is not None:
-            self.cookies.set(response, VISITOR, new)
+        if new_cookie is not None:
+            self.cookies.set(response, VISITOR, new_cookie)
         if notice is not None:
             self.cookies.take(response, NOTICE)
         return response
 
     def piece(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A piece of a page, for htmx to put in its place."""
-        return HTMLResponse(self._render(template, self.cookies.raw(self.request, self.role), context), status)
+        raw = self.cookies.raw(self.request, self.role)
+        html = self._render_template(template, raw, context)
+        return HTMLResponse(html, status)
 
     def go(self, path: str, notice: str = "") -> Response:
-        """Send the browser to another page of ours, with a line to show there."""
+        """Redirect the browser to another page of ours, with a line to show there."""
         response = RedirectResponse(path, 303)
         if notice:
             self.cookies.give(response, NOTICE, notice)
         return response
 
-    def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
+    def _render_template(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
         token = self.cookies.form_token(self.role, raw) if raw else ""
         shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
         shared |= {"root": self.root, "now": self.study.now()}
@@ -112,7 +136,10 @@ class Visit:
 
 
 class WorkerVisit(Visit):
-    """A visit of a worker; a stranger is refused, and who may not work yet is sent to what comes first, if asked."""
+    """A visit of a worker.
+
+    A stranger is refused. With `only_to_work`, a worker who may not work yet is redirected to the right step.
+    """
 
     role = WORKER
 
@@ -124,7 +151,10 @@ class WorkerVisit(Visit):
 
     @cached_property
     def worker(self) -> Worker | Row[Any]:
-        """Who it is, looked up when a page first asks: in the page's own thread, since a change of threads is dear."""
+        """The worker, looked up when a page first asks.
+
+        In the page's own thread, since a change of threads is expensive.
+        """
         worker = known_worker(self.request)
         if worker is None:
             raise NotAllowed(STRANGER)
@@ -141,17 +171,20 @@ class WorkerVisit(Visit):
 
     @property
     def step(self) -> str:
-        """Where the worker stands."""
+        """The step at which the worker is."""
         return workers.step_of(self.study, self.worker)
 
     @property
     def next_path(self) -> str:
-        """Where the worker must go now."""
+        """Path of the page where the worker must go now."""
         return STEPS.get(self.step, FINISH)
 
 
 class RequesterVisit(Visit):
-    """A visit of a requester; anybody else is asked to log in. Changing things takes an editor, if no more is said."""
+    """A visit of a requester.
+
+    Anybody else is asked to log in. Changes need an editor, unless `least` says otherwise.
+    """
 
     role = REQUESTER
 
@@ -161,7 +194,8 @@ class RequesterVisit(Visit):
         if requester is None:
             raise GoTo(LOGIN)
         self.requester = requester
-        least = least or (VIEWER if request.method in READING else EDITOR)
+        if not least:
+            least = VIEWER if request.method in READING else EDITOR
         if not self.may(least):
             raise NotAllowed(f"this requires the role {least} or higher, and yours is {requester.role}; ask an owner")
 
@@ -171,7 +205,7 @@ class RequesterVisit(Visit):
 
     @property
     def actor(self) -> str:
-        """How the audit log names them."""
+        """The requester's name in the audit log."""
         return f"requester:{self.requester.name}"
 
 
@@ -183,22 +217,26 @@ def known_worker(request: Request) -> Row[Any] | None:
                 worker = workers.get(request.app.state.study, code)
             except Refused:
                 return None
-            is_open = request.app.state.study.pilot or not worker.pilot  # what a pilot began does not outlast it
-            return worker if worker.session_version == version and is_open else None
+            # A session that began in a pilot ends with it.
+            is_open = request.app.state.study.pilot or not worker.pilot
+            is_current = worker.session_version == version
+            return worker if is_current and is_open else None
     return None
 
 
 def known_requester(request: Request) -> Requester | None:
     """The requester who is logged in, if any."""
     session = request.app.state.cookies.read(request, REQUESTER)
+    if not session:
+        return None
     try:
-        return requesters.get(request.app.state.study, int(session[0]), int(session[1])) if session else None
+        return requesters.get(request.app.state.study, int(session[0]), int(session[1]))
     except Refused:
         return None
 
 
 async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
-    """Do something slow in a thread that no page needs: who waits for a model, or a hash, keeps nobody from a page."""
+    """Do slow work (a model, a password hash) in a thread, so that pages do not wait."""
     try:
         limiter = _slow.get()
     except LookupError:
@@ -207,8 +245,11 @@ async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
     return await run_sync(work, *args, limiter=limiter)
 
 
-def _here(kind: Callable[[Request], V]) -> Any:
-    """A visit that is made where the request is read: it asks nothing yet, and a change of threads is dear."""
+def _make_visit(kind: Callable[[Request], V]) -> Any:
+    """Make a visit where the request is read, without a thread.
+
+    It asks nothing yet, and a change of threads is expensive.
+    """
 
     async def visit(request: Request) -> V:
         return kind(request)
@@ -216,17 +257,17 @@ def _here(kind: Callable[[Request], V]) -> Any:
     return Depends(visit)
 
 
-def _requester(least: str = "") -> Any:
+def _make_requester_visit(least: str = "") -> Any:
     def visit(request: Request) -> RequesterVisit:
         return RequesterVisit(request, least)  # in a thread, since it asks the database at once
 
     return Depends(visit)
 
 
-Anybody = Annotated[Visit, _here(Visit)]
-AWorker = Annotated[WorkerVisit, _here(WorkerVisit)]
-AtWork = Annotated[WorkerVisit, _here(partial(WorkerVisit, only_to_work=True))]
-ARequester = Annotated[RequesterVisit, _requester()]
-AViewer = Annotated[RequesterVisit, _requester(VIEWER)]
-AnEditor = Annotated[RequesterVisit, _requester(EDITOR)]
-AnOwner = Annotated[RequesterVisit, _requester(OWNER)]
+Anybody = Annotated[Visit, _make_visit(Visit)]
+AWorker = Annotated[WorkerVisit, _make_visit(WorkerVisit)]
+AtWork = Annotated[WorkerVisit, _make_visit(partial(WorkerVisit, only_to_work=True))]
+ARequester = Annotated[RequesterVisit, _make_requester_visit()]
+AViewer = Annotated[RequesterVisit, _make_requester_visit(VIEWER)]
+AnEditor = Annotated[RequesterVisit, _make_requester_visit(EDITOR)]
+AnOwner = Annotated[RequesterVisit, _make_requester_visit(OWNER)]

@@ -1,4 +1,4 @@
-"""Workers: links that let them in, the quality of their work, blocks, bonuses, and taking them out."""
+"""Workers: invite links, the quality of their work, blocks, bonuses, and withdrawals."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -20,7 +20,7 @@ Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be u
 
 @router.get("/requester/workers")
 def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
-    """What is known about everybody's work."""
+    """The page with all workers and the quality of their work."""
     listing = quality.workers_page(visit.study, page)
     shared = workers.sharing_browsers(visit.study)
     in_pilot = pilot.count_people(visit.study)
@@ -34,14 +34,14 @@ def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Respons
     done = pilot.remove_pilot_data(visit.study, visit.actor, write_off=write_off)
     amount = money(done.written_off_cents, visit.study.config.pay.currency, visit.texts)
     counts = ((done.workers, "worker"), (done.submissions, "submission"), (done.problems, "problem"))
-    removed = ", ".join(f"{count:,} {noun if count == 1 else f'{noun}s'}" for count, noun in counts)
+    removed = ", ".join(_count_nouns(count, noun) for count, noun in counts)
     return visit.go("/requester/workers", f"Removed with the pilot: {removed}; {amount} written off.")
 
 
 @router.get("/requester/workers/{code}")
 def worker(visit: ARequester, code: Code) -> Response:
     """One worker."""
-    return _page(visit, code)
+    return _show_worker(visit, code)
 
 
 @router.form("/requester/workers/{code}/block")
@@ -49,55 +49,61 @@ def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -
     """Give a worker no more tasks."""
     moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
     work = "and their work no longer counts" if discard_work else "and their submissions still count"
-    return _go(visit, code, f"{code} gets no more tasks, {work}.")
+    return _redirect_to_worker(visit, code, f"{code} gets no more tasks, {work}.")
 
 
 @router.form("/requester/workers/{code}/discard-votes")
 def discard_votes(visit: ARequester, code: Code) -> Response:
     """Take out the votes of a worker who is blocked."""
     count = moderation.discard_votes(visit.study, code, visit.actor)
-    votes = f"{count:,} {'vote' if count == 1 else 'votes'}"
-    return _go(visit, code, f"Discarded: {votes}; other workers are asked instead.")
+    votes = _count_nouns(count, "vote")
+    return _redirect_to_worker(visit, code, f"Discarded: {votes}; other workers are asked instead.")
 
 
 @router.form("/requester/workers/{code}/unblock")
 def unblock(visit: ARequester, code: Code) -> Response:
     """Let a worker work again."""
     moderation.unblock(visit.study, code, visit.actor)
-    return _go(visit, code, f"{code} can work again.")
+    return _redirect_to_worker(visit, code, f"{code} can work again.")
 
 
 @router.form("/requester/workers/{code}/return")
 def let_in_again(visit: ARequester, code: Code) -> Response:
     """A link that lets a worker in again, in another browser."""
     invite = invites.create(visit.study, worker=code, actor=visit.actor)
-    return _page(visit, code, link=visit.address + invite.path)
+    return _show_worker(visit, code, link=visit.address + invite.path)
 
 
 @router.form("/requester/workers/{code}/bonus")
 def bonus(visit: ARequester, code: Code, amount: Amount, note: Text = "") -> Response:
     """Owe a worker something more, or less."""
     ledger.bonus(visit.study, code, int(amount * 100), note, visit.actor)
-    return _go(visit, code, "Added to the ledger.")
+    return _redirect_to_worker(visit, code, "Added to the ledger.")
 
 
 @router.form("/requester/workers/{code}/forget")
 def forget(visit: ARequester, code: Code) -> Response:
-    """Delete who a worker is on their platform."""
+    """Delete a worker's identity on the platform."""
     workers.forget(visit.study, code, visit.actor)
-    return _go(visit, code, f"Nothing links {code} to a person any more.")
+    return _redirect_to_worker(visit, code, f"Nothing links {code} to a person any more.")
 
 
 @router.form("/requester/workers/{code}/withdraw")
 def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
-    """Take a worker's sentences and judgements out, for good, since they have asked for it."""
+    """Delete a worker's sentences and judgements, for good.
+
+    The worker has asked for it.
+    """
     done = moderation.withdraw(visit.study, code, visit.actor)
-    return _go(visit, code, f"Deleted: {done.judgements} judgements and {done.texts} sentences.")
+    return _redirect_to_worker(visit, code, f"Deleted: {done.judgements} judgements and {done.texts} sentences.")
 
 
 @router.get(INVITES)
 def links(visit: AnEditor) -> Response:
-    """Every link there is; who only looks on gets none to come in by."""
+    """Every link.
+
+    A viewer gets none, since links let people in.
+    """
     links = invites.listing(visit.study)
     came = workers.came_by(visit.study)
     return visit.page("requester_invites", links=links, came=came, address=visit.address)
@@ -114,22 +120,32 @@ def invite(
     """Make links."""
     for _ in range(count):
         invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
-    return visit.go(INVITES, f"{count} new {'link' if count == 1 else 'links'}.")
+    noun = "link" if count == 1 else "links"
+    return visit.go(INVITES, f"{count} new {noun}.")
 
 
 @router.form(f"{INVITES}/{{invite}}/revoke")
 def revoke(visit: ARequester, invite: Code) -> Response:
-    """Make a link useless; whoever came in by it stays."""
+    """Make a link useless.
+
+    Workers who came in by it stay.
+    """
     invites.revoke(visit.study, invite, visit.actor)
     return visit.go(INVITES, "The link no longer works.")
 
 
-def _go(visit: RequesterVisit, code: str, notice: str) -> Response:
+def _count_nouns(count: int, noun: str) -> str:
+    """Return a number with its noun, in the singular or plural."""
+    ending = "" if count == 1 else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def _redirect_to_worker(visit: RequesterVisit, code: str, notice: str) -> Response:
     return visit.go(f"/requester/workers/{code}", notice)
 
 
-def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
-    info = workers.get(visit.study, code)  # refuses a code that nobody has
+def _show_worker(visit: RequesterVisit, code: str, link: str = "") -> Response:
+    info = workers.get(visit.study, code)  # raises NotFound for an unknown code
     (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)
     context: dict[str, Any] = {

@@ -147,7 +147,7 @@ def choose(
     return _choose_by_number(text, column, len(names), base), None
 
 
-def _choose_by_number(text: str, column: str, count: int, base: int) -> int:
+def _choose_by_number(text: str, column: str, count: int, base: int) -> int | None:
     """The index of the candidate with a number.
 
     Raises Malformed if a text is no number, or no candidate has it.

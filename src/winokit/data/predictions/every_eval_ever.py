@@ -118,7 +118,7 @@ class ModelRecord:
         chosen: list[str] = []
         if prediction.prediction is not None:
             chosen.append(problem.candidates[prediction.prediction])
-        is_right = prediction.prediction == problem.answer
+        is_right = prediction.is_right
         question = {"raw": raw, "reference": reference, "choices": list(problem.candidates)}
         return {
             "schema_version": SCHEMA,

@@ -20,6 +20,8 @@ NUMBERS = re.compile(
     r"(?:sample|run|trial|repeat|repetition|epoch|attempt|seed)(?:[_ -]?(?:id|index|idx|number|nr|no))?"
 )
 """Names of a column that numbers the answers to each problem."""
+SAMPLE_NUMBER = re.compile(r"(?:(?:sample|run|trial|repeat|repetition|epoch|attempt|seed)[_ -]?)?[0-9]+")
+"""A value of such a column: `2`, `run 2` or `seed-42`. The name of a model (`gpt-4`) is none."""
 LEAST_PROBLEMS = 5
 """The number of problems from which equally many rows for each are no accident."""
 OF_SAMPLE = "prediction"
@@ -99,7 +101,8 @@ def _is_numbering(table: Table, columns: PredictionColumns, name: str) -> bool:
     keys = _list_row_keys(table, columns)
     values = [cell_text(cells.get(name)).strip() for _, cells in table.rows]
     most_rows = max(Counter(keys).values(), default=0)
-    if most_rows < 2 or "" in values:
+    are_numbers = all(SAMPLE_NUMBER.fullmatch(value.casefold()) for value in set(values))
+    if most_rows < 2 or not are_numbers:
         return False
     numbered_keys = set(zip(keys, values, strict=True))
     return len(set(values)) == most_rows and len(numbered_keys) == len(keys)

@@ -406,7 +406,8 @@ class TableReading:
         It counts before the scores.
         """
         names = draft.candidates or problem.candidates
-        reply = self._read_prediction(cells.get(self.columns.prediction))
+        column = self.columns.prediction
+        reply = self._read_prediction(None if column is None else cells.get(column))
         listed_order = self._find_listed_names(cells, reply, names)
         chosen, draft.why = self._read_choice(reply, listed_order, draft.place, problem)
         if chosen is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, DataLike, load_shots
-from winokit.data.runs import READING_PREDICTIONS, LeftOut, Run, check_folder
+from winokit.data.runs import PROTOCOLS_NAMED, READING_PREDICTIONS, LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
@@ -548,6 +548,8 @@ def describe_run(
         "substitution": plan.substitution,
         "shots": plan.shots,
     }
+    if settings.protocol:
+        description[PROTOCOLS_NAMED] = True
     if isinstance(plan.shots_from, Dataset):
         description["shots_from"] = plan.shots_from.content_hash
     if isinstance(plan.prompt, PromptTemplate):

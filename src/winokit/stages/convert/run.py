@@ -58,13 +58,13 @@ def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, l
     dataset = loading.one(data)
     if path.is_file() and path.stat().st_size:
         _check_replaceable(path, data)
-    written = write(dataset, path, to or DEFAULT, options, lenient=loading.lenient)
+    written_file = write(dataset, path, to or DEFAULT, options, lenient=loading.lenient)
     other_suffixes = {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}
     if to is None and path.suffix in other_suffixes:
         tell([f"{path} contains {DEFAULT}, whatever its name says; choose another format with --to"])
-    if written.skipped:
-        tell([f"{len(written.skipped)} problems left out; the first: {written.skipped[0]}"])
-    return written
+    if written_file.skipped:
+        tell([f"{len(written_file.skipped)} problems left out; the first: {written_file.skipped[0]}"])
+    return written_file
 
 
 def _check_replaceable(out: Path, data: Data) -> None:

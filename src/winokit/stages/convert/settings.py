@@ -1,4 +1,4 @@
-"""What is written of a dataset, and as what."""
+"""Settings of a conversion: what is written, and in which format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -62,7 +62,7 @@ class ConvertSettings(Settings):
 
     @property
     def variants(self) -> list[str]:
-        """The variants to write; empty for all."""
+        """Variants to write. Empty for all."""
         return [self.variant] if isinstance(self.variant, str) else list(self.variant)
 
     @property
