@@ -371,7 +371,7 @@ def _count_things(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _describe_rows(places: Sequence[str], fact: str) -> str:
+def _make_row_note(places: Sequence[str], fact: str) -> str:
     """A note on rows of which something is true."""
     rows = _count_things(len(places), "row")
     return f"in {rows} {fact}; the first: {places[0]}"
@@ -580,12 +580,12 @@ class RowMatching:
             problems = _count_things(len(self.contradicted), "problem")
             yield f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
         for reason, places in self._list_reasons():
-            yield _describe_rows(places, f"{reason}; they are abstentions")
+            yield _make_row_note(places, f"{reason}; they are abstentions")
         if self.repeated:
             repeated = f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"
-            yield _describe_rows(self.repeated, repeated)
+            yield _make_row_note(self.repeated, repeated)
         if self.other_gold:
-            yield _describe_rows(self.other_gold, "the file's answer differs from the dataset's, which counts")
+            yield _make_row_note(self.other_gold, "the file's answer differs from the dataset's, which counts")
         if self.hidden:
             share = 100 * self.hidden_right / self.hidden
             yield (
