@@ -9,6 +9,7 @@ Replies may take 512 tokens, since models that reason spend them before the answ
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
@@ -43,7 +44,7 @@ BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", 
 
 
 def load(spec: Spec) -> "ChatModel":
-    """The model of a server, as the SPEC names both. Nothing is sent yet."""
+    """Connect to the server that the SPEC names. Nothing is sent yet."""
     spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
@@ -56,7 +57,7 @@ def load(spec: Spec) -> "ChatModel":
     if logprobs != "off":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     client = ChatClient(connect(spec, **settings), needs_logprobs=logprobs == "on")
-    model = ChatModel(str(spec), client, spec.options.get("system", ""), _marks(spec))
+    model = ChatModel(str(spec), client, spec.options.get("system", ""), _parse_marks(spec))
     model.repeats = repeats
     model.wish = spec.choice("constrain", WISHES) or AUTO
     if model.wish in KINDS:
@@ -64,8 +65,8 @@ def load(spec: Spec) -> "ChatModel":
     return model
 
 
-def _marks(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """What the option `thoughts=OPEN,CLOSE` says stands around thoughts."""
+def _parse_marks(spec: Spec) -> tuple[tuple[str, str], ...]:
+    """Marks around thoughts, from the option `thoughts=OPEN,CLOSE`."""
     if "thoughts" not in spec.options:
         return ()
     start, comma, end = spec.options["thoughts"].partition(",")
@@ -84,8 +85,12 @@ class ChatModel:
     can: frozenset[type] = frozenset({Ask})
 
     def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
-        self.spec, self._client, self._system, self._marks = spec, client, system, marks
-        self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
+        self.spec = spec
+        self._client = client
+        self._system = system
+        self._parse_marks = marks
+        self.usage = client.server.usage
+        self.count_tokens = client.server.count_tokens
         self.repeats = 1
         """How many answers to a question it is asked for."""
         self.wish = OFF
@@ -105,7 +110,7 @@ class ChatModel:
         with names compared to the letter."""
 
     def constrain(self, kind: str | None) -> None:
-        """Constrain replies from now on, which are kept apart from free ones."""
+        """Constrain replies from now on. They are kept apart from free ones."""
         self.constraint = kind
         if kind is not None:
             self.fingerprint = f"chat:{json.dumps({**self._determining, 'constrain': kind}, sort_keys=True)}"
@@ -113,6 +118,8 @@ class ChatModel:
 
     def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
         """The first kind of constraint that the server obeys, or None.
+
+        `constraint_notes` then says what it does with each.
 
         What it does with each is told in `constraint_notes`.
         """
@@ -133,24 +140,31 @@ class ChatModel:
         return None
 
     def identify(self) -> ServerIdentity:
-        """Which model the server says it serves."""
+        """Return the model that the server says it serves."""
         return self._client.server.identify()
 
     @property
     def samples(self) -> bool:
-        """Whether the same question may get another reply; a server may turn out to accept no temperature."""
+        """Whether the same question may get another reply.
+
+        A server may turn out to accept no temperature.
+        """
         return float(self._client.server.settings.get("temperature", 1.0)) > 0
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """What a request makes the server read, and how many tokens it may write."""
+        """Text that the server reads for a request, and the most tokens it may write."""
         settings = self._client.server.settings
         most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
-        text = "\n".join(message["content"] for message in self._messages(request)) if isinstance(request, Ask) else ""
+        messages = self._build_messages(request) if isinstance(request, Ask) else []
+        text = "\n".join(message["content"] for message in messages)
         return [(text, most)]
 
     @property
     def plan(self) -> str:
-        """How answers are read, and what had to be changed for this server; empty until it has answered."""
+        """Describes how answers are read and what was changed for this server.
+
+        Empty until the server has answered.
+        """
         notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
             return "; ".join(notes)
@@ -163,13 +177,16 @@ class ChatModel:
         return "; ".join([how, *often, *notes])
 
     def reread(self, request: Request, place: int, kept: Answer) -> Answer:
-        """A reply kept under `earlier[place]` as it is read now, if it has no choice or a thought that was read too."""
+        """Read a reply kept under `earlier[place]` again, as it is read now.
+
+        Only if it has no choice, or if its thought was read too.
+        """
         if not (isinstance(request, Ask) and isinstance(kept, Reply)):
             return kept
-        with_thought = place == 0 and answer_in(kept.text, self._marks) != kept.text
+        with_thought = place == 0 and answer_in(kept.text, self._parse_marks) != kept.text
         if not with_thought and (kept.choice is not None or kept.why):
             return kept
-        return reply(request, Completion(kept.text), self._marks)
+        return reply(request, Completion(kept.text), self._parse_marks)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Ask all, several at once, yielding replies as they come."""
@@ -180,10 +197,10 @@ class ChatModel:
             self._find_way(self.constraint)
         for index, completion in self._complete_asks(asks):
             too_long = Refusal(completion.text) if completion.too_long else None
-            yield index, too_long or reply(asks[index], completion, self._marks, self.constraint)
+            yield index, too_long or reply(asks[index], completion, self._parse_marks, self.constraint)
 
     def _find_way(self, kind: str) -> None:
-        """Find the server's way to a kind of constraint, or refuse it."""
+        """Find the server's way to a kind of constraint, or raise BadInput."""
         if self.find_constraint([kind]) is None:
             reason = self.constraint_notes.pop().partition(": ")[2]
             raise BadInput(
@@ -193,7 +210,7 @@ class ChatModel:
 
     def _complete_asks(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
         """The completions of questions, several of one question at once."""
-        bodies = [self._body_of(ask) for ask in asks]
+        bodies = [self._build_body(ask) for ask in asks]
         samples: dict[str, list[int]] = {}
         for index, body in enumerate(bodies):
             samples.setdefault(json.dumps(body, sort_keys=True), []).append(index)
@@ -205,15 +222,15 @@ class ChatModel:
         for number, completion in self._client.complete_many(firsts, list(map(len, samples.values()))):
             yield next(waiting[number]), completion
 
-    def _body_of(self, ask: Ask) -> Body:
+    def _build_body(self, ask: Ask) -> Body:
         """The body of a question, with a seed for each sample."""
-        body: dict[str, Any] = {"messages": self._messages(ask)}
+        body: dict[str, Any] = {"messages": self._build_messages(ask)}
         seed = self._client.server.settings.get("seed")
         if seed is not None and ask.sample:
             body["seed"] = seed + ask.sample
         return body if self._way is None else {**body, **self._way.body(ask.options)}
 
-    def _messages(self, ask: Ask) -> Messages:
+    def _build_messages(self, ask: Ask) -> Messages:
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
@@ -221,75 +238,106 @@ class ChatModel:
 def reply(
     ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (), constraint: str | None = None
 ) -> Reply:
-    """What a completion says, with log-probabilities where it tells them; a refusal chooses nothing.
+    """Read the reply in a completion.
+
+    It has log-probabilities if the server gives them. A refusal chooses nothing.
 
     A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
     is of a text that was cut off: what does not begin with its answer has not come to it.
     """
-    text, answer = completion.text, answer_in(completion.text, marks)
+    text = completion.text
+    answer = answer_in(text, marks)
     if completion.refused:
         return Reply(None, None, text, REFUSED)
     in_thought = completion.cut and answer == text
-    choice = None if answer is None else _choice_of(ask, _plain_answer(answer, constraint), in_thought)
+    choice = None if answer is None else _find_choice(ask, _unwrap_answer(answer, constraint), in_thought)
     if choice is None:
-        silent = ALL_THOUGHT if completion.ended else UNFINISHED
-        return Reply(None, None, text, UNFINISHED if completion.cut else silent if answer is None else None)
+        return Reply(None, None, text, _explain_silence(completion, answer))
     tokens: Sequence[ChatToken] = completion.tokens or ()
     if answer is not None and answer != text:
-        tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())
+        tokens = _find_answer_tokens(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
 
 
-def _plain_answer(answer: str, constraint: str | None) -> str:
+def _explain_silence(completion: Completion, answer: str | None) -> str | None:
+    """Why a completion chooses nothing, or None if its answer cannot be read."""
+    if completion.cut:
+        return UNFINISHED
+    if answer is None:
+        return ALL_THOUGHT if completion.ended else UNFINISHED
+    return None
+
+
+def _unwrap_answer(answer: str, constraint: str | None) -> str:
     """An answer without the JSON that it was held to."""
     return said_in_json(answer) if constraint == JSON else answer
 
 
-def _choice_of(ask: Ask, answer: str, in_thought: bool) -> int | None:
+def _find_choice(ask: Ask, answer: str, in_thought: bool) -> int | None:
     return choice_in(answer, ask.options, ask.aliases, filled=filled_text(ask.prompt), only_leading=in_thought)
 
 
-def _tokens_of(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
-    """The tokens from where the answer begins, whether or not those of the thought came with them."""
-    place = "".join(token.text for token in tokens).rfind(answer)
+def _find_answer_tokens(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
+    """The tokens from the beginning of the answer on.
+
+    Those of the thought may come before them or be missing.
+    """
+    position = "".join(token.text for token in tokens).rfind(answer)
     for index, token in enumerate(tokens):
-        if place < len(token.text):
-            return tokens[index:] if place >= 0 else ()
-        place -= len(token.text)
+        if position < len(token.text):
+            return tokens[index:] if position >= 0 else ()
+        position -= len(token.text)
     return ()
 
 
 def filled_text(prompt: str) -> FilledText | None:
-    """The text around the blank of a question; None if it has no blank, or several lines with one."""
+    """Text around the blank of a question.
+
+    None if no line has a blank, or several lines have one.
+    """
     lines = BLANKED_LINE.findall(prompt)
     return FilledText.of(*lines[0]) if len(lines) == 1 else None
 
 
 def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
-    """Log-probability of each option at the token that says the chosen one, or None where no token shows it.
+    """Log-probability of each option at the token that names the chosen one.
+
+    None if no token shows it.
 
     An option's probability is that of all listed tokens that begin it and no other ("B", " b", "(B"). One that is not
     listed gets the smallest that is, which it cannot exceed.
     """
-    wanted = [option.lower() for option in options]
+    lowered_options = [option.lower() for option in options]
+    chosen = lowered_options[choice]
     text = "".join(token.text for token in tokens).lower()
-    place = 0
+    position = 0
     for token in tokens:
-        rest = text[place:].lstrip(AROUND + "*`")
-        place += len(token.text)
-        says_it = rest.startswith(wanted[choice]) and not rest[len(wanted[choice]) :][:1].isalnum()
-        if says_it and _begun(token.text, wanted) == choice:
-            listed = [(_begun(name, wanted), value) for name, value in token.alternatives if isfinite(value)]
-            if len(listed) < 2:
-                return None
-            smallest = min(value for _, value in listed)
-            groups = [[value for owner, value in listed if owner == at] or [smallest] for at in range(len(options))]
-            return tuple(float(np.logaddexp.reduce(group)) for group in groups)
+        text_ahead = text[position:].lstrip(AROUND + "*`")
+        position += len(token.text)
+        behind_name = text_ahead[len(chosen) :]
+        says_it = text_ahead.startswith(chosen) and not behind_name[:1].isalnum()
+        if says_it and _find_begun_option(token.text, lowered_options) == choice:
+            return _sum_alternatives(token, lowered_options)
     return None
 
 
-def _begun(token: str, wanted: Sequence[str]) -> int | None:
-    """The one option that a token begins, if any."""
+def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple[float, ...] | None:
+    """Log-probability of each option from a token's alternatives, or None if there is only one."""
+    listed: list[float] = []
+    by_option: dict[int | None, list[float]] = defaultdict(list)
+    for text, logprob in token.alternatives:
+        if isfinite(logprob):
+            listed.append(logprob)
+            by_option[_find_begun_option(text, lowered_options)].append(logprob)
+    if len(listed) < 2:
+        return None
+    smallest = min(listed)
+    groups = [by_option[index] or [smallest] for index in range(len(lowered_options))]
+    return tuple(float(np.logaddexp.reduce(group)) for group in groups)
+
+
+def _find_begun_option(token: str, wanted: Sequence[str]) -> int | None:
+    """Index of the one option that a token begins, or None."""
     bare = token.strip(AROUND + "*`").lower()
     begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None

@@ -1,4 +1,4 @@
-"""Replies that a server holds to the options: by a choice, a grammar or a JSON schema, as the server has them.
+"""Hold replies to the options by a choice, a grammar or a JSON schema.
 
 No standard says how. Which way a server accepts, and obeys, is found out by asking it for a fruit where the question is
 a city: many servers take a field that they do not know, and ignore it.
@@ -11,8 +11,11 @@ from typing import Any
 
 from winokit.models.server import Body
 
-AUTO, OFF = "auto", "off"
-CHOICE, GRAMMAR, JSON = "choice", "grammar", "json"
+AUTO = "auto"
+OFF = "off"
+CHOICE = "choice"
+GRAMMAR = "grammar"
+JSON = "json"
 KINDS = (CHOICE, GRAMMAR, JSON)
 """What replies are constrained by, from what changes a reply least."""
 WISHES = (AUTO, OFF, *KINDS)
@@ -26,7 +29,7 @@ FRUITS = ("quince", "medlar")
 
 @dataclass(frozen=True)
 class Constraint:
-    """One way to tell a server which replies there are."""
+    """One way to tell a server which replies are allowed."""
 
     kind: str
     field: str

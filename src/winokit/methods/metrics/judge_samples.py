@@ -1,4 +1,4 @@
-"""What the judge says of a scorer that was asked several times: rows over its samples."""
+"""Rows over the samples of a scorer that was asked several times."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,11 +33,13 @@ def sample_rows(own: Judge, answers: Answers) -> Iterator[Metric]:
     yield judge.tested_share(("samples", "all", "all_right"), by_all.correct, units, all_chance, right_test(by_all))
     any_right = samples.any_right(choices, first.answers)
     interval = share_interval(any_right, units)
+    any_share = float(any_right.mean())
     any_chance = float(samples.any_right_chance(chances).mean())
     name = ("samples", "all", "any_right")
-    yield judge.row(name, float(any_right.mean()), len(first), interval.low, interval.high, any_chance)
+    yield judge.row(name, any_share, len(first), interval.low, interval.high, any_chance)
+    is_same = samples.same_answer(choices)
     same_chance = samples.same_answer_chance(choices, first.candidates)
-    yield from judge.share(("samples", "all", "same_answer"), samples.same_answer(choices), units, same_chance)
+    yield from judge.share(("samples", "all", "same_answer"), is_same, units, same_chance)
     layout = layout_of(by_all)
     if layout.members:
         together = groups.all_right(by_all.correct, layout)

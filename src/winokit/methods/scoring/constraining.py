@@ -1,4 +1,4 @@
-"""Whether a server is to hold the replies of a model to the options, decided before the first question.
+"""Decide whether a server holds replies to the options, before the first question.
 
 A constrained reply is the answer to another task, and is kept apart. By default a server that can constrain does,
 unless free replies to these questions are kept: what a user has begun goes on as it was, and says so. What was decided
@@ -35,7 +35,7 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
     remembered_as = f"constraint of {chat.free_fingerprint}"
     decision = cache.last_identity(remembered_as)
     if not decision:
-        decision = _find_out(chat, requests, cache)
+        decision = _find_decision(chat, requests, cache)
         if decision:
             cache.keep_identity(remembered_as, decision)
     chat.wish = decision or chat.wish
@@ -44,9 +44,12 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
     return chat.constraint
 
 
-def _find_out(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> str:
-    """The decision for a model without one, empty if it stays open."""
-    if _has_kept(chat, requests, cache):
+def _find_decision(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> str:
+    """Decide for a model that has no decision yet.
+
+    Empty if it stays open.
+    """
+    if _has_kept_replies(chat, requests, cache):
         chat.constraint_notes = [KEPT_FREE]
         return "off"
     if cache.ledger.spending.dry_run:
@@ -60,7 +63,7 @@ def _find_out(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> s
         return ""
 
 
-def _has_kept(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> bool:
+def _has_kept_replies(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> bool:
     """Whether a free reply to any of these questions is kept."""
     identity = server_identity(chat, cache)
     names = dict.fromkeys((served_fingerprint(chat, identity), chat.fingerprint, *chat.earlier))
