@@ -39,7 +39,7 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Rebuild docs/cli.md from --help, the stub with the verbs' keywords, the table of docs/languages.md, and those of docs/reproduction.md
+# Rebuild docs/cli.md from --help, the stub with the verbs' keywords, and the tables of docs/languages.md and docs/evidence/
 docs: .venv/.dev
 	$(BIN)/python -m tools.make_help
 	$(BIN)/python docs/make_cli.py

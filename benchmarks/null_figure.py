@@ -1,4 +1,4 @@
-"""The figure of docs/statistics.md: two scorers with 66 % right, and what each one's own choices get by chance.
+"""The figure of docs/evidence/statistics.md: two scorers with 66 % right, and what their choices get by chance.
 
 python benchmarks/null_figure.py docs/null.png
 """

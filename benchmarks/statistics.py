@@ -1,4 +1,4 @@
-"""Do intervals cover what they say, and do tests reject as often as they say? docs/statistics.md, measured.
+"""Do intervals cover what they say, and do tests reject as often as they say? docs/evidence/statistics.md, measured.
 
     python benchmarks/statistics.py [--times 2000] [--only coverage gaps …] [--quick]
 

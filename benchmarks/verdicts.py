@@ -13,6 +13,8 @@ right answers are unbalanced, answer only sometimes, have seen every problem thr
 - shy: it leaves open something that is so (few problems cannot show everything);
 - bold: it claims something that is not so. At most 5 % of verdicts may, in every cell;
 - findings: the share of verdicts with a bold sentence below the headline.
+
+Below stands how often the intervals of scorers that are asked four times have the truth in them, by row.
 """
 
 from __future__ import annotations
@@ -40,10 +42,15 @@ from winokit.stages.audit.scored_rows import FALLS
 from winokit.stages.audit.sheet import AuditSheet
 from winokit.stages.audit.verdict import NEARLY, verdict
 
+SAMPLES = 4
+"""Answers to each problem of a scorer that is asked several times."""
 SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400
 HEAD = ("single", "twins")
-RUN = ("accuracy", "groups", "switching", "association", "artifacts", "position", "dependence", "strict", "luck")
+RUN = (
+    *("accuracy", "groups", "samples", "switching", "association", "artifacts", "position", "dependence", "strict"),
+    "luck",
+)
 ASSOCIATIVE = 0.15
 RETOLD = (ORIGINAL, "switched", "reversed")
 ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
@@ -201,7 +208,7 @@ def make_unequal(n: int, seed: int) -> Study:
 
 
 ScoredText = dict[str, np.ndarray]
-"""Predictions by variant, -1 for an abstention."""
+"""Predictions by variant, -1 for an abstention; of several samples a column each."""
 Draw = Callable[[Study, np.random.Generator], ScoredText]
 
 
@@ -298,6 +305,25 @@ def by_heart(study: Study, rng: np.random.Generator) -> ScoredText:
     return made
 
 
+def in_samples(scorer: Draw) -> Draw:
+    """A scorer that is asked several times, and answers anew each time."""
+
+    def score(study: Study, rng: np.random.Generator) -> ScoredText:
+        drawn = [scorer(study, rng) for _ in range(SAMPLES)]
+        return {name: np.stack([own[name] for own in drawn], axis=1) for name in drawn[0]}
+
+    return score
+
+
+def copied(scorer: Draw) -> Draw:
+    """A scorer that is asked several times, and always gives the answer that it gave first."""
+
+    def score(study: Study, rng: np.random.Generator) -> ScoredText:
+        return {name: np.repeat(own[:, None], SAMPLES, axis=1) for name, own in scorer(study, rng).items()}
+
+    return score
+
+
 def _is_first_of_group(study: Study, rng: np.random.Generator) -> np.ndarray:
     return np.append(True, study.group[1:] != study.group[:-1])
 
@@ -311,6 +337,7 @@ def _silent_at(share: float) -> Callable[[Study, np.random.Generator], np.ndarra
 
 
 ABOVE_BOTH = {"single": ABOVE, "twins": ABOVE, "told": ABOVE, "consistency": ABOVE}
+FAVOURED_BY_UNIT = {"told": BELOW, "consistency": AT}
 FAVOURITE = {"consistency": BELOW, "told": BELOW}
 NATURES = (
     Nature("a coin", coin, {}),
@@ -359,6 +386,12 @@ NATURES = (
         {"single": ABOVE, "consistency": ABOVE, "alone": BELOW},
     ),
     Nature("alone: right on 60 %", reasoner(0.6), {"single": ABOVE, "consistency": ABOVE}, make_alone),
+    Nature("4 samples: a coin in each", in_samples(coin), {}),
+    Nature("4 samples: a coin, copied", copied(coin), {}),
+    Nature("4 samples: takes the first, 4 in 5", in_samples(mostly_first(0.6)), {"consistency": BELOW, "place": ABOVE}),
+    Nature("4 samples: reasons, 60 %", in_samples(reasoner(0.6)), ABOVE_BOTH),
+    Nature("4 samples: yes or no, a coin in each", in_samples(coin), {}, make_yes_or_no),
+    Nature("4 samples: copies, a coin per unit", in_samples(coin_per_unit), FAVOURED_BY_UNIT, make_copies),
 )
 MOST_BOLD = 0.05
 """The share of verdicts in a cell that may be bold."""
@@ -372,18 +405,22 @@ def drawn_study(make: Callable[[int, int], Study], n: int, seed: int) -> Study:
     return make(n, seed)
 
 
-def audited(study: Study, scored: ScoredText) -> list[Metric]:
+def audited(study: Study, scored: ScoredText, protocols: Sequence[str] = RUN) -> list[Metric]:
     """The rows of an audit of these predictions."""
     ids = [problem.id for problem in study.dataset]
     predictions = {
-        name: {
-            key: Prediction(key, name, "simulated", "own", None, None if choice < 0 else int(choice), None)
-            for key, choice in zip(ids, choices, strict=True)
-        }
+        name: {key: _predicted(key, name, np.atleast_1d(own)) for key, own in zip(ids, choices, strict=True)}
         for name, choices in scored.items()
     }
     sheet = AuditSheet(study.dataset, predictions, study.variants, "simulated", "own")
-    return [row for name in RUN for row in PROTOCOLS[name].rows(sheet)]
+    return [row for name in protocols for row in PROTOCOLS[name].rows(sheet)]
+
+
+def _predicted(key: str, variant: str, choices: np.ndarray) -> list[Prediction]:
+    """The predictions for one problem, a sample each."""
+    numbers = range(len(choices)) if len(choices) > 1 else [None]
+    made = zip(numbers, (None if choice < 0 else int(choice) for choice in choices.tolist()), strict=True)
+    return [Prediction(key, variant, "simulated", "own", None, one, None, sample=number) for number, one in made]
 
 
 @dataclass(frozen=True)
@@ -435,6 +472,104 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
         shy += better > 0 and leads == {0}
     name = "two equal models" if better == 0 else f"one better by {100 * better:.0f} points"
     return Cell(name, n, times, (times - bold - shy) / times, shy / times, bold / times, 0.0)
+
+
+@dataclass(frozen=True)
+class Wavering:
+    """A scorer that gets each problem right with a probability of its own, in every sample anew."""
+
+    name: str
+    levels: tuple[float, ...]
+    """Probabilities of being right."""
+    shares: tuple[float, ...]
+    """On how many problems it has each of them."""
+
+    def draw(self, study: Study, rng: np.random.Generator) -> ScoredText:
+        """Its samples of each problem; half of the twins are as hard as each other."""
+        own, of_group = (rng.choice(self.levels, len(study), p=self.shares) for _ in range(2))
+        is_shared = (rng.random(study.group.max() + 1) < TWINS_ALIKE)[study.group]
+        chances = np.where(is_shared, of_group[study.group], own)
+        is_right = rng.random((len(study), SAMPLES)) < chances[:, None]
+        answers = study.answers[:, None]
+        return {ORIGINAL: np.where(is_right, answers, 1 - answers)}
+
+    def truths(self) -> dict[tuple[str, str, str], float]:
+        """What the rows of an audit estimate: means over all problems that there could be."""
+        levels, shares = np.array(self.levels), np.array(self.shares)
+
+        def mean(values: np.ndarray) -> float:
+            return float((shares * values).sum())
+
+        def of_pairs(values: np.ndarray) -> float:
+            return TWINS_ALIKE * mean(values**2) + (1 - TWINS_ALIKE) * mean(values) ** 2
+
+        always, never = levels**SAMPLES, (1 - levels) ** SAMPLES
+        return {
+            ("accuracy", "all", "accuracy"): mean(levels),
+            ("samples", "all", "all_right"): mean(always),
+            ("samples", "all", "any_right"): 1 - mean(never),
+            ("samples", "all", "same_answer"): mean(always + never),
+            ("groups", "complete", "group_accuracy"): of_pairs(levels),
+            ("samples", "complete", "group_accuracy"): of_pairs(always),
+        }
+
+
+TWINS_ALIKE = 0.5
+"""How often twins are as hard as each other, by being so drawn."""
+WAVERING = (
+    Wavering("a coin in every sample", (0.5,), (1.0,)),
+    Wavering("the same every time", (1.0, 0.0), (0.7, 0.3)),
+    Wavering("knows some, wavers on others", (1.0, 0.75, 0.5, 0.0), (0.4, 0.2, 0.3, 0.1)),
+    Wavering("nearly always right", (1.0, 0.8), (0.8, 0.2)),
+)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often the intervals of one row had the truth in them, over audits of one scorer at one size."""
+
+    nature: str
+    n: int
+    row: str
+    times: int
+    covered: float
+    width: float
+    """Of the interval, on average."""
+
+
+def covered(scorer: Wavering, n: int, times: int, seed: int = 0) -> list[Coverage]:
+    """Audit a scorer of several samples again and again, each time with problems and choices drawn anew."""
+    rng = np.random.default_rng([seed, n, 11])
+    truths = scorer.truths()
+    inside, widths = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0.0)
+    for round_ in range(times):
+        study = drawn_study(make_bare, n, seed * 1_000_003 + round_ % STUDIES)
+        for row in audited(study, scorer.draw(study, rng), INTERVALS):
+            name = (row.protocol, row.subset, row.metric)
+            if name in truths and row.low is not None and row.high is not None:
+                inside[name] += row.low - ROUNDING <= truths[name] <= row.high + ROUNDING
+                widths[name] += row.high - row.low
+    return [
+        Coverage(scorer.name, n, " ".join(name), times, inside[name] / times, widths[name] / times) for name in truths
+    ]
+
+
+def make_bare(n: int, seed: int) -> Study:
+    """A study as WinoGrande's dev set is, without variants."""
+    return study_of(as_winogrande(n, np.random.default_rng(seed)), variants=False)
+
+
+INTERVALS = ("accuracy", "groups", "samples")
+"""The protocols of which coverage is counted."""
+ROUNDING = 1e-9
+
+
+def coverage(sizes: Sequence[int], times: int, seed: int = 0, workers: int = 1) -> Iterator[Coverage]:
+    """Coverage of the intervals over samples: every scorer that wavers, at every size."""
+    asked = [(scorer, n) for scorer in WAVERING for n in sizes]
+    with ProcessPoolExecutor(workers) as pool:
+        for rows in pool.map(covered, *zip(*asked, strict=True), repeat(times), repeat(seed)):
+            yield from rows
 
 
 BIASED = (
@@ -528,6 +663,9 @@ def main() -> None:
             print(f"power: {cell.nature}, {cell.n:,} problems: {cell.right:.2f}, at least {floor:.2f} wanted")
     if not asked.json:
         print(*summary(cells), sep="\n")
+        print(f"\n{'95 % intervals over 4 samples':32} {'problems':>8} {'row':36} {'covered':>8} {'width':>6}")
+        for own in coverage(asked.sizes, asked.times, asked.seed, asked.workers):
+            print(f"{own.nature:32} {own.n:8,} {own.row:36} {own.covered:8.1%} {own.width:6.3f}", flush=True)
 
 
 if __name__ == "__main__":

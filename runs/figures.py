@@ -1,4 +1,4 @@
-"""The figures of docs/reproduction.md, drawn from runs/results: `python -m runs figures`."""
+"""The figures of docs/evidence/reproduction.md, drawn from runs/results: `python -m runs figures`."""
 
 from __future__ import annotations
 

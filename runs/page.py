@@ -1,4 +1,4 @@
-"""docs/reproduction.md and the papers' pages: their tables written from the results, their prose held to them.
+"""docs/evidence/reproduction.md and the papers' pages: their tables written from the results, their prose held to them.
 
 A part of a table stands between `<!-- table NAME -->` and `<!-- end -->`. Besides the parts of tables there are `words`
 (every table with its word), `pass` (what is to be trained, and what that costs), `settings-TABLE` (both columns of a
@@ -30,8 +30,8 @@ from runs.tables import RESULTS, ROOT, all_tables, grid
 from runs.tables import number as shown_number
 from winokit.errors import BadInput
 
-PAGE = ROOT / "docs" / "reproduction.md"
-PAGES = (PAGE, *(ROOT / "docs" / f"paper-{name}.md" for name in PAPER_PAGES.values()))
+PAGE = ROOT / "docs" / "evidence" / "reproduction.md"
+PAGES = (PAGE, *(PAGE.with_name(f"paper-{name}.md") for name in PAPER_PAGES.values()))
 PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")

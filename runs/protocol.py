@@ -331,7 +331,7 @@ PAGES = {
     "liu": "liu-2020",
     "square-one": "elazar-2021",
 }
-"""The papers' pages, docs/paper-….md."""
+"""The papers' pages, docs/evidence/paper-….md."""
 
 
 def anchor_of(protocol: Protocol) -> str:

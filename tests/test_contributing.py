@@ -1,4 +1,4 @@
-"""Every example of CONTRIBUTING.md is a whole file that does what is said of it."""
+"""Every example of docs/extending.md is a whole file that does what is said of it."""
 
 import json
 import re
@@ -14,8 +14,8 @@ from winokit.cli.main import app
 from winokit.errors import BadInput
 from winokit.registry import Registry
 
-PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")
-EXAMPLES = dict(re.findall(r"^### An? ([a-z ]+)\n.*?```python\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
+PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
+EXAMPLES = dict(re.findall(r"^## An? ([a-z ]+)\n.*?```python\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
 REGISTRIES = re.findall(r"^\| ([a-z ]+) \| `([\w.]+)\.([A-Z_]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
 
 

@@ -16,13 +16,17 @@ from winokit.cli.help import STORED
 from winokit.cli.main import app
 
 ROOT = Path(__file__).parents[1]
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+]
 RAISES_NOTHING = {"find_groups", "find_leaks"}
 
 
 def commands_shown():
     """Commands that the documents show, each with the page that has it."""
     shown = []
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = path.read_text("utf-8").replace("\\\n", " ")
         found = re.findall(r"(?:^ *(?:\$ )?|`)winokit ([a-z]+ [^`\n]+)", text, re.MULTILINE)
         shown += [(path.name, command.partition("  #")[0]) for command in found if path.name != "cli.md"]
@@ -79,7 +83,7 @@ def test_the_cli_page_is_what_help_says():
     assert module.PAGE.read_text("utf-8") == module.cli_page(), "run `make docs`"
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))])
+@pytest.mark.parametrize("page", PAGES)
 def test_links_between_the_documents_lead_somewhere(page):
     text = (ROOT / page).read_text("utf-8")
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):

@@ -12,7 +12,11 @@ import winokit
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "winokit"
 SOURCES = [SRC, ROOT / "collect" / "src" / "winokit_collect"]
-PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))),
+]
 METHODS = re.findall(
     r"^\| (.+?) \| (\w+).*? \| .+? \| `(.+?)` \|$", (ROOT / "docs/methods.md").read_text("utf-8"), re.MULTILINE
 )

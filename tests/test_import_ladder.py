@@ -52,7 +52,7 @@ FLOORS = {
         {"evolve"},
     ],
 }
-COLLECT_FLOORS = [{"study"}, {"platforms"}, {"extend", "web"}, {"verbs"}, {"commands", "demo"}]
+COLLECT_FLOORS = [{"study"}, {"platforms"}, {"extend", "web"}, {"rehearsal"}, {"verbs"}, {"commands", "demo"}]
 FOR_OTHERS = {"winokit", "winokit.extend"}
 """What a package of its own may import of ours."""
 MODULE = re.compile(r"winokit(\.[a-z_]+)+")

@@ -41,6 +41,7 @@ NO_CHOICES = {
     "data/predictions/read.py": "a log's right answers beside the dataset's",
     "data/predictions/readings.py": "how many replies are right, read in other ways",
     "data/predictions/proposals.py": "a column that may be the dataset's right answers",
+    "data/formats/dpr.py": "opposite answers of twins",
     "data/formats/knowref.py": "two columns of right answers",
     "data/checks/leaks.py": "guesses that read no problem",
     "data/errata.py": "people's votes on whether a label is wrong",

@@ -1,4 +1,4 @@
-"""The simulations behind docs/statistics.md, in small: intervals cover, tests keep their size, no verdict is bold."""
+"""The simulations behind docs/evidence/statistics.md, in small: intervals cover, and no verdict is bold."""
 
 import importlib.util
 import math

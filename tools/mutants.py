@@ -36,7 +36,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         *(f"{METRICS_TESTS}/test_{name}.py" for name in ("null", "intervals", "judge", "compare")),
     ),
     "methods/metrics/null": (
-        *(f"{METRICS_TESTS}/test_{name}.py" for name in ("null", "judge", "judge_solved", "trials")),
+        *(f"{METRICS_TESTS}/test_{name}.py" for name in ("null", "judge", "judge_solved", "text_order", "trials")),
     ),
     "methods/metrics/intervals": (
         "tests/test_units.py",

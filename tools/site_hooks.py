@@ -1,5 +1,6 @@
 """What MkDocs needs to know of this repository: pages beside docs/, links that leave it, and our docstrings."""
 
+import posixpath
 import re
 import textwrap
 from inspect import getdoc, signature
@@ -9,6 +10,7 @@ from typing import Any
 
 from griffe import Extension, Function, Object, Parameter, ParameterKind, Parameters
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
@@ -22,7 +24,7 @@ DEFAULT = re.compile(r"(?<=\w) : default .*$", re.MULTILINE)
 OF_BUILTINS = {getdoc(kind) for kind in (bool, dict, float, frozenset, int, list, set, str, tuple, type(None))}
 TERMINAL = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 COLUMNS = 80
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?:\.\./|docs/)([^)#]+)(#[^)]*)?\)")
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(((?:\.\./|docs/)[^)#]+)(#[^)]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -32,15 +34,24 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     """Lead links that leave docs/ to a page of the site; of a source file, which has none, keep the name."""
+    address = page.file.src_uri
 
     def follow(link: re.Match[str]) -> str:
         text, path, anchor = link[1], link[2], link[3] or ""
-        page = BESIDE.get(path, path if link[0].partition("](")[2].startswith("docs/") else None)
-        return f"[{text}]({page}{anchor})" if page else text
+        target = page_of(path, address)
+        return f"[{text}]({target}{anchor})" if target else text
 
     return TERMINAL.sub(lambda block: "\n".join(map(folded, block[0].split("\n"))), LINK.sub(follow, markdown))
+
+
+def page_of(path: str, address: str) -> str | None:
+    """The page that a path of the repository leads to, seen from the page at `address`; None if the site has none."""
+    folder = "" if address in BESIDE.values() else posixpath.join("docs", posixpath.dirname(address))
+    source = posixpath.normpath(posixpath.join(folder, path))
+    target = source.removeprefix("docs/") if source.startswith("docs/") else BESIDE.get(source)
+    return target and posixpath.relpath(target, posixpath.dirname(address) or ".")
 
 
 def folded(line: str) -> str:
@@ -59,9 +70,10 @@ def on_page_content(html: str, **_: Any) -> str:
     return SHORT_CODE.sub(r'<code class="whole">\1</code>', html)
 
 
-def on_post_page(output: str, **_: Any) -> str:
+def on_post_page(output: str, *, page: Page, **_: Any) -> str:
     """Start the offline search from the site itself: the theme would ask another server for the script."""
-    return output.replace("https://unpkg.com/iframe-worker/shim", "offline-worker.js")
+    worker = posixpath.relpath("offline-worker.js", posixpath.dirname(page.file.dest_uri) or ".")
+    return output.replace("https://unpkg.com/iframe-worker/shim", worker)
 
 
 class Docstrings(Extension):

@@ -8,6 +8,7 @@ from winokit.data.formats.base import Format
 from winokit.data.formats.files import WrittenFile
 from winokit.data.known import CatalogueEntry
 from winokit.data.loading import Loading, Reading
+from winokit.data.predictions.every_eval_ever import WrittenRecords
 from winokit.data.predictions.in_memory import HasShape
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
@@ -85,6 +86,7 @@ def audit(
     predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     protocol: str | Sequence[str] = ...,
     subset: str | Sequence[str] = ...,
+    majority: bool = False,
     margin: float | None = None,
     style: Literal['default', 'paper', 'code'] = 'default',
     readings: str | Path | None = None,
@@ -179,7 +181,7 @@ def convert(
     lenient: bool = False,
     settings: ConvertSettings = ...,
     loading: Loading = ...,
-) -> WrittenFile | WrittenTasks | WrittenVariants: ...
+) -> WrittenFile | WrittenTasks | WrittenVariants | WrittenRecords: ...
 
 def curve(
     data: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset],

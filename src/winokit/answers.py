@@ -1,4 +1,4 @@
-"""The one table of answers: who chose what, of which problem, and which unit it belongs to.
+"""The table of answers: choices of scorers, with their problems and units.
 
 Asking models, reading files and training write it; the judge (`winokit.methods.metrics.judge`) reads it. A row is one
 choice; its columns are problem, unit, group, variant, scorer, sample, trial, choice and scores. What is said of a
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.problem import ORIGINAL, Dataset, Problem, original_id
+from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
 from winokit.units import Units, require_units
 
 ABSTAINED = -1
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Scorer(NamedTuple):
-    """Who chose: a model, how it was scored, and the formalization if it was fine-tuned."""
+    """A scorer: a model, its scoring, and its formalization if it was fine-tuned."""
 
     model: str = ""
     scoring: str = ""
@@ -36,7 +36,7 @@ class Scorer(NamedTuple):
 
 
 class TrialName(NamedTuple):
-    """Which of several runs of one scorer chose: its seed, its training size, or a name."""
+    """Name of one of several runs of a scorer: its seed, training size, or name."""
 
     seed: int | None = None
     size: int | None = None
@@ -44,7 +44,9 @@ class TrialName(NamedTuple):
 
 
 class AskedProblems:
-    """Labelled problems as they were asked, in one variant or several, with the columns that metrics take.
+    """Labelled problems as they were asked, with the columns that metrics take.
+
+    They are in one variant or several.
 
     The units and the sizes of groups are those of the whole dataset: a group that lost a member is not complete.
     """
@@ -65,15 +67,18 @@ class AskedProblems:
 
     @classmethod
     def of(cls, dataset: Dataset, variants: Mapping[str, Iterable[Problem]] | None = None) -> AskedProblems:
-        """The labelled problems of a dataset, and those of its variants that were made from one of its problems."""
+        """Take the labelled problems of a dataset and of its variants.
+
+        Of a variant, these are the problems made from one of the dataset.
+        """
         group_sizes = {name: len(members) for name, members in dataset.groups.items()}
         unit_numbers = unit_number_by_id(dataset)
         problems: list[Problem] = []
         names: list[str] = []
         for name, members in {ORIGINAL: dataset, **(variants or {})}.items():
-            known = [p for p in members if p.answer is not None and original_id(p) in unit_numbers]
-            problems += known
-            names += [name] * len(known)
+            labelled = [p for p in members if p.answer is not None and original_id(p) in unit_numbers]
+            problems += labelled
+            names += [name] * len(labelled)
         numbers = np.array([unit_numbers[original_id(problem)] for problem in problems], np.int64)
         return cls(problems, Units(numbers), group_sizes, names, dataset.card.name)
 
@@ -87,12 +92,12 @@ class AskedProblems:
 
     @cached_property
     def candidates(self) -> IntArray:
-        """How many candidates each has."""
+        """Number of candidates of each."""
         return np.fromiter((len(problem.candidates) for problem in self.problems), np.int64, len(self))
 
     @cached_property
     def groups(self) -> tuple[str | None, ...]:
-        """The group of each; None for a problem alone."""
+        """The group of each, or None for a problem alone."""
         return tuple(problem.group for problem in self.problems)
 
     @cached_property
@@ -111,22 +116,24 @@ class AskedProblems:
     @cached_property
     def row_of(self) -> dict[tuple[str, str], int]:
         """The index of each by its variant and the id of its original."""
-        return {
-            (variant, name): index for index, (variant, name) in enumerate(zip(self.variants, self.ids, strict=True))
-        }
+        keys = zip(self.variants, self.ids, strict=True)
+        return {key: index for index, key in enumerate(keys)}
 
 
 def unit_number_by_id(dataset: Dataset) -> dict[str, int]:
-    """The number of the unit of each problem, by its id or that of its original."""
+    """Number of the unit of each problem, by the id of its original."""
     return dict(zip(map(original_id, dataset), dataset.units.numbers.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Rows of the table of answers; every part of it is a table again.
+    """Rows of the table of answers.
+
+    Every part of it is a table again.
 
     `Answers.of_choices` makes it from one scorer's choices. Metrics take a table of one scorer, one variant and one
-    trial; `by` takes a larger one apart.
+    trial; `by` takes a larger one apart. A scorer that was asked several times has a row for each sample: shares are
+    means over samples then, a group counts once in each sample, and units hold all samples of their problems.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -147,7 +154,7 @@ class Answers:
     trial_index: IntArray | None = None
     """Which of `trials`; None if there is only one."""
     samples: IntArray | None = None
-    """Which of several answers of one scorer to one problem; None if there is one each."""
+    """Which of several answers of one scorer to one problem, from 0; None if there is one each."""
     scores: tuple[tuple[float, ...] | None, ...] | None = None
     """What each candidate scored, if it is known."""
     option_chances: FloatArray | None = None
@@ -166,15 +173,20 @@ class Answers:
         variant: str = ORIGINAL,
         scores: Sequence[tuple[float, ...] | None] | None = None,
     ) -> Answers:
-        """One scorer's choices for the problems of a dataset, in their order; unlabelled problems are left out."""
+        """Make a table of one scorer's choices for a dataset's problems, in their order.
+
+        Unlabelled problems are left out.
+        """
         if len(choices) != len(dataset):
             raise BadInput(f"expected a choice per problem, found {len(choices):,} for {len(dataset):,} problems")
-        asked = AskedProblems.of(dataset)
+        asked_problems = AskedProblems.of(dataset)
         labelled = [index for index, problem in enumerate(dataset) if problem.answer is not None]
         kept_choices = [choices[index] for index in labelled]
         kept_scores = None if scores is None else tuple(scores[index] for index in labelled)
-        asked.variants = (variant,) * len(asked)
-        return cls(asked, np.arange(len(asked)), choice_numbers(kept_choices), (scorer,), scores=kept_scores)
+        asked_problems.variants = (variant,) * len(asked_problems)
+        return cls(
+            asked_problems, np.arange(len(asked_problems)), choice_numbers(kept_choices), (scorer,), scores=kept_scores
+        )
 
     @classmethod
     def of_trials(
@@ -183,7 +195,7 @@ class Answers:
         choices: Mapping[TrialName, Sequence[int | None] | NDArray[Any]],
         scorer: Scorer = Scorer(),
     ) -> Answers:
-        """The choices of each of several trials of one scorer for the problems of a dataset, in their order.
+        """Make a table of several trials of one scorer for a dataset's problems.
 
         Trials follow one another. Unlabelled problems are left out.
         """
@@ -191,80 +203,104 @@ class Answers:
         if lengths != {len(dataset)}:
             raise BadInput(f"expected a choice per problem and trial, found {sorted(lengths)} for {len(dataset):,}")
         labelled = [index for index, problem in enumerate(dataset) if problem.answer is not None]
-        by_trial = [choice_numbers([own[index] for index in labelled]) for own in choices.values()]
+        by_trial: list[IntArray] = []
+        for trial_choices in choices.values():
+            labelled_choices = [trial_choices[index] for index in labelled]
+            by_trial.append(choice_numbers(labelled_choices))
+        problem_index = np.tile(np.arange(len(labelled)), len(choices))
+        trial_index = np.repeat(np.arange(len(choices)), len(labelled))
         return cls(
             AskedProblems.of(dataset),
-            np.tile(np.arange(len(labelled)), len(choices)),
+            problem_index,
             np.concatenate(by_trial),
             (scorer,),
             trials=tuple(choices),
-            trial_index=np.repeat(np.arange(len(choices)), len(labelled)),
+            trial_index=trial_index,
         )
 
     def __len__(self) -> int:
         return len(self.problem_index)
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
-        """Some of the rows, in that order; `rows` are indices or flags."""
-        index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
-        if index.dtype == np.bool_:
-            index = np.flatnonzero(index)
+        """Take rows in a given order. `rows` are indices or flags."""
+        index = _read_row_indices(rows)
         scores = self.scores
         if scores is not None:
             scores = tuple(scores[row] for row in index)
+        option_chances = None if self.option_chances is None else self.option_chances[index]
         return replace(
             self,
             problem_index=self.problem_index[index],
             choices=self.choices[index],
-            scorer_index=_taken(self.scorer_index, index),
-            trial_index=_taken(self.trial_index, index),
-            samples=_taken(self.samples, index),
+            scorer_index=_take_rows(self.scorer_index, index),
+            trial_index=_take_rows(self.trial_index, index),
+            samples=_take_rows(self.samples, index),
             scores=scores,
-            option_chances=None if self.option_chances is None else self.option_chances[index],
+            option_chances=option_chances,
         )
 
     def subset(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
-        """Some of the rows, which know the table they are part of; `rows` are indices or flags.
+        """Take rows that remember the table they are part of.
+
+        `rows` are indices or flags.
 
         Right answers change places over the whole table, so a subset shares its null.
         """
-        index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
-        if index.dtype == np.bool_:
-            index = np.flatnonzero(index)
+        index = _read_row_indices(rows)
         if self.whole is None or self.whole_rows is None:
             return replace(self.take(index), whole=self, whole_rows=index)
         return replace(self.take(index), whole_rows=self.whole_rows[index])
 
     def with_units(self, unit_of: Mapping[str, Hashable]) -> Answers:
-        """The same answers with other units, such as those that a release stores; by the id of each original."""
+        """Return the same answers with other units, by the id of each original.
+
+        These may be units that a release stores.
+        """
         units = Units.of_names(unit_of[name] for name in self.asked.ids)
-        asked = AskedProblems(
+        asked_problems = AskedProblems(
             self.asked.problems, units, self.asked.group_sizes, self.asked.variants, self.asked.dataset
         )
-        return replace(self, asked=asked, whole=None, whole_rows=None)
+        return replace(self, asked=asked_problems, whole=None, whole_rows=None)
 
     def by(self, column: str) -> Iterator[tuple[Any, Answers]]:
-        """Take the table apart by `variant`, `scorer`, `trial` or `sample`: each value with its rows."""
-        keys = self._column(column)
-        for key in dict.fromkeys(keys):
-            yield key, self.take([row for row, own in enumerate(keys) if own == key])
+        """Split the table by `variant`, `scorer`, `trial` or `sample`.
 
-    def _column(self, column: str) -> list[Any]:
+        Yields each value with its rows.
+        """
+        keys = self._list_column(column)
+        for key in dict.fromkeys(keys):
+            rows = [row for row, own in enumerate(keys) if own == key]
+            yield key, self.take(rows)
+
+    def _list_column(self, column: str) -> list[Any]:
         if column == "variant":
             return [self.asked.variants[index] for index in self.problem_index]
         if column == "scorer":
-            return _named(self.scorers, self.scorer_index, len(self))
+            return _list_names(self.scorers, self.scorer_index, len(self))
         if column == "trial":
-            return _named(self.trials, self.trial_index, len(self))
+            return _list_names(self.trials, self.trial_index, len(self))
         if column == "sample":
-            return [0] * len(self) if self.samples is None else self.samples.tolist()
+            return self.sample_numbers
         raise BadInput(f"expected variant, scorer, trial or sample, found {column!r}")
 
+    def sample_tables(self) -> list[Answers]:
+        """A table for each sample, of the problems that have all of them.
+
+        This table itself if there are no samples.
+        """
+        if self.samples is None:
+            return [self]
+        rows_by_problem = grouped((index, row) for row, index in enumerate(self.problem_index.tolist()))
+        complete = [rows for rows in rows_by_problem.values() if len(rows) == self.sample_count]
+        by_sample = [sorted(rows, key=self.sample_numbers.__getitem__) for rows in complete]
+        columns = zip(*by_sample, strict=True) if by_sample else [()] * self.sample_count
+        return [replace(self.take(list(rows)), samples=None) for rows in columns]
+
     def matched(self, other: Answers) -> tuple[Answers, Answers]:
-        """The rows of both tables whose problems have one original, side by side in the order of this table."""
-        row_of = {name: row for row, name in enumerate(other.ids)}
-        own_rows = [row for row, name in enumerate(self.ids) if name in row_of]
-        other_rows = [row_of[self.ids[row]] for row in own_rows]
+        """Rows of both tables with the same original and sample, side by side."""
+        row_of = {key: row for row, key in enumerate(other.keys)}
+        own_rows = [row for row, key in enumerate(self.keys) if key in row_of]
+        other_rows = [row_of[self.keys[row]] for row in own_rows]
         return self.subset(own_rows), other.subset(other_rows)
 
     @cached_property
@@ -272,6 +308,28 @@ class Answers:
         """The id of the original of each problem."""
         names = self.asked.ids
         return [names[index] for index in self.problem_index]
+
+    @cached_property
+    def sample_numbers(self) -> list[int]:
+        """The number of the sample of each row, from 0."""
+        return [0] * len(self) if self.samples is None else self.samples.tolist()
+
+    @cached_property
+    def keys(self) -> list[tuple[str, int]]:
+        """The id of the original of each problem, and the sample."""
+        return list(zip(self.ids, self.sample_numbers, strict=True))
+
+    @cached_property
+    def sample_count(self) -> int:
+        """Largest number of samples of a problem."""
+        if self.samples is None or not len(self):
+            return 1
+        return int(self.samples.max()) + 1
+
+    @cached_property
+    def problem_count(self) -> int:
+        """Number of problems that the rows are about, however many samples."""
+        return len(self) if self.samples is None else len(np.unique(self.problem_index))
 
     @cached_property
     def problems(self) -> list[Problem]:
@@ -285,7 +343,7 @@ class Answers:
 
     @cached_property
     def candidates(self) -> IntArray:
-        """How many candidates there are to choose from."""
+        """Number of candidates to choose from."""
         return self.asked.candidates[self.problem_index]
 
     @cached_property
@@ -295,18 +353,30 @@ class Answers:
 
     @cached_property
     def groups(self) -> list[str | None]:
-        """The group of each; None for a problem alone."""
-        groups = self.asked.groups
-        return [groups[index] for index in self.problem_index]
+        """The group of each, or None for a problem alone.
 
-    @property
+        Each sample of a group is a group.
+        """
+        groups = self.asked.groups
+        own_groups = [groups[index] for index in self.problem_index]
+        if self.samples is None:
+            return own_groups
+        named_samples = zip(own_groups, self.sample_numbers, strict=True)
+        return [name and sampled_name(name, number) for name, number in named_samples]
+
+    @cached_property
     def group_sizes(self) -> Mapping[str, int]:
-        """How many members each group has in the whole dataset."""
-        return self.asked.group_sizes
+        """Number of members of each group in the whole dataset."""
+        if self.samples is None:
+            return self.asked.group_sizes
+        sizes: dict[str, int] = {}
+        for number in range(self.sample_count):
+            sizes |= {sampled_name(name, number): size for name, size in self.asked.group_sizes.items()}
+        return sizes
 
     @cached_property
     def correct(self) -> BoolArray:
-        """Whether each is right; an abstention is not."""
+        """Whether each is right. An abstention is not."""
         is_right: BoolArray = self.choices == self.answers
         return is_right
 
@@ -318,33 +388,54 @@ class Answers:
 
     @property
     def predictions(self) -> list[int | None]:
-        """The chosen candidate of each; None for an abstention."""
-        return [None if choice == ABSTAINED else choice for choice in self.choices.tolist()]
+        """The chosen candidate of each, or None for an abstention."""
+        predictions: list[int | None] = self.choices.tolist()
+        for row in np.flatnonzero(self.silent):
+            predictions[row] = None
+        return predictions
 
     @cached_property
     def guesses(self) -> FloatArray:
-        """What a coin gets of each problem if it is answered."""
+        """Score of a coin on each problem if it is answered."""
         return 1 / self.candidates if self.option_chances is None else self.option_chances
 
     @cached_property
     def chances(self) -> FloatArray:
-        """What a coin with the same abstentions gets of each problem."""
+        """Score of a coin with the same abstentions on each problem."""
         return np.where(self.silent, 0.0, self.guesses)
+
+
+def sampled_name(group: str, sample: int) -> str:
+    """The name of one sample of a group."""
+    return f"{group}\t{sample}"
 
 
 def choice_numbers(choices: Sequence[int | None] | NDArray[Any]) -> IntArray:
     """Choices as numbers, abstentions as -1."""
     if isinstance(choices, np.ndarray):
         return choices.astype(np.int64)
-    return np.fromiter((ABSTAINED if choice is None else choice for choice in choices), np.int64, len(choices))
+    numbers = list(choices)
+    for index, choice in enumerate(numbers):
+        if choice is None:
+            numbers[index] = ABSTAINED
+    return np.array(numbers, np.int64)
 
 
-def _taken(column: IntArray | None, index: IntArray) -> IntArray | None:
+def _read_row_indices(rows: Sequence[int] | NDArray[Any]) -> IntArray:
+    """Indices of rows, from indices or flags."""
+    index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
+    return np.flatnonzero(index) if index.dtype == np.bool_ else index
+
+
+def _take_rows(column: IntArray | None, index: IntArray) -> IntArray | None:
     return None if column is None else column[index]
 
 
-def _named(names: Sequence[Any], index: IntArray | None, length: int) -> list[Any]:
-    """The name of each row; the only one there is, without an index."""
+def _list_names(names: Sequence[Any], index: IntArray | None, length: int) -> list[Any]:
+    """The name of each row.
+
+    Without an index it is the only name.
+    """
     if index is None:
         return [names[0]] * length
     return [names[place] for place in index]

@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree.
+"""All errors of winokit, as a tree.
 
 WinokitError
 ├── BadInput            a file, a row or an option that does not say what it must
@@ -20,7 +20,9 @@ from contextlib import contextmanager
 
 
 class WinokitError(Exception):
-    """Anything winokit refuses to do, said in one line; catch it to catch every error of winokit's own.
+    """Anything winokit refuses to do, in one line.
+
+    Catch it to catch every error of winokit's own.
 
     >>> import winokit
     >>> try:
@@ -42,12 +44,13 @@ class UnusedSetting(BadInput):
     """
 
     def __init__(self, name: str, why: str, *, typed_as: str | None = None) -> None:
-        self.name, self.why = name, why
+        self.name = name
+        self.why = why
         super().__init__(f"{typed_as or f'--set {name}'}: {why}")
 
 
 class Malformed(BadInput):
-    """One record cannot be read: where it stands, which field, and what was expected.
+    """One record cannot be read, with its place, field and expected value.
 
     Parsers raise it with the field and the expectation alone; the reader that knows the place adds it with `at`.
     """
@@ -55,7 +58,10 @@ class Malformed(BadInput):
     def __init__(
         self, expected: str, *, field: str | None = None, file: str | None = None, line: int | str | None = None
     ) -> None:
-        self.expected, self.field, self.file, self.line = expected, field, file, line
+        self.expected = expected
+        self.field = field
+        self.file = file
+        self.line = line
         super().__init__(str(self))
 
     def at(self, file: str, line: int | str | None) -> "Malformed":
@@ -63,13 +69,15 @@ class Malformed(BadInput):
         return Malformed(self.expected, field=self.field, file=self.file or file, line=self.line or line)
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        location = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         what = f"field {self.field!r}: {self.expected}" if self.field else self.expected
-        return f"{place}: {what}" if place else what
+        return f"{location}: {what}" if location else what
 
 
 class Message(str):
-    """A line in English that can be said in other words, too: `key` names it, `values` are what it speaks of.
+    """A line in English that can be translated.
+
+    `key` names it and `values` are its parts.
 
     >>> line = Message.of("{most} words at most, found {count}", "length_broken", most=30, count=31)
     >>> line, line.key, line.values["count"]
@@ -82,7 +90,8 @@ class Message(str):
     def __new__(cls, text: str, key: str = "", **values: object) -> "Message":
         """The text as it stands, with its name and its values."""
         line = super().__new__(cls, text)
-        line.key, line.values = key, values
+        line.key = key
+        line.values = values
         return line
 
     @classmethod
@@ -96,17 +105,22 @@ class CannotWrite(BadInput):
 
 
 class AskingStopped(BadInput):
-    """A model is not asked any further: its replies cannot be read, or are not those it gave before."""
+    """A model is not asked any further.
+
+    Its replies cannot be read, or are not those it gave before.
+    """
 
 
 class UnknownName(WinokitError, LookupError):
-    """A name that no registry knows; the message lists what exists."""
+    """No registry has this name. The message lists those that exist."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
-        known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {meant}?" if meant else f" Did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"No {kind} named {name!r}.{hint} Known: {', '.join(known)}.")
+        names = sorted(known)
+        if not meant:
+            close = difflib.get_close_matches(name, names, n=1)
+            meant = repr(close[0]) if close else None
+        hint = f" Did you mean {meant}?" if meant else ""
+        super().__init__(f"No {kind} named {name!r}.{hint} Known: {', '.join(names)}.")
 
 
 def check_known(kind: str, name: str, known: Collection[str]) -> None:
@@ -116,14 +130,20 @@ def check_known(kind: str, name: str, known: Collection[str]) -> None:
 
 
 class MissingExtra(WinokitError, ImportError):
-    """An optional dependency is needed now and not installed; it is an extra `of` winokit, or of another package."""
+    """An optional dependency is needed and not installed.
+
+    It is an extra `of` winokit, or of another package.
+    """
 
     def __init__(self, need: str, extra: str, of: str = "winokit") -> None:
         super().__init__(f"{need} needs the {extra!r} extra: pip install '{of}[{extra}]'")
 
 
 class MissingPackage(WinokitError, ImportError):
-    """A command belongs to a package of its own, which is not installed; the message has the pip command."""
+    """A command's own package is not installed.
+
+    The message has the pip command.
+    """
 
     def __init__(self, need: str, install: str) -> None:
         super().__init__(f"{need} is a package of its own; install it from a clone of winokit: {install}")
@@ -131,7 +151,10 @@ class MissingPackage(WinokitError, ImportError):
 
 @contextmanager
 def refusing(complaint: str, *errors: type[Exception]) -> Iterator[None]:
-    """Make one line of any of these errors: the complaint, and in brackets what it says itself."""
+    """Turn any of these errors into one line.
+
+    It has the complaint, and the error's own text in brackets.
+    """
     try:
         yield
     except errors as error:
@@ -140,7 +163,7 @@ def refusing(complaint: str, *errors: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def needing(need: str, extra: str) -> Iterator[None]:
-    """Say which extra has what cannot be imported."""
+    """Name the extra to install if an import fails."""
     try:
         yield
     except ImportError:
@@ -148,7 +171,9 @@ def needing(need: str, extra: str) -> Iterator[None]:
 
 
 def deprecated(old: str, instead: str, *, until: str) -> None:
-    """Warn whoever calls the caller that a name goes away: it works until that version, and no longer in it.
+    """Warn the caller's caller that a name will be removed.
+
+    The name works until that version, and no longer in it.
 
     A name of the contract is kept for one minor version after the warning first appears.
 

@@ -158,7 +158,7 @@ __all__ = [
 
 
 def _read_homes() -> dict[str, tuple[str, str]]:
-    """By name: the module that has it, and what it is called there; read off the imports above."""
+    """Module and name of each export, read from the imports above."""
     homes = {}
     for node in ast.walk(ast.parse(Path(__file__).read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:

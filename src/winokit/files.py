@@ -1,4 +1,4 @@
-"""Reading files with one line on what is wrong with them; writing them whole or not at all."""
+"""Read files with errors of one line, and write them whole or not at all."""
 
 import csv
 import io
@@ -23,25 +23,32 @@ PROJECT_FILE = "winokit.toml"
 """What is said once for the data in a folder, or for commands typed in it."""
 OWNER_ONLY = 0o600
 """The mode of a file that nobody but its owner may read."""
-BLOCK, BETWEEN = 200, "between lines"
+BLOCK = 200
+BETWEEN = "between lines"
 """How many lines of JSON are made at once, and what is put between them meanwhile."""
-_FOR_OTHERS = ContextVar("for_others", default=0o077)
+_MODE_FOR_OTHERS = ContextVar("for_others", default=0o077)
 """What the owner's group and others may do with what is written, as far as the umask lets them."""
 
 
 @contextmanager
 def private() -> Iterator[None]:
-    """Let nobody but the owner read files and folders that are made meanwhile, whatever the umask; a decorator too."""
-    token = _FOR_OTHERS.set(0)
+    """Let only the owner read new files and folders, whatever the umask.
+
+    It is a context and a decorator.
+    """
+    token = _MODE_FOR_OTHERS.set(0)
     try:
         yield
     finally:
-        _FOR_OTHERS.reset(token)
+        _MODE_FOR_OTHERS.reset(token)
 
 
 @contextmanager
 def refused(path: Path, what: str = "written") -> Iterator[None]:
-    """Say in one line that a path cannot be written, read or locked, where the system refuses."""
+    """Say in one line that a path cannot be written, read or locked.
+
+    It turns OSError into BadInput.
+    """
     try:
         yield
     except OSError as error:
@@ -49,31 +56,37 @@ def refused(path: Path, what: str = "written") -> Iterator[None]:
 
 
 def from_here(path: Path) -> Path:
-    """A path as one would type it: without the folder one is in."""
+    """Shorten a path to how one would type it in this folder."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def as_file_name(name: str) -> str:
-    """A name in a form that a file or folder can have."""
+    """Turn a name into one that a file or folder can have."""
     return re.sub(r"[^\w.-]+", "-", name)
 
 
 def csv_bytes(rows: Iterable[Iterable[object]]) -> bytes:
-    """Rows as the content of a csv file, the head first."""
+    """Write rows as the content of a csv file, the head first."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; refuses one that is missing or not UTF-8."""
+    """Read the text of a file.
+
+    Raises BadInput if it is missing or not UTF-8.
+    """
     with refusing(f"{path}: cannot be read", OSError, UnicodeDecodeError):
         return path.read_text("utf-8")
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object that a file holds; refuses a file of anything else."""
+    """Read the JSON object in a file.
+
+    Raises BadInput if the file has anything else.
+    """
     text = read_text(path)
     with refusing(f"{path}: cannot be read", ValueError, RecursionError):
         value = json.loads(text)
@@ -83,43 +96,60 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def our_toml(place: str) -> dict[str, Any]:
-    """The words and facts in a file of the package, by its place below winokit."""
+    """Read a TOML file of the package, by its path below winokit."""
     return tomllib.loads((files("winokit") / place).read_text("utf-8"))
 
 
 def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as JSON lines."""
-    encode, left, lines = json.JSONEncoder(ensure_ascii=False).encode, iter(rows), list[str]()
-    while block := [*islice(left, BLOCK)]:  # one call per row takes half as long again
-        text = encode([value for row in block for value in (row, BETWEEN)])
-        apart = f"{text[1:-1]}, ".split(f', "{BETWEEN}", ')
-        lines += apart[:-1] if len(apart) == len(block) + 1 else map(encode, block)
+    """Write rows as JSON lines."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    rows_left = iter(rows)
+    lines = list[str]()
+    while block := [*islice(rows_left, BLOCK)]:  # one call per row takes half as long again
+        separated: list[object] = []
+        for row in block:
+            separated += (row, BETWEEN)
+        text = encode(separated)
+        encoded_rows = f"{text[1:-1]}, ".split(f', "{BETWEEN}", ')
+        if len(encoded_rows) == len(block) + 1:
+            lines += encoded_rows[:-1]
+        else:
+            lines += map(encode, block)
     return "".join([f"{line}\n" for line in lines])
 
 
 def json_lines(text: str) -> Iterator[Any]:
-    r"""The values of JSON lines; they end at \n alone, while `str.splitlines` also splits inside a string (U+2028)."""
+    r"""Values of JSON lines.
+
+    Lines end at \n alone, while `str.splitlines` also splits inside a string (U+2028).
+    """
     return (json.loads(line) for line in text.split("\n") if line)
 
 
 def json_bytes(value: Any, **how: Any) -> bytes:
-    """A value as the JSON of our files: indented, in UTF-8; `how` is for `json.dumps`."""
+    """Write a value as the JSON of our files.
+
+    It is indented, in UTF-8. `how` is for `json.dumps`.
+    """
     return (json.dumps(value, indent=1, ensure_ascii=False, **how) + "\n").encode()
 
 
 def result_bytes(content: Mapping[str, Any], **how: Any) -> bytes:
-    """The content of a JSON file of ours, which says its schema first: readers of another version can tell."""
+    """Write a JSON file of ours, which begins with its schema.
+
+    So readers of another version can tell.
+    """
     return json_bytes({"schema": SCHEMA, **content}, **how)
 
 
 def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
-    """Refuse to write where something is read from."""
+    """Refuse to write a file that is read from."""
     if any(out.resolve() == source.resolve() for source in sources):
         raise BadInput(f"{out}: is an input, and would be overwritten; choose another name")
 
 
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:
-    """Refuse to write into a folder where files of these names are not `ours`, and would be lost."""
+    """Refuse to overwrite files of these names in a folder unless they are `ours`."""
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file, but a folder is needed; choose another --out")
     for name in names:
@@ -128,25 +158,30 @@ def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str)
 
 
 def user_cache(name: str) -> Path:
-    """A file beside the answers that are kept: in the folder of $WINOKIT_CACHE, else in the user's cache folder."""
+    """Path of a file beside the kept answers.
+
+    It is in the folder of $WINOKIT_CACHE, else in the user's cache folder.
+    """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "winokit"
     return Path(os.environ.get("WINOKIT_CACHE") or folder / name).with_name(name)
 
 
 def user_state(name: str) -> Path:
-    """A folder of the owner's records: in $WINOKIT_STATE, else in the user's folder for the state of programs.
+    """Path of a folder with the owner's records.
+
+    It is in $WINOKIT_STATE, else in the user's folder for the state of programs.
 
     Unlike what is in the cache, a record cannot be made again.
     """
-    given = os.environ.get("WINOKIT_STATE")
-    if given:
-        return Path(given) / name
+    named_folder = os.environ.get("WINOKIT_STATE")
+    if named_folder:
+        return Path(named_folder) / name
     with refusing("no home folder for winokit's records; name a folder in WINOKIT_STATE", RuntimeError):
-        return _platform_state() / "winokit" / name
+        return _find_state_folder() / "winokit" / name
 
 
-def _platform_state() -> Path:
-    """The folder in which this system's programs keep what they must remember of a user."""
+def _find_state_folder() -> Path:
+    """Folder in which this system's programs keep state for a user."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
@@ -156,7 +191,7 @@ def _platform_state() -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep others who lock the same file waiting meanwhile, on every system.
+    """Lock a file, so that others who lock it wait, on every system.
 
     The file is made, for its owner alone, where it is missing; its folder must exist.
     """
@@ -164,25 +199,28 @@ def locked(path: Path) -> Iterator[None]:
 
     with refused(path, "locked"):
         path.parent.stat()  # A missing folder would be made, for others to read.
-        held = FileLock(path, mode=OWNER_ONLY).acquire()
-    with held:
+        lock = FileLock(path, mode=OWNER_ONLY).acquire()
+    with lock:
         yield
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write through a temporary file beside it; a link stays a link, and a pipe or a device is written to as it is."""
+    """Write a file through a temporary one beside it.
+
+    A link stays a link, and a pipe or a device is written to as it is.
+    """
     with refused(path):
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # /dev/stdout and /dev/null must not be replaced; a folder refuses by itself
         else:
-            _replace(Path(os.path.realpath(path)), data)
+            _replace_file(Path(os.path.realpath(path)), data)
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace_file(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(0o700 | _FOR_OTHERS.get(), parents=True, exist_ok=True)
-        mode = 0o600 | (_FOR_OTHERS.get() & 0o066)
+        path.parent.mkdir(0o700 | _MODE_FOR_OTHERS.get(), parents=True, exist_ok=True)
+        mode = 0o600 | (_MODE_FOR_OTHERS.get() & 0o066)
         with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
         temporary.replace(path)

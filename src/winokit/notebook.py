@@ -1,4 +1,4 @@
-"""What a notebook shows and takes: results as the terminal has them, twins with their special words marked, frames."""
+"""Show results, twins and data frames in a notebook."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Protocol, runtime_checkable
 
 from winokit.errors import BadInput, check_known, refusing
@@ -37,41 +37,46 @@ def result_html(result: Any) -> str:
     `shown_by` of its class names the module that has them; by default its own, or `table` beside it.
     """
     home = result.shown_by or type(result).__module__
-    beside = f"{home.rpartition('.')[0]}.table"
-    if not hasattr(import_module(home), "lines") and not find_spec(beside):
+    table_module = f"{home.rpartition('.')[0]}.table"
+    if not hasattr(import_module(home), "lines") and not find_spec(table_module):
         return f"<code>{escape(repr(result))}</code>"
-    module = import_module(home if hasattr(import_module(home), "lines") else beside)
+    module = import_module(home if hasattr(import_module(home), "lines") else table_module)
     return "".join(line_html(line) for line in module.lines(result))
 
 
 def line_html(line: Any) -> str:
-    """A sentence as a paragraph, a table of Rich's as a table."""
+    """Turn a sentence into a paragraph, and a table of Rich into a table."""
     if not hasattr(line, "columns"):
         text = str(line)
         return f"<p style='margin:.2em 0'>{escape(text)}</p>" if text else ""
     heads = [str(column.header) for column in line.columns]
-    cells = [[_cell(cell) for cell in column.cells] for column in line.columns]
-    return (f"<p><b>{escape(str(line.title))}</b></p>" if line.title else "") + table_html(
-        heads, zip(*cells, strict=True)
-    )
+    cells = [list(map(_render_cell, column.cells)) for column in line.columns]
+    title = f"<p><b>{escape(str(line.title))}</b></p>" if line.title else ""
+    return title + table_html(heads, zip(*cells, strict=True))
 
 
-def _cell(cell: Any) -> str:
-    """The text of a cell, greyed where the terminal dims it."""
+def _render_cell(cell: Any) -> str:
+    """Text of a cell, grey if the terminal dims it."""
     text = escape(str(cell))
     dim = any("dim" in str(span.style) for span in getattr(cell, "spans", ()))
     return f"<span style='opacity:.6'>{text}</span>" if dim else text
 
 
 def table_html(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table; its cells are HTML already, its heads are not."""
+    """Write a table in HTML.
+
+    Its cells are HTML already, its heads are not.
+    """
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    body = ""
+    for row in rows:
+        cells = "".join(f"<td>{cell}</td>" for cell in row)
+        body += f"<tr>{cells}</tr>"
     return f"{STYLE}<table class='winokit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def marked(texts: Sequence[str]) -> list[str]:
-    """The texts of twins as HTML, the words in which each differs from the first marked.
+    """Texts of twins as HTML, with their differences from the first marked.
 
     >>> marked(["The cup is large.", "The cup is small."])
     ['The cup is <mark>large.</mark>', 'The cup is <mark>small.</mark>']
@@ -83,21 +88,30 @@ def marked(texts: Sequence[str]) -> list[str]:
             if kind != "equal":
                 apart[0] |= set(range(start, end))
                 apart[number] |= set(range(begin, stop))
-    return [
-        "".join(
-            _mark("".join(text[at] for at in run), odd) for odd, run in groupby(range(len(text)), places.__contains__)
-        )
-        for text, places in zip(words, apart, strict=True)
-    ]
+    return list(map(_mark_words, words, apart))
 
 
-def _mark(text: str, odd: bool) -> str:
+def _mark_words(words: Sequence[str], marked_indices: set[int]) -> str:
+    """Join words as HTML, with neighbours that are marked in one mark."""
+    parts: list[str] = []
+    for is_marked, run in groupby(range(len(words)), marked_indices.__contains__):
+        text = "".join(words[index] for index in run)
+        parts.append(_mark_difference(text, is_marked))
+    return "".join(parts)
+
+
+def _mark_difference(text: str, odd: bool) -> str:
     bare = text.lstrip()
-    return f"{text[: -len(bare)]}<mark>{escape(bare)}</mark>" if odd and bare else escape(text)
+    if not (odd and bare):
+        return escape(text)
+    spaces = text[: -len(bare)]
+    return f"{spaces}<mark>{escape(bare)}</mark>"
 
 
 def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> Any:
-    """Rows as a data frame of pandas or polars, whichever is installed; every row has every column.
+    """Turn rows into a data frame of pandas or polars, whichever is installed.
+
+    Every row has every column.
 
     Raises
     ------
@@ -110,18 +124,22 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> A
 
     if library is not None:
         check_known("library of data frames", library, FRAMES)
-    known = [name for name in FRAMES if find_spec(name)]
-    if library not in (None, *known) or not known:
+    installed = [name for name in FRAMES if find_spec(name)]
+    if library not in (None, *installed) or not installed:
         raise BadInput(f"a data frame needs {library or ' or '.join(FRAMES)}: pip install {library or FRAMES[0]}")
     listed = list(rows)
-    names = dict.fromkeys(name for row in listed for name in row)
-    columns = {name: [row.get(name) for row in listed] for name in names}
-    backend: Any = library or known[0]
+    names = dict.fromkeys(chain.from_iterable(listed))
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        columns[name] = [row.get(name) for row in listed]
+    backend: Any = library or installed[0]
     return narwhals.from_dict(columns, backend=backend).to_native()
 
 
 def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
-    """The columns and rows of a data frame of pandas, polars or another library that narwhals knows.
+    """Columns and rows of a data frame of pandas, polars or a similar library.
+
+    It must be one that narwhals knows.
 
     Raises
     ------
@@ -131,16 +149,23 @@ def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
     import narwhals
 
     with refusing("the data frame cannot be read", narwhals.exceptions.DuplicateError):
-        known = narwhals.from_native(frame, eager_only=True, pass_through=True)
-    if not isinstance(known, narwhals.DataFrame):
+        known_frame = narwhals.from_native(frame, eager_only=True, pass_through=True)
+    if not isinstance(known_frame, narwhals.DataFrame):
         raise BadInput(f"expected a data frame of pandas or polars, found a {type(frame).__name__}")
-    rows = [{str(name): _plain(cell) for name, cell in row.items()} for row in known.iter_rows(named=True)]
-    return [str(name) for name in known.columns], rows
+    rows: list[dict[str, Any]] = []
+    for row in known_frame.iter_rows(named=True):
+        rows.append({str(name): _convert_cell(cell) for name, cell in row.items()})
+    return [str(name) for name in known_frame.columns], rows
 
 
-def _plain(cell: Any) -> Any:
-    """A cell as Python's own: columns of pandas' nullable types hold NumPy's numbers and `pandas.NA`."""
-    return None if type(cell).__name__ == "NAType" else cell.item() if hasattr(cell, "item") else cell
+def _convert_cell(cell: Any) -> Any:
+    """Convert a cell to a type of Python.
+
+    Columns of pandas' nullable types hold NumPy's numbers and `pandas.NA`.
+    """
+    if type(cell).__name__ == "NAType":
+        return None
+    return cell.item() if hasattr(cell, "item") else cell
 
 
 def in_notebook() -> bool:
@@ -150,8 +175,12 @@ def in_notebook() -> bool:
 
 
 def progress_line(doing: str) -> Callable[[float, float], None]:
-    """Report how far a job is by rewriting one line of standard error; the last one ends it."""
-    started, last = time.monotonic(), [0.0]
+    """Report progress by rewriting one line of standard error.
+
+    The last report ends the line.
+    """
+    started = time.monotonic()
+    last = [0.0]
 
     def report(done: float, total: float) -> None:
         now = time.monotonic()
@@ -160,8 +189,11 @@ def progress_line(doing: str) -> Callable[[float, float], None]:
             return
         last[0] = now
         left = (now - started) * (total - done) / done if done else 0.0
-        words = f"{100 * done / max(total, 1):3.0f} %" + (f", {left:.0f} s left" if done and not over else "")
-        sys.stderr.write(f"\r{doing}: {words:<24}" + ("\n" if over else ""))
+        words = f"{100 * done / max(total, 1):3.0f} %"
+        if done and not over:
+            words += f", {left:.0f} s left"
+        line = f"\r{doing}: {words:<24}"
+        sys.stderr.write(f"{line}\n" if over else line)
         sys.stderr.flush()
 
     return report

@@ -1,4 +1,4 @@
-"""The words everyone speaks: a problem, a dataset of problems, and the card that says where they come from."""
+"""Problems, datasets of problems, and the card of a dataset."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One text with one blank, two or more candidates and, unless it is hidden, the index of the right one.
+    """One text with one blank, its candidates and the index of the right one.
+
+    There are two or more candidates. The index is None if the answer is hidden.
 
     The spaces around the blank belong to `before` and `after`, so that text is kept to the letter. A problem with
     nothing around its blank is a choice between whole texts, such as a minimal pair of sentences (`whole` makes one).
@@ -91,12 +93,14 @@ class Problem:
             raise Malformed(NO_TEXT, field="text")
 
     def _repr_html_(self) -> str:
-        return table_html(("text", "candidates"), [(escape(self.text), self._candidates_html())])
+        return table_html(("text", "candidates"), [(escape(self.text), self._render_candidates())])
 
-    def _candidates_html(self) -> str:
+    def _render_candidates(self) -> str:
         """The candidates, the right one in bold."""
-        named = [escape(candidate) for candidate in self.candidates]
-        return " / ".join(f"<b>{name}</b>" if at == self.answer else name for at, name in enumerate(named))
+        names = [escape(candidate) for candidate in self.candidates]
+        if self.answer is not None:
+            names[self.answer] = f"<b>{names[self.answer]}</b>"
+        return " / ".join(names)
 
     @property
     def has_erratum(self) -> bool:
@@ -110,43 +114,54 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """The text with its blank; for a choice between whole texts, these in an order independent of the answer.
+        """The text with its blank.
+
+        For a choice between whole texts, it is these in an order independent of the answer.
 
         >>> Problem.whole(["She sleep.", "She sleeps."], 1).text
         'She sleep. / She sleeps.'
         """
-        return f"{self.before}{BLANK}{self.after}" if self.before or self.after else " / ".join(sorted(self.candidates))
+        if self.is_whole:
+            return " / ".join(sorted(self.candidates))
+        return f"{self.before}{BLANK}{self.after}"
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What there is to read: the text as `sentence` has it, or the whole texts to choose from."""
+        """Texts to read: the `sentence`, or the whole texts to choose from."""
         return self.candidates if self.is_whole else (self.sentence,)
 
     @property
     def sentence(self) -> str:
-        """The text as it was before the blank was made: with its pronoun, where there was one."""
+        """The text before the blank was made, with its pronoun if there was one."""
         return self.text if self.pronoun is None else f"{self.before}{self.pronoun}{self.after}"
 
     @property
     def is_continuation(self) -> bool:
-        """Whether the candidates are texts that go on from the text, begin it or are all of it, not what it mentions.
+        """Whether the candidates go on from the text, begin it or are all of it.
+
+        Other candidates are things that the text mentions.
 
         COPA's sentences go on from it; where they begin it, the label `offers` says so.
         """
         if self.is_whole or "offers" in self.labels:
             return True
-        return not self.after.strip() and all(c.rstrip().endswith((".", "!", "?")) for c in self.candidates)
+        if self.after.strip():
+            return False
+        return all(candidate.rstrip().endswith((".", "!", "?")) for candidate in self.candidates)
 
     @property
     def id(self) -> str:
-        """A public id independent of the answer: derived from text, pronoun, query and *sorted* candidates."""
-        known = self._id
-        if known is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
+        """A public id that is independent of the answer.
+
+        It is derived from text, pronoun, query and *sorted* candidates.
+        """
+        problem_id = self._id
+        if problem_id is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
             parts = [self.before, self.after, self.pronoun or "", self.query or "", *sorted(self.candidates)]
             digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-            known = digest if self.occurrence == 1 else f"{digest}.{self.occurrence}"
-            object.__setattr__(self, "_id", known)
-        return known
+            problem_id = digest if self.occurrence == 1 else f"{digest}.{self.occurrence}"
+            object.__setattr__(self, "_id", problem_id)
+        return problem_id
 
     @property
     def right(self) -> str | None:
@@ -173,7 +188,10 @@ class Problem:
         return self.replace(labels={**self.labels, **labels})
 
     def with_order(self, order: Sequence[int]) -> Problem:
-        """Return a copy with the candidates in another order; the answer follows its candidate."""
+        """Return a copy with the candidates in another order.
+
+        The answer follows its candidate.
+        """
         answer = None if self.answer is None else list(order).index(self.answer)
         return self.replace(candidates=tuple(self.candidates[i] for i in order), answer=answer)
 
@@ -203,13 +221,13 @@ _FIELDS = _WRITERS.keys() - {"_id"}
 
 @lru_cache(1 << 16)
 def folded_text(text: str) -> str:
-    """A candidate, or other words, as they are told from others: neither white space nor case counts."""
+    """Text without differences of white space and case, for comparison."""
     return " ".join(text.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Where a dataset comes from and what may be done with it.
+    """The source of a dataset and its terms of use.
 
     >>> Card("mine", licence="CC0-1.0").licence
     'CC0-1.0'
@@ -231,12 +249,15 @@ class Card:
         return re.sub(r"[^\w.-]+", "-", self.name)
 
     def part(self, problems: int, of: int) -> Card:
-        """The card of a part of the problems, without the human accuracy, which is known only for all of them.
+        """Return the card of a part of the problems.
+
+        It is without the human accuracy, which is known only for all of them.
 
         >>> Card("winogrande/dev", "WinoGrande").part(20, 1267).name
         'winogrande/dev, 20 of 1,267'
         """
-        name, count = f"{self.name}, {problems:,} of {of:,}", f"{problems:,} of {of:,} problems of "
+        name = f"{self.name}, {problems:,} of {of:,}"
+        count = f"{problems:,} of {of:,} problems of "
         return dataclasses.replace(self, name=name, title=self.title and count + self.title, human_accuracy=None)
 
 
@@ -254,7 +275,7 @@ class Dataset(Sequence[Problem]):
     """
 
     def __init__(self, problems: Iterable[Problem], card: Card | None = None, notes: Iterable[str] = ()) -> None:
-        self.problems: tuple[Problem, ...] = _numbered(problems)
+        self.problems: tuple[Problem, ...] = _number_repetitions(problems)
         self.card = card or Card("unnamed")
         self.notes = tuple(notes)
         self.unread = 0
@@ -288,46 +309,48 @@ class Dataset(Sequence[Problem]):
         return f"Dataset({self.card.name!r}, {len(self)} problems, {len(self.groups)} groups)"
 
     def _repr_html_(self) -> str:
-        """The first groups, the words in which twins differ marked; and how many problems there are."""
+        """Show the first groups, with the words in which twins differ marked.
+
+        A line before them counts the problems.
+        """
         groups = list(self.groups.values())[:SHOWN]
-        texts = [list(zip(group, marked([problem.text for problem in group]), strict=True)) for group in groups]
+        rows: list[tuple[str, str]] = []
+        for group in groups:
+            texts = marked([problem.text for problem in group])
+            rows += [(text, problem._render_candidates()) for problem, text in zip(group, texts, strict=True)]
         if not groups:
-            texts = [[(problem, escape(problem.text)) for problem in self.problems[: 2 * SHOWN]]]
-        rows = [(text, problem._candidates_html()) for group in texts for problem, text in group]
-        title = f"<b>{escape(self.card.name)}</b>: {len(self):,} problems, {len(self.groups):,} groups"
+            problems = self.problems[: 2 * SHOWN]
+            rows = [(escape(problem.text), problem._render_candidates()) for problem in problems]
+        name = escape(self.card.name)
+        title = f"<b>{name}</b>: {len(self):,} problems, {len(self.groups):,} groups"
         return f"<p>{title}</p>" + table_html(("text", "candidates"), rows)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """A data frame of pandas or polars, a row per problem; `from_frame` reads it back, except for the labels.
+        """Return a data frame of pandas or polars with a row per problem.
+
+        `from_frame` reads it back, except for the labels.
 
         Its columns are `id`, `text` with its blank, `option1`, `option2` …, `answer` (the right candidate itself),
         `pronoun`, `group`, `domain`, `language`, and one column per label.
         """
-
-        def row(problem: Problem) -> dict[str, Any]:
-            kind = "text" if problem.is_whole else "option"
-            return {
-                "id": problem.id,
-                **({} if problem.is_whole else {"text": problem.text}),
-                **{f"{kind}{number}": candidate for number, candidate in enumerate(problem.candidates, 1)},
-                "answer": problem.right,
-                **{name: getattr(problem, name) for name in ("pronoun", "group", "domain", "language")},
-                **{
-                    name: value for name, value in problem.labels.items() if isinstance(value, str | int | float | bool)
-                },
-            }
-
-        return to_frame(map(row, self.problems), library)
+        return to_frame(map(_make_frame_row, self.problems), library)
 
     @classmethod
     def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
-        """The problems of a data frame; for `how`, see `winokit.from_frame`."""
+        """Read the problems of a data frame.
+
+        For `how`, see `winokit.from_frame`.
+        """
         return winokit.from_frame(frame, columns, **how)
 
     @cached_property
     def content_hash(self) -> str:
-        """A hash of everything that matters in a result: ids, answers, groups and labels, in order."""
-        digest, encode = hashlib.sha256(), json.JSONEncoder(default=str).encode
+        """A hash of everything that matters in a result.
+
+        That is ids, answers, groups and labels, in order.
+        """
+        digest = hashlib.sha256()
+        encode = json.JSONEncoder(default=str).encode
         for p in self.problems:
             row: list[Any] = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
             if p.language != "en":
@@ -343,7 +366,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each problem: what varies together (METHODS M.2).
+        """The unit of each problem: problems that vary together (METHODS M.2).
 
         Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
         one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
@@ -352,7 +375,7 @@ class Dataset(Sequence[Problem]):
         """
         from winokit.units import Units  # NumPy, which help does not need
 
-        return Units.of_names(joined(map(_unit_links, self.problems)))
+        return Units.of_names(joined(map(_list_unit_links, self.problems)))
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -364,27 +387,50 @@ class Dataset(Sequence[Problem]):
         return Dataset(problems, self.card, (*self.notes, *notes))
 
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
-        """Return the problems for which `keep` is true; ids and the names of groups stay the same."""
+        """Return the problems for which `keep` is true.
+
+        Ids and the names of groups stay the same.
+        """
         return self.with_problems([problem for problem in self.problems if keep(problem)])
 
 
-def _unit_links(problem: Problem) -> list[tuple[str, Hashable]]:
-    """What links a problem to others of its unit, each as a kind and a value."""
+def _make_frame_row(problem: Problem) -> dict[str, Any]:
+    """The row of a problem in a data frame, without labels that no cell can hold."""
+    row: dict[str, Any] = {"id": problem.id}
+    kind = "text"
+    if not problem.is_whole:
+        row["text"] = problem.text
+        kind = "option"
+    for number, candidate in enumerate(problem.candidates, 1):
+        row[f"{kind}{number}"] = candidate
+    row["answer"] = problem.right
+    for name in ("pronoun", "group", "domain", "language"):
+        row[name] = getattr(problem, name)
+    for name, value in problem.labels.items():
+        if isinstance(value, str | int | float | bool):
+            row[name] = value
+    return row
+
+
+def _list_unit_links(problem: Problem) -> list[tuple[str, Hashable]]:
+    """Links of a problem to others of its unit, each as a kind and a value."""
     if problem.is_whole:
-        texts: list[tuple[str, Hashable]] = [("whole", _bare_text(text)) for text in problem.texts]
+        texts: list[tuple[str, Hashable]] = [("whole", _strip_text(text)) for text in problem.texts]
     else:
-        texts = [("text", _bare_text(problem.text))]
+        texts = [("text", _strip_text(problem.text))]
     template = problem.labels.get("template")
-    return [("group", problem.group), *texts, ("sentence", _bare_text(problem.sentence)), ("template", template)]
+    return [("group", problem.group), *texts, ("sentence", _strip_text(problem.sentence)), ("template", template)]
 
 
-def _bare_text(text: str) -> str:
+def _strip_text(text: str) -> str:
     """A text without white space and case."""
     return "".join(text.split()).casefold()
 
 
 def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
-    """For each row the first row that it hangs together with, directly or not, by the named links they share.
+    """Index of the first row that each row is linked to, directly or not.
+
+    Rows are linked by the named links they share.
 
     >>> joined([[("group", "a")], [("group", None)], [("group", "b"), ("text", 1)], [("group", "a"), ("text", 1)]])
     [0, 1, 0, 0]
@@ -424,20 +470,23 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return values
 
 
-def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Give exact repetitions the next free occurrence number; others are returned untouched."""
+def _number_repetitions(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Give exact repetitions the next free occurrence number.
+
+    Others are returned unchanged.
+    """
     numbered = list(problems)
     texts = [(problem.before, problem.after) for problem in numbered]
     shared = {text for text, count in Counter(texts).items() if count > 1}
     seen: set[tuple[object, ...]] = set()
     last: Counter[tuple[object, ...]] = Counter()
-    for place, problem in enumerate(numbered) if shared else ():
-        if texts[place] in shared:
-            key = (*texts[place], problem.pronoun, problem.query, *sorted(problem.candidates))
+    for index, problem in enumerate(numbered) if shared else ():
+        if texts[index] in shared:
+            key = (*texts[index], problem.pronoun, problem.query, *sorted(problem.candidates))
             number = problem.occurrence
             if (key, number) in seen:
                 number = last[key] + 1
-                numbered[place] = problem.replace(occurrence=number)
+                numbered[index] = problem.replace(occurrence=number)
             seen.add((key, number))
             last[key] = max(last[key], number)
     return tuple(numbered)
@@ -445,7 +494,9 @@ def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Switch the collector of cycles off for a while; what is not in a cycle is freed at once all the same.
+    """Switch the collector of cycles off inside the context.
+
+    Objects without cycles are freed at once all the same.
 
     Its passes over everything that is alive took a quarter of the time of an audit of 40,000 problems.
     """

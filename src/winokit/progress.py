@@ -1,4 +1,4 @@
-"""What a long job says while it works: how far it is, and what its user should know.
+"""Report the progress and the notes of a long job.
 
 Both go to whoever listens. In Python that is the `progress` argument and the result's `notes`; the command line draws a
 bar and writes notes to standard error as they come, so that a job that fails later has told them.
@@ -22,12 +22,15 @@ WATCHES: ContextVar[Watch | None] = ContextVar("watches", default=None)
 
 
 def begin(part: str) -> None:
-    """Say which part of a long job begins; how much is done is counted from 0."""
+    """Announce that a part of a long job begins.
+
+    Progress is counted from 0 again.
+    """
     BEGINS.get()(part)
 
 
 def tell(notes: Iterable[str]) -> None:
-    """Say notes to whoever listens; nobody does unless `telling` was called."""
+    """Send notes to the listener, if `telling` named one."""
     listener = _LISTENER.get()
     if listener is not None:
         for note in notes:
@@ -35,7 +38,10 @@ def tell(notes: Iterable[str]) -> None:
 
 
 def part(progress: Progress | None, before: float, weight: float, whole: float) -> Progress | None:
-    """The callback for a part of a job, which reports the progress of the whole; None where nobody listens."""
+    """Callback for a part of a job, which reports the progress of the whole.
+
+    None if nobody listens.
+    """
     if progress is None:
         return None
     return lambda done, total: progress(before + weight * done / max(1, total), whole)
@@ -43,7 +49,7 @@ def part(progress: Progress | None, before: float, weight: float, whole: float) 
 
 @contextmanager
 def telling(listener: Callable[[str], None]) -> Iterator[None]:
-    """Have a listener told each note once, for as long as the block runs."""
+    """Send each note once to a listener, inside the context."""
     notes: set[str] = set()
 
     def once(note: str) -> None:

@@ -1,4 +1,4 @@
-"""`winokit.toml`: what is said once for a folder, so that no command has to repeat it.
+"""Read `winokit.toml`, the settings for a folder.
 
 Beside data it says how these are read. In the folder where commands are typed it has the settings that are no options:
 
@@ -27,7 +27,9 @@ SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
 
 
 def read_project(folder: Path) -> Mapping[str, Any]:
-    """The winokit.toml of a folder as a table; empty if there is none.
+    """Read the winokit.toml of a folder as a table.
+
+    It is empty if there is none.
 
     Raises BadInput if it cannot be read, or has a key or a setting that nobody knows.
     """

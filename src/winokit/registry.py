@@ -1,4 +1,6 @@
-"""Named things that others can add to: formats, transforms, scorings, models, formalizations, protocols, platforms.
+"""Registries of named things that others can add to.
+
+They hold formats, transforms, scorings, models, formalizations, protocols and platforms.
 
 Registering is one decorator beside the definition; a wrong name says what exists.
 
@@ -30,8 +32,11 @@ from winokit.errors import BadInput, UnknownName
 T = TypeVar("T")
 
 
-def _installed() -> tuple[tuple[str, int], ...]:
-    """The folders Python imports from and when each last changed, as it does when a package is installed."""
+def _list_import_folders() -> tuple[tuple[str, int], ...]:
+    """Folders that Python imports from, with their times of change.
+
+    The time changes when a package is installed.
+    """
     places = []
     for place in sys.path:
         with suppress(OSError, ValueError):  # gone, closed to us, or no path at all
@@ -40,19 +45,26 @@ def _installed() -> tuple[tuple[str, int], ...]:
 
 
 @lru_cache(64)  # a reading of what is installed takes 10 ms, and texts are read by a registry of languages
-def _entries_in(find: Callable[..., Any], group: str, installed: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+def _find_entries(
+    find: Callable[..., Any], group: str, installed: tuple[tuple[str, int], ...]
+) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in find(group=group)}
 
 
 def at_home(place: str) -> Any:
-    """Import `module:name` and return what it names; None for a `module` alone."""
+    """Import `module:name` and return the named object.
+
+    None for a `module` alone.
+    """
     module, _, attribute = place.partition(":")
     home = import_module(module)
     return getattr(home, attribute) if attribute else None
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to things of one kind: our own in the order they are written, then those of other packages.
+    """A mapping from names to things of one kind.
+
+    Our own come first, in the order they are written, then those of other packages.
 
     Parameters
     ----------
@@ -65,11 +77,16 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(self, kind: str, group: str | None = None, homes: Mapping[str, str] | None = None) -> None:
-        self.kind, self.group, self.homes = kind, group, dict(homes or {})
+        self.kind = kind
+        self.group = group
+        self.homes = dict(homes or {})
         self._things: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Add the decorated thing under `name`; a name can be taken once."""
+        """Add the decorated thing under `name`.
+
+        A name can be taken once.
+        """
 
         def add(thing: T) -> T:
             if name in self._things:
@@ -84,8 +101,8 @@ class Registry(Mapping[str, T], Generic[T]):
             thing_at_home = at_home(self.homes[name])
             if thing_at_home is not None:
                 self._things.setdefault(name, thing_at_home)
-        elif name not in self._things and name in self._entries():
-            entry = self._entries()[name]
+        elif name not in self._things and name in self._list_entries():
+            entry = self._list_entries()[name]
             try:
                 thing: Any = entry.load()
             except Exception as error:  # somebody else's code: whatever is wrong with it, say which it is
@@ -96,18 +113,21 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._things[name]
 
     def summary_of(self, name: str) -> str:
-        """What the package that adds a name by an entry point says of itself in a line; imports nothing of it."""
-        package = self._entries()[name].dist
+        """Summary of the package that adds a name by an entry point.
+
+        It imports nothing of that package.
+        """
+        package = self._list_entries()[name].dist
         return str(package.metadata["Summary"] or "") if package else ""
 
-    def _entries(self) -> dict[str, EntryPoint]:
-        return _entries_in(entry_points, self.group, _installed()) if self.group else {}
+    def _list_entries(self) -> dict[str, EntryPoint]:
+        return _find_entries(entry_points, self.group, _list_import_folders()) if self.group else {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things or name in self.homes or name in self._entries()
+        return name in self._things or name in self.homes or name in self._list_entries()
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.homes, **self._things, **self._entries()})
+        return iter({**self.homes, **self._things, **self._list_entries()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))

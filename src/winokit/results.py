@@ -1,4 +1,4 @@
-"""The one result row, where it stands against chance, and the one way scores become a choice.
+"""The result row, its position against chance, and the choice by scores.
 
 Every stage that measures something writes rows of this type, under the names of the contract (`docs/audit.md`), so that
 one line of pandas or jq reads any `results.json`.
@@ -7,12 +7,16 @@ one line of pandas or jq reads any `results.json`.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import chain
 from pathlib import PurePath
 from typing import Any, ClassVar
 
 from winokit.notebook import result_html
 
-ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
+ABOVE = "above"
+AT = "at"
+BELOW = "below"
+UNKNOWN = "unknown"
 """Where a row's interval lies against what guessing gives."""
 
 USUAL_LEVEL = 0.05
@@ -37,6 +41,8 @@ IN_ONE_PLACE = "in_one_place"
 
 True if they are all in one place; false if they are in several, and no two units are alike.
 """
+SAMPLES = "samples"
+"""The detail of a row: of how many samples of each problem it is."""
 ONE_CHOICE = "one_choice"
 """The detail of a row whose score is the same wherever right answers are: whether every choice is the same."""
 READINGS = "readings"
@@ -47,7 +53,9 @@ Detail = str | int | float | bool | None
 
 
 class Brief:
-    """A dataclass whose repr fits into a notebook's cell: what is long is counted, or named by its type.
+    """A dataclass whose repr fits into a notebook's cell.
+
+    Long values are counted, or named by their type.
 
     >>> @dataclass(repr=False)
     ... class Basket(Brief):
@@ -65,18 +73,20 @@ class Brief:
         return result_html(self)
 
     def __repr__(self) -> str:
-        shown = {each.name: _brief(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in shown.items() if text)})"
+        short_values = {each.name: _shorten_value(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+        values = [f"{name}={text}" for name, text in short_values.items() if text]
+        return f"{type(self).__name__}({', '.join(values)})"
 
 
-def _brief(value: Any) -> str:
-    """A value in a few words; nothing where there is nothing in it."""
+def _shorten_value(value: Any) -> str:
+    """A value in a few words, or an empty text if nothing is in it."""
     if value is None or (isinstance(value, (str, list, tuple, Mapping)) and not value):
         return ""
     if isinstance(value, (list, tuple, Mapping)):
         return f"<{len(value):,}>"
     if hasattr(value, "shape"):
-        return f"<{' x '.join(f'{size:,}' for size in value.shape)}>"
+        sizes = [f"{size:,}" for size in value.shape]
+        return f"<{' x '.join(sizes)}>"
     if is_dataclass(value) and not isinstance(value, Brief):
         return f"<{type(value).__name__}>"
     text = repr(str(value) if isinstance(value, PurePath) else value)
@@ -85,7 +95,10 @@ def _brief(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number with its uncertainty and what guessing would give. `n` is what it was computed on."""
+    """One number with its uncertainty and the score of guessing.
+
+    `n` is the number of things it was computed on.
+    """
 
     dataset: str
     model: str
@@ -107,33 +120,39 @@ class Metric:
 
     @property
     def level(self) -> float | None:
-        """What one who knows nothing has: the null if there is one, else what a coin gets."""
+        """Score of a guesser: the null if there is one, else that of a coin."""
         for name in (NULL, OLD_FLOOR):
-            known = self.details.get(name)
-            if known is not None:
-                return float(known)
+            detail = self.details.get(name)
+            if detail is not None:
+                return float(detail)
         return self.chance
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of the row's level; None if the row has no test."""
-        known = self.details.get(P)
-        return None if known is None else float(known)
+        """Two-sided p-value of the row's level, or None if the row has no test."""
+        p_value = self.details.get(P)
+        return None if p_value is None else float(p_value)
 
     @property
     def is_untestable(self) -> bool:
-        """Whether right answers cannot change places so that this row would differ: nothing can be told from it."""
+        """Whether no change of places of right answers changes this row.
+
+        Then nothing can be concluded from it.
+        """
         return self.details.get(NULL) is not None and self.p is None
 
     @property
     def coin(self) -> float | None:
-        """What a coin gets that never abstains."""
-        known = self.details.get(COIN)
-        return self.chance if known is None else float(known)
+        """Score of a coin that never abstains."""
+        coin_score = self.details.get(COIN)
+        return self.chance if coin_score is None else float(coin_score)
 
     @property
     def is_below_coin(self) -> bool:
-        """Whether fewer whole groups are right than a coin gets: that is never called above (METHODS M.1)."""
+        """Whether fewer whole groups are right than a coin gets.
+
+        Such a row is never called above (METHODS M.1).
+        """
         return self.metric == "group_accuracy" and self.coin is not None and self.value < self.coin
 
     @property
@@ -143,23 +162,28 @@ class Metric:
 
     def to_json(self) -> dict[str, Any]:
         """The flat row of `results.json`."""
-        row = {name: _finite(getattr(self, name)) for name in CONTRACT}
-        return {**row, **{name: _finite(value) for name, value in self.details.items()}}
+        row = {name: _drop_infinite(getattr(self, name)) for name in CONTRACT}
+        return {**row, **{name: _drop_infinite(value) for name, value in self.details.items()}}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Metric":
-        """The row of a file; columns the contract does not know are its details, where they say anything.
+        """Read the row of a file.
+
+        Columns outside the contract become its details, unless they are empty.
 
         Raises
         ------
         KeyError
             Where a column is missing that says which row it is.
         """
-        known: dict[str, Any] = {name: row[name] if name in NAMING else row.get(name) for name in CONTRACT}
-        said = {name: value for name, value in row.items() if name not in known and value is not None}
-        if known["value"] is None:
-            known["value"] = math.nan
-        return cls(**known, details=said)
+        columns: dict[str, Any] = {name: row[name] for name in NAMING}
+        for name in CONTRACT:
+            columns.setdefault(name, row.get(name))
+        others = {name: value for name, value in row.items() if name not in columns}
+        details = {name: value for name, value in others.items() if value is not None}
+        if columns["value"] is None:
+            columns["value"] = math.nan
+        return cls(**columns, details=details)
 
 
 CONTRACT = tuple(column.name for column in fields(Metric) if column.name != "details")
@@ -168,19 +192,26 @@ NAMING = ("dataset", "model", "scoring", "protocol", "subset", "metric")
 
 
 def rows_to_json(rows: Iterable[Metric]) -> list[dict[str, Any]]:
-    """Rows as `results.json` holds them, each with the same columns: those of the contract, then the details of any."""
-    made = list(rows)
-    extra = dict.fromkeys(name for row in made for name in row.details)
-    return [{name: cells.get(name) for name in (*CONTRACT, *extra)} for cells in (row.to_json() for row in made)]
+    """Write rows as `results.json` has them, all with the same columns.
+
+    These are the columns of the contract, then the details of any row.
+    """
+    metrics = list(rows)
+    extra = dict.fromkeys(chain.from_iterable(metric.details for metric in metrics))
+    columns = (*CONTRACT, *extra)
+    rows_of_cells = [metric.to_json() for metric in metrics]
+    return [dict(zip(columns, map(cells.get, columns), strict=True)) for cells in rows_of_cells]
 
 
-def _finite(value: Any) -> Any:
-    """A value as JSON knows it: nothing for a number without end."""
+def _drop_infinite(value: Any) -> Any:
+    """Return a value as JSON can write it, or None for an infinite number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def stands(row: Metric, against: float | None = None) -> str:
-    """Where a row stands against its level at 5 %, by its test; against another value, by its interval.
+    """Position of a row against its level at 5 %, by its test.
+
+    Against another value, it is by the row's interval.
 
     Unknown without a test or an interval.
     """
@@ -197,7 +228,10 @@ def stands(row: Metric, against: float | None = None) -> str:
 
 
 def tested(row: Metric, p: float, sure: float) -> str:
-    """Where a row stands by a p-value of its level; at it where that is not below `sure`."""
+    """Position of a row by a p-value of its level.
+
+    It is at its level if the p-value is not below `sure`.
+    """
     level = row.level
     if level is None:
         return UNKNOWN
@@ -209,7 +243,9 @@ def tested(row: Metric, p: float, sure: float) -> str:
 
 
 def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:
-    """The candidate with the highest score; or None, an abstention, and why: a tie, or a score that is no number.
+    """Choose the candidate with the highest score, or abstain with a reason.
+
+    A tie is an abstention, and so is a score that is not a number.
 
     >>> decide([-3.0, -2.5]), decide([-2.0, -2.0])
     ((1, None), (None, 'a tie'))

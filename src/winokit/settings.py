@@ -40,6 +40,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache, wraps
+from itertools import chain
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
@@ -66,7 +67,7 @@ WORDS: dict[Any, str] = {
 
 @dataclass(frozen=True)
 class Help:
-    """What a setting does, within which bounds, and how the command line takes it."""
+    """Help text of a setting, its bounds, and its form on the command line."""
 
     text: str
     metavar: str | None = None
@@ -97,11 +98,15 @@ class Help:
     def bounds(self) -> tuple[str, ...]:
         """The bounds, as help shows them: `x>=1`."""
         signs = {">=": self.least, "<=": self.most, ">": self.above, "<": self.below}
-        return tuple(f"x{sign}{bound:g}" for sign, bound in signs.items() if bound is not None and bound < SHOWN)
+        bounds: list[str] = []
+        for sign, bound in signs.items():
+            if bound is not None and bound < SHOWN:
+                bounds.append(f"x{sign}{bound:g}")
+        return tuple(bounds)
 
 
 class Without:
-    """Fields of a settings class that a verb does not take: it decides them itself.
+    """Fields of a settings class that a verb does not take, but decides itself.
 
     `now_in` is the call of the library that takes them instead.
     """
@@ -112,7 +117,9 @@ class Without:
 
 
 class Stored:
-    """Fields of a settings class that a verb takes from a section of winokit.toml, and not as options.
+    """Fields of a settings class that a verb takes from a section of winokit.toml.
+
+    They are no options.
 
     Without names, all fields.
     """
@@ -123,10 +130,13 @@ class Stored:
 
 
 class Settings:
-    """A frozen dataclass of settings whose types and bounds are checked as it is made."""
+    """A frozen dataclass of settings, checked when it is made.
+
+    Types and bounds are checked.
+    """
 
     def __post_init__(self) -> None:
-        hints: Mapping[str, Any] = _hints(type(self))  # type: ignore[arg-type]
+        hints: Mapping[str, Any] = _get_hints(type(self))  # type: ignore[arg-type]
         for name, hint in hints.items():
             value = fitted(getattr(self, name), hint)
             object.__setattr__(self, name, value)
@@ -134,7 +144,9 @@ class Settings:
 
 
 def fitted(value: Any, hint: Any) -> Any:
-    """The value in the form of its annotation: one thing as several where several are taken, a text as a path.
+    """Convert a value to the form of its annotation.
+
+    One thing becomes several if several are taken, a text becomes a path.
 
     >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
     (PosixPath('run'), ('random',), 'open')
@@ -144,35 +156,47 @@ def fitted(value: Any, hint: Any) -> Any:
         return ()
     if isinstance(value, (Set, Iterator)) and several:
         value = tuple(value)
-    if not _fits(value, hint) and any(_fits(value, get_args(kind)[0]) for kind in several):
+    item_hints = [get_args(kind)[0] for kind in several]
+    if not _is_kind_of(value, hint) and any(_is_kind_of(value, item_hint) for item_hint in item_hints):
         value = (value,)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_plain(each, _kinds(hint)) for each in value) if type(value) in (list, tuple) else value
-    return _plain(value, _kinds(hint))
+    kinds = _list_kinds(hint)
+    if type(value) in (list, tuple):
+        return type(value)(_convert_single(each, kinds) for each in value)
+    if isinstance(value, (list, tuple)):  # A named tuple, say, stays as it is.
+        return value
+    return _convert_single(value, kinds)
 
 
-def _plain(value: Any, kinds: list[Any]) -> Any:
-    """A path, a text or a number as it is taken: those of NumPy have no place in a JSON file."""
+def _convert_single(value: Any, kinds: list[Any]) -> Any:
+    """Convert a path, text or number to the type that is taken.
+
+    NumPy's numbers have no place in a JSON file.
+    """
     if isinstance(value, str) and Path in kinds and str not in kinds:
         return Path(value)
     if isinstance(value, Path) and str in kinds and Path not in kinds:
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool) and (int in kinds or float in kinds):
         return int(value)
-    return float(value) if isinstance(value, Real) and not isinstance(value, int) and float in kinds else value
+    is_float = isinstance(value, Real) and not isinstance(value, int)
+    return float(value) if is_float and float in kinds else value
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the kind an annotation names; a text is a path too, and never several texts."""
-    members, origin = members_of(hint), get_origin(hint)
+def _is_kind_of(value: Any, hint: Any) -> bool:
+    """Whether a value is of the kind that an annotation names.
+
+    A text is a path too, and never several texts.
+    """
+    members = members_of(hint)
+    origin = get_origin(hint)
     if len(members) > 1 or members[0] is not hint:
-        return any(_fits(value, member) for member in members)
+        return any(_is_kind_of(value, member) for member in members)
     if origin is Literal:
         return isinstance(value, str) or value in get_args(hint)
     if origin in SEVERAL:
         each = get_args(hint)[0]
         single = isinstance(value, str) or hasattr(value, "columns")  # a data frame would list the names of its columns
-        return isinstance(value, Iterable) and not single and all(_fits(item, each) for item in value)
+        return isinstance(value, Iterable) and not single and all(_is_kind_of(item, each) for item in value)
     if hint in (int, float):
         return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
     if hint in (str, Path):
@@ -185,42 +209,52 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def members_of(hint: Any) -> tuple[Any, ...]:
-    """What an annotation offers to choose from: itself, unless it is a union."""
+    """Types that an annotation offers: itself, or the members of a union."""
     if get_origin(hint) is Annotated:
         return members_of(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType):
-        return tuple(member for part in get_args(hint) for member in members_of(part))
+        return tuple(chain.from_iterable(map(members_of, get_args(hint))))
     return (hint,)
 
 
-def _kinds(hint: Any) -> list[Any]:
-    """The types of single things that an annotation is made of."""
+def _list_kinds(hint: Any) -> list[Any]:
+    """Types of single things in an annotation."""
     kinds: list[Any] = []
     for member in members_of(hint):
         if get_origin(member) in SEVERAL:
-            kinds += _kinds(get_args(member)[0])
+            kinds += _list_kinds(get_args(member)[0])
         else:
             kinds.append(str if get_origin(member) is Literal else get_origin(member) or member)
     return kinds
 
 
 def check(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value that is not of the type, or outside the bounds or the choices, of its annotation."""
-    choices, said = choices_of(hint), help_of(hint)
+    """Refuse a value that does not fit its annotation.
+
+    It may be of the wrong type, out of bounds, or none of the choices.
+    """
+    choices = choices_of(hint)
+    setting_help = help_of(hint)
     # What may be typed may be given too: a share written as "15%" is read by the settings themselves.
-    typed = said is not None and said.typed is not None and _fits(value, said.typed)
-    if not typed and not _fits(value, hint):
-        words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
-        several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
-        shown = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        raise BadInput(f"{name}: expected {' or '.join(words)}{several}, found {shown}")
+    typed = setting_help is not None and setting_help.typed is not None and _is_kind_of(value, setting_help.typed)
+    if not typed and not _is_kind_of(value, hint):
+        shown_value = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
+        raise BadInput(f"{name}: expected {_describe_kinds(hint)}, found {shown_value}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):
         if choices and each not in choices and isinstance(each, str):
-            raise UnknownName((said and said.noun) or name.replace("_", " "), each, choices)
-        if said is not None and isinstance(each, (int, float)) and not isinstance(each, bool):
-            _check_bounds(name, each, said)
+            raise UnknownName((setting_help and setting_help.noun) or name.replace("_", " "), each, choices)
+        if setting_help is not None and isinstance(each, (int, float)) and not isinstance(each, bool):
+            _check_bounds(name, each, setting_help)
+
+
+def _describe_kinds(hint: Any) -> str:
+    """Words for what an annotation takes: its choices or its types."""
+    kind_names = [WORDS.get(kind, f"a {kind.__name__}") for kind in _list_kinds(hint)]
+    words = " or ".join(choices_of(hint) or dict.fromkeys(kind_names))
+    takes_several = any(get_origin(kind) in SEVERAL for kind in members_of(hint))
+    return f"{words}, one or several," if takes_several else words
 
 
 def _check_bounds(name: str, value: float, said: Help) -> None:
@@ -230,19 +264,26 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
         "a number above {}": (said.above, lambda bound: value > bound),
         "a number below {}": (said.below, lambda bound: value < bound),
     }
-    asked = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
-    if asked and not (math.isfinite(value) and all(kept for _, kept in asked)):
-        expected = " and ".join(words for words, _ in asked)
+    requirements = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
+    if requirements and not (math.isfinite(value) and all(kept for _, kept in requirements)):
+        expected = " and ".join(words for words, _ in requirements)
         raise BadInput(f"{name}: expected {expected}, found {value}")
 
 
 def help_of(hint: Any) -> Help | None:
-    """The help of an annotation, where it has one; the last one, where a shared annotation is used with other words."""
-    return next((part for part in reversed(getattr(hint, "__metadata__", ())) if isinstance(part, Help)), None)
+    """Help of an annotation, or None.
+
+    If there are several, the last counts: a shared annotation may be used with other words.
+    """
+    metadata = getattr(hint, "__metadata__", ())
+    helps = [part for part in metadata if isinstance(part, Help)]
+    return helps[-1] if helps else None
 
 
 def choices_of(hint: Any) -> tuple[str, ...]:
-    """The names a Literal lists, inside `Annotated`, optional and repeated ones too; none for other types.
+    """Names that a Literal lists, or an empty tuple for other types.
+
+    It may be inside `Annotated`, optional or repeated.
 
     >>> choices_of(Annotated[Literal["a", "b"] | None, Help("one of two")])
     ('a', 'b')
@@ -256,112 +297,153 @@ def choices_of(hint: Any) -> tuple[str, ...]:
 
 
 def verb(function: F) -> F:
-    """Let the settings classes among a function's parameters be given field by field, and check what is given.
+    """Let a function take the fields of its settings classes, and check them.
 
     The fields stand in the signature where the class stood, with the defaults of that verb. A whole settings object
     may be given too, by the parameter's name; fields given beside it win.
     """
     # What it returns may need an extra, and is known to type checkers alone.
-    written = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     space = inspect.unwrap(function).__globals__
-    hints = get_type_hints(SimpleNamespace(__annotations__=written), space, include_extras=True)
-    wholes = {name: kind for name, hint in hints.items() if (kind := _settings_class(hint)) is not None}
+    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), space, include_extras=True)
+    kinds_by_name = {name: _get_settings_class(hint) for name, hint in hints.items()}
+    wholes = {name: kind for name, kind in kinds_by_name.items() if kind is not None}
     plain = inspect.signature(function)
-    leaves: dict[str, str] = {}
+    whole_of: dict[str, str] = {}
     for whole, kind in wholes.items():
-        leaves |= dict.fromkeys(names_inside(kind, hints[whole]), whole)
-    parameters = [made for parameter in plain.parameters.values() for made in _expanded(parameter, hints, wholes)]
-    names = {*leaves, *plain.parameters}
+        whole_of |= dict.fromkeys(names_inside(kind, hints[whole]), whole)
+    parameters: list[inspect.Parameter] = []
+    for parameter in plain.parameters.values():
+        parameters += _expand_parameter(parameter, hints, wholes)
+    names = {*whole_of, *plain.parameters}
     former = former_names(parameters)
-    moved = {**_moved_fields(hints, wholes), **getattr(function, "moved", {})}
+    moved = {**_find_moved_fields(hints, wholes), **getattr(function, "moved", {})}
     open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         if not open_ended:
             check_names(function.__name__, kwargs, names, former, moved)
-        own = {name: value for name, value in kwargs.items() if name not in leaves}
+        arguments: dict[str, Any] = {}
+        by_whole: dict[str, dict[str, Any]] = {name: {} for name in wholes}
+        for name, value in kwargs.items():
+            if name in whole_of:
+                by_whole[whole_of[name]][name] = value
+            else:
+                arguments[name] = value
         for name, kind in wholes.items():
-            given = {leaf: kwargs[leaf] for leaf, whole in leaves.items() if whole == name and leaf in kwargs}
-            if name in own:
-                check(name, own[name], kind)
-            own[name] = assemble(kind, own.get(name, plain.parameters[name].default), given)
-        bound = plain.bind(*args, **own)
-        for name, value in bound.arguments.items():
-            bound.arguments[name] = fitted(value, hints.get(name, Any))
-            check(name, bound.arguments[name], hints.get(name, Any))
+            if name in arguments:
+                check(name, arguments[name], kind)
+            whole_settings = arguments.get(name, plain.parameters[name].default)
+            arguments[name] = assemble(kind, whole_settings, by_whole[name])
+        bound = plain.bind(*args, **arguments)
+        _fit_arguments(bound, hints)
         if "progress" in plain.parameters and bound.arguments.get("progress") is None and in_notebook():
             bound.arguments["progress"] = progress_line(function.__name__)
         return function(*bound.args, **bound.kwargs)
 
     vars(called)["full"] = plain.replace(parameters=parameters)
     vars(called)["settings"] = dict(wholes)
-    for kind in wholes.values():
-        vars(called)["settings"] |= inner_settings(kind)
-    kinds = get_type_hints(SimpleNamespace(__annotations__=written), space)
+    kinds = get_type_hints(SimpleNamespace(__annotations__=annotations), space)
     for whole_kind in wholes.values():
+        vars(called)["settings"] |= inner_settings(whole_kind)
         kinds |= plain_types(whole_kind)
-    shown = [parameter.replace(annotation=kinds.get(parameter.name, parameter.annotation)) for parameter in parameters]
-    called.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
+    shown_parameters: list[inspect.Parameter] = []
+    for parameter in parameters:
+        plain_type = kinds.get(parameter.name, parameter.annotation)
+        shown_parameters.append(parameter.replace(annotation=plain_type))
+    called.__signature__ = plain.replace(parameters=shown_parameters)  # type: ignore[attr-defined]
     called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
     return cast(F, called)
 
 
-def _moved_fields(hints: Mapping[str, Any], wholes: Iterable[str]) -> dict[str, str]:
+def _fit_arguments(bound: inspect.BoundArguments, hints: Mapping[str, Any]) -> None:
+    """Convert and check the arguments of a call by their annotations."""
+    for name, value in bound.arguments.items():
+        hint = hints.get(name, Any)
+        bound.arguments[name] = fitted(value, hint)
+        check(name, bound.arguments[name], hint)
+
+
+def _find_moved_fields(hints: Mapping[str, Any], wholes: Iterable[str]) -> dict[str, str]:
     """Fields that a verb leaves to another call, by name, at any depth."""
-    found: dict[str, str] = {}
+    moved: dict[str, str] = {}
     for name in wholes:
         for part in getattr(hints[name], "__metadata__", ()):
             if isinstance(part, Without) and part.now_in is not None:
-                found |= dict.fromkeys(part.names, part.now_in)
-        inner_hints = _hints(_settings_class(hints[name]))
-        found |= _moved_fields(inner_hints, [each for each, hint in inner_hints.items() if _settings_class(hint)])
-    return found
+                moved |= dict.fromkeys(part.names, part.now_in)
+        inner_hints = _get_hints(_get_settings_class(hints[name]))
+        inner_names = [each for each, hint in inner_hints.items() if _get_settings_class(hint)]
+        moved |= _find_moved_fields(inner_hints, inner_names)
+    return moved
 
 
 def signature_of(call: Callable[..., Any]) -> inspect.Signature:
-    """A call's parameters, with their help where it is a verb; what Python shows of them has the types alone."""
+    """Signature of a call, with the help of its parameters if it is a verb.
+
+    The one that Python shows has the types alone.
+    """
     return cast(inspect.Signature, getattr(call, "full", None) or inspect.signature(call))
 
 
 def settings_of(call: Callable[..., Any]) -> dict[str, type]:
-    """The settings classes that a verb takes as whole objects, by the keyword of each."""
+    """Settings classes that a verb takes as whole objects, by their keywords."""
     return dict(getattr(call, "settings", {}))
 
 
 def documented(
     text: str, parameters: Iterable[inspect.Parameter], wholes: Mapping[str, type], returned: Any = None
 ) -> str:
-    """A docstring with every parameter, by its help and what was written besides, and what is returned and raised."""
+    """Write a docstring with all parameters, what is returned and what is raised.
+
+    A parameter has its help, and what was written about it besides.
+    """
     head, *sections = re.split(r"\n\n(?=\w+\n---+\n)", inspect.cleandoc(text))
-    written = next((part for part in sections if part.startswith("Parameters\n")), "")
-    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", written, re.MULTILINE))
-    described = {}
+    parameter_section = next((part for part in sections if part.startswith("Parameters\n")), "")
+    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", parameter_section, re.MULTILINE))
+    heads: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for parameter in parameters:
-        name, said = parameter.name, help_of(parameter.annotation)
-        default = "" if parameter.default is inspect.Parameter.empty else f" : default {parameter.default!r}"
-        words = "Called with what is done and what there is." if name == "progress" else said.text if said else ""
-        described[name] = (default, textwrap.fill(_in_python(words), 96), besides.get(name, ""))
+        name = parameter.name
+        is_required = parameter.default is inspect.Parameter.empty
+        heads[name] = name if is_required else f"{name} : default {parameter.default!r}"
+        texts[name] = textwrap.fill(_write_for_python(_get_parameter_text(parameter)), 96)
     for name, kind in wholes.items():
-        words = f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
-        described[name] = ("", words, besides.get(name, ""))
-    lines = [
-        "\n".join(part.rstrip() for part in (name + default, textwrap.indent(words, "    "), more) if part)
-        for name, (default, words, more) in described.items()
-    ]
-    rest = [part for part in sections if part is not written]
-    own, *_ = (*get_args(returned), returned)
-    if isinstance(own, type) and not any(part.startswith("Returns\n") for part in rest):
-        first = (inspect.getdoc(own) or "").partition("\n")[0]
+        heads[name] = name
+        texts[name] = (
+            f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
+        )
+    entries: list[str] = []
+    for name, head_line in heads.items():
+        parts = (head_line, textwrap.indent(texts[name], "    "), besides.get(name, ""))
+        entries.append("\n".join(part.rstrip() for part in parts if part))
+    other_sections = [part for part in sections if part is not parameter_section]
+    return_kind, *_ = (*get_args(returned), returned)
+    if isinstance(return_kind, type) and not _has_section(other_sections, "Returns"):
+        first = (inspect.getdoc(return_kind) or "").partition("\n")[0]
         written_kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
-        rest.append(f"Returns\n-------\n{written_kind}\n    {first}")
-    if not any(part.startswith("Raises\n") for part in rest):
-        rest.append("Raises\n------\nWinokitError\n    The input cannot be used; one line says why, and what to do.")
-    return "\n\n".join([_in_python(head), "Parameters\n----------\n" + "\n".join(lines), *rest])
+        other_sections.append(f"Returns\n-------\n{written_kind}\n    {first}")
+    if not _has_section(other_sections, "Raises"):
+        raised = "WinokitError\n    The input cannot be used; one line says why, and what to do."
+        other_sections.append(f"Raises\n------\n{raised}")
+    all_parameters = "Parameters\n----------\n" + "\n".join(entries)
+    return "\n\n".join([_write_for_python(head), all_parameters, *other_sections])
 
 
-def _in_python(words: str) -> str:
-    """Help as Python says it; commands in backticks stay.
+def _get_parameter_text(parameter: inspect.Parameter) -> str:
+    """The help of a parameter, or an empty text."""
+    if parameter.name == "progress":
+        return "Called with what is done and what there is."
+    setting_help = help_of(parameter.annotation)
+    return setting_help.text if setting_help else ""
+
+
+def _has_section(sections: Sequence[str], title: str) -> bool:
+    return any(section.startswith(f"{title}\n") for section in sections)
+
+
+def _write_for_python(words: str) -> str:
+    """Rewrite help for Python. Commands in backticks stay.
 
     >>> _in_python("With --model: how to `cut --read`; repeatable. Default: --set assess=off.")
     'With model: how to `cut --read`; one or several. Default: assess=False.'
@@ -376,17 +458,19 @@ def _in_python(words: str) -> str:
 
 
 def former_names(parameters: Iterable[inspect.Parameter]) -> dict[str, str]:
-    """The names that parameters had before, each with the present one."""
+    """Names that parameters had before, each with the present one."""
     former = {}
     for parameter in parameters:
-        said = help_of(parameter.annotation)
-        if said is not None and said.was is not None:
-            former[said.was] = parameter.name
+        setting_help = help_of(parameter.annotation)
+        if setting_help is not None and setting_help.was is not None:
+            former[setting_help.was] = parameter.name
     return former
 
 
 def moved_to(call: str, *names: str) -> Callable[[F], F]:
-    """Mark parameters that a verb had before and another verb has now; whoever gives one is told that verb.
+    """Mark parameters that another verb has now.
+
+    Whoever gives one gets an error that names that verb.
 
     >>> @verb
     ... @moved_to("freeze", "frost")
@@ -411,7 +495,9 @@ def check_names(
     former: Mapping[str, str] = {},
     moved: Mapping[str, str] = {},
 ) -> None:
-    """Refuse a parameter that a call does not have, as Python does, with the one that was probably meant.
+    """Refuse a parameter that a call does not have, as Python does.
+
+    The error names the one that was probably meant.
 
     `former` are names that parameters had before, with the present ones; `moved`, with the verbs that have them now.
 
@@ -432,28 +518,35 @@ def check_names(
             raise TypeError(f"{call}() has no parameter {name!r}: it is one of winokit.{moved[name]}() now")
         if name not in known:
             close = get_close_matches(name, known, n=1)
-            raise TypeError(f"{call}() has no parameter {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"{call}() has no parameter {name!r}.{hint}")
 
 
 def parameters_of(kind: type) -> Iterator[inspect.Parameter]:
-    """The settings of a class that have help, as a call's parameters; those without a default must be given."""
+    """Parameters of a call for those settings of a class that have help.
+
+    Those without a default must be given.
+    """
     for each in fields(kind):
-        hint = _hints(kind).get(each.name)
+        hint = _get_hints(kind).get(each.name)
         if help_of(hint) is not None:
             default = inspect.Parameter.empty if each.default is MISSING else each.default
             yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def spelling(kind: type, name: str) -> str:
-    """Spelling of a setting on the command line: `--twins`, or `--set folds` if it is no option."""
-    said = help_of(_hints(kind)[name])
-    if said is not None and said.section is not None:
+    """Spelling of a setting on the command line: `--twins`, or `--set folds`."""
+    setting_help = help_of(_get_hints(kind)[name])
+    if setting_help is not None and setting_help.section is not None:
         return f"--set {name}"
     return f"--{name.strip('_').replace('_', '-')}"
 
 
 def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
-    """Refuse settings that are not the defaults of a call and would be passed over in silence."""
+    """Refuse settings that would have no effect.
+
+    They are those that differ from the defaults of a call.
+    """
     for name, value in given.items():
         default = inspect.signature(call).parameters[name].default
         if value is not default and value != default:
@@ -465,43 +558,55 @@ def taken(kind: type, hint: Any) -> Mapping[str, Any]:
 
     A field that holds settings stands for their fields.
     """
-    left = {name for part in getattr(hint, "__metadata__", ()) if isinstance(part, Without) for name in part.names}
-    found: dict[str, Any] = {}
-    for name, field in _hints(kind).items():
-        inner = _settings_class(field)
+    metadata = getattr(hint, "__metadata__", ())
+    left_out: set[str] = set()
+    for part in metadata:
+        if isinstance(part, Without):
+            left_out.update(part.names)
+    fields_found: dict[str, Any] = {}
+    for name, field in _get_hints(kind).items():
+        inner = _get_settings_class(field)
         if inner is None:
-            found[name] = field
+            fields_found[name] = field
         else:
-            found |= taken(inner, field)
-    for part in getattr(hint, "__metadata__", ()):
+            fields_found |= taken(inner, field)
+    for part in metadata:
         if isinstance(part, Stored):
-            found |= {name: _in_section(found[name], part.section) for name in part.names or found}
-    return {name: field for name, field in found.items() if name not in left}
+            fields_found |= {
+                name: _put_in_section(fields_found[name], part.section) for name in part.names or fields_found
+            }
+    return {name: field for name, field in fields_found.items() if name not in left_out}
 
 
-def _in_section(hint: Any, section: str) -> Any:
-    """The annotation of a setting that stands in a section of winokit.toml."""
-    said = help_of(hint)
-    return hint if said is None else Annotated[hint, replace(said, section=section)]
+def _put_in_section(hint: Any, section: str) -> Any:
+    """Return the annotation of a setting in a section of winokit.toml."""
+    setting_help = help_of(hint)
+    return hint if setting_help is None else Annotated[hint, replace(setting_help, section=section)]
 
 
 def inner_settings(kind: type) -> dict[str, type]:
-    """The settings classes that a settings class is made of, at any depth, by the fields that hold them."""
-    found: dict[str, type] = {}
-    for name, hint in _hints(kind).items():
-        inner = _settings_class(hint)
+    """Settings classes inside a settings class, by the fields that hold them.
+
+    They may be at any depth.
+    """
+    classes: dict[str, type] = {}
+    for name, hint in _get_hints(kind).items():
+        inner = _get_settings_class(hint)
         if inner is not None:
-            found |= {name: inner, **inner_settings(inner)}
-    return found
+            classes |= {name: inner, **inner_settings(inner)}
+    return classes
 
 
 def names_inside(kind: type, hint: Any) -> list[str]:
-    """What can be given of a settings class by name: its fields, and the settings it is made of."""
+    """Names of the fields of a settings class, and of the settings inside it."""
     return [*taken(kind, hint), *inner_settings(kind)]
 
 
 def plain_types(kind: type) -> dict[str, Any]:
-    """The types of all fields of a settings class, without their help, at any depth."""
+    """Types of all fields of a settings class, without their help.
+
+    Fields at any depth count.
+    """
     types: dict[str, Any] = {}
     for part in (*inner_settings(kind).values(), kind):
         types |= get_type_hints(part)
@@ -509,13 +614,13 @@ def plain_types(kind: type) -> dict[str, Any]:
 
 
 def assemble(kind: type, whole: Any, given: Mapping[str, Any]) -> Any:
-    """Settings in which fields given by name replace those of `whole`, at any depth.
+    """Replace fields of `whole`, at any depth, by those given by name.
 
     `whole` is a settings object, or `inspect.Parameter.empty` if there is none to begin with.
     """
     changed: dict[str, Any] = {}
-    for name, hint in _hints(kind).items():
-        inner = _settings_class(hint)
+    for name, hint in _get_hints(kind).items():
+        inner = _get_settings_class(hint)
         if name in given:
             changed[name] = given[name]
         if inner is None:
@@ -530,7 +635,7 @@ def assemble(kind: type, whole: Any, given: Mapping[str, Any]) -> Any:
 
 
 def value_inside(whole: Any, name: str) -> Any:
-    """The value of a field, of a settings object or of those that it holds."""
+    """Value of a field, of a settings object or of those that it holds."""
     if hasattr(whole, name):
         return getattr(whole, name)
     for holder in inner_settings(type(whole)):
@@ -540,7 +645,7 @@ def value_inside(whole: Any, name: str) -> Any:
     raise AttributeError(f"{type(whole).__name__} has no setting {name!r}")
 
 
-def _expanded(
+def _expand_parameter(
     parameter: inspect.Parameter, hints: Mapping[str, Any], wholes: Mapping[str, type]
 ) -> Iterator[inspect.Parameter]:
     hint = hints.get(parameter.name, Any)
@@ -554,13 +659,16 @@ def _expanded(
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field)
 
 
-def _settings_class(hint: Any) -> Any:
-    """The settings class that an annotation names, optional or not; None for anything else."""
+def _get_settings_class(hint: Any) -> Any:
+    """The settings class of an annotation, optional or not, or None."""
     kinds = [kind for kind in members_of(hint) if kind is not NoneType]
-    return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], type) and issubclass(kinds[0], Settings) else None
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    return kind if isinstance(kind, type) and issubclass(kind, Settings) else None
 
 
 @cache
-def _hints(kind: Any) -> Mapping[str, Any]:
+def _get_hints(kind: Any) -> Mapping[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind) if field.init}

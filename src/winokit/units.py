@@ -1,4 +1,4 @@
-"""Units: problems that vary together count once, in every interval, test, fold and null.
+"""Count problems that vary together once, in intervals, tests, folds and nulls.
 
 Problems of one group, of one text around the blank, of one sentence or made from one template are one unit, and so is
 whatever they link (METHODS M.2). A dataset makes its units once, `Dataset.units`; whatever counts takes them, so that a
@@ -33,24 +33,24 @@ class Units:
     """
 
     def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
-        self.numbers: NDArray[np.int64] = _renumbered(np.asarray(numbers))
+        self.numbers: NDArray[np.int64] = _renumber_units(np.asarray(numbers))
 
     @classmethod
     def of_names(cls, names: Iterable[Hashable | None]) -> Units:
-        """Units by name; a row whose name is None is a unit of its own."""
+        """Make units from names. A row whose name is None is its own unit."""
         numbers: dict[Hashable, int] = {}
         free = count()
-        found = []
+        unit_numbers = []
         for name in names:
             key: Hashable = object() if name is None else name
             if key not in numbers:
                 numbers[key] = next(free)
-            found.append(numbers[key])
-        return cls(np.array(found, np.int64))
+            unit_numbers.append(numbers[key])
+        return cls(np.array(unit_numbers, np.int64))
 
     @classmethod
     def alone(cls, rows: int) -> Units:
-        """Units of rows that are independent of one another."""
+        """Make units of rows that are independent of one another."""
         return cls(np.arange(rows))
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Units:
 
     @cached_property
     def count(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         return int(self.numbers.max()) + 1 if len(self.numbers) else 0
 
     @cached_property
@@ -81,8 +81,10 @@ class Units:
         return self.count == len(self)
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Units:
-        """Units of some of the rows, in that order; `rows` are indices or flags."""
-        return Units(self.numbers[np.asarray(rows)] if len(rows) else self.numbers[:0])
+        """Units of some rows, in that order. `rows` are indices or flags."""
+        if not len(rows):
+            return Units(self.numbers[:0])
+        return Units(self.numbers[np.asarray(rows)])
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum of a value over each unit."""
@@ -102,7 +104,7 @@ class Units:
 
 
 def require_units(units: Units, rows: int) -> Units:
-    """Return the units if they fit so many rows.
+    """Return the units if they fit the number of rows.
 
     Raises TypeError for anything else than `Units`, such as a list of groups, and BadInput for another length.
     """
@@ -114,8 +116,8 @@ def require_units(units: Units, rows: int) -> Units:
     return units
 
 
-def _renumbered(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """The same units with numbers from 0 in the order of appearance."""
+def _renumber_units(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Number the units from 0 in the order of appearance."""
     if not len(numbers):
         return np.zeros(0, np.int64)
     if numbers.min() >= 0 and numbers.max() < DENSE * len(numbers):

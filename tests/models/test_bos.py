@@ -131,12 +131,12 @@ def test_one_rule_for_every_scoring_from_a_gguf_file(tmp_path, monkeypatch, stat
 
 def test_a_gguf_file_that_says_nothing_has_bos_where_llama_cpp_adds_it(tmp_path):
     from winokit.models.hf import HfSettings
-    from winokit.models.hf_causal import _gguf_bos
+    from winokit.models.hf_causal import _read_gguf_bos
 
     settings = HfSettings.of(Spec("hf", str(tmp_path)))
     for vocabulary, expected in (("llama", True), ("gpt2", None)):
         gguf_file(tmp_path / "tiny.gguf", stated=None, vocabulary=vocabulary)
-        assert _gguf_bos(settings, "tiny.gguf") is expected
+        assert _read_gguf_bos(settings, "tiny.gguf") is expected
 
 
 @pytest.mark.parametrize("bos", ["on", "off"])

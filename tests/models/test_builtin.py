@@ -153,8 +153,8 @@ def test_a_likely_word_is_likelier_than_an_unlikely_one(model):
 
 def test_requests_that_leave_the_same_masked_text_share_a_run(model, monkeypatch):
     ran = []
-    run = model._run
-    monkeypatch.setattr(model, "_run", lambda texts, *rest: ran.extend(texts) or run(texts, *rest))
+    run = model._run_graph
+    monkeypatch.setattr(model, "_run_graph", lambda texts, *rest: ran.extend(texts) or run(texts, *rest))
     answers(model, *(Fill("She drank a cup of ", word, ".") for word in ("tea", "coffee", "stone")))
     assert len(ran) == 1
 

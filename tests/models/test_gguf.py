@@ -80,7 +80,7 @@ def test_wrong_options_are_named():
     ],
 )
 def test_tokens_have_their_places_in_the_text(text, spellings, borders):
-    assert gguf._borders(text, spellings) == borders
+    assert gguf._find_borders(text, spellings) == borders
 
 
 # With llama.cpp and a real model

@@ -350,8 +350,8 @@ def test_words_are_cut_at_spaces_where_the_tokenizer_cuts_none():
 
 def test_candidates_of_equally_many_pieces_share_one_pass(bert, monkeypatch):
     seen = []
-    usual = bert._logprobs
-    monkeypatch.setattr(bert, "_logprobs", lambda batch: seen.extend(batch) or usual(batch))
+    usual = bert._compute_logprobs
+    monkeypatch.setattr(bert, "_compute_logprobs", lambda batch: seen.extend(batch) or usual(batch))
     before, after = "The water was in the ", " until it was full."
     requests = [Fill(before, "water", after), Fill(before, "because", after)]
     found = answers(bert, *requests)

@@ -155,7 +155,7 @@ def test_a_chat_model_samples_at_a_temperature_above_zero_or_at_one_it_does_not_
 
     with ChatServer(refuses) as server:
         model = load_model(f"chat:m@{server.url}")
-        list(model._client.complete([[{"role": "user", "content": "?"}]]))
+        list(model._client.complete([{"messages": [{"role": "user", "content": "?"}]}]))
     assert model.samples
 
 

@@ -84,7 +84,7 @@ def test_a_gpu_in_the_machine_changes_no_fingerprint(place, tmp_path, monkeypatc
     file = tmp_path / "map.json"
     file.write_text(json.dumps(SPREAD))
     plain = load_model(f"hf:{place}")
-    monkeypatch.setattr("winokit.models.hf_settings._devices", lambda: ["cuda", "cpu"])
+    monkeypatch.setattr("winokit.models.hf_settings._list_devices", lambda: ["cuda", "cpu"])
     monkeypatch.setattr("winokit.models.hf_settings.usable_device", lambda name: name or "cpu")
     spread = load_model(f"hf:{place}?{options.format(file=file)}")
     assert spread.settings.device == "cuda"

@@ -78,7 +78,7 @@ def test_llama_cpp_scores_the_same_tokens():
     for cut in range(1, len(text)):
         request = Continuation(text[:cut], text[cut:])
         (encoded,) = Boundary(tokenizer, bos=True).split([request])
-        assert GgufModel._tokens(SimpleNamespace(_reader=reader), request) == (
+        assert GgufModel._split_tokens(SimpleNamespace(_reader=reader), request) == (
             encoded.scored.tokens,
             encoded.scored.first,
         )

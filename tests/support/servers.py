@@ -59,6 +59,8 @@ class FakeServer:
     bodies, paths, keys, times
         Of each request, in the order in which they came: its JSON (None for a GET), its path below the URL, its
         Authorization header, and when it came. Whoever looks up `/models` is counted in `lookups` alone.
+    probes
+        The JSON of requests that find out if replies can be constrained; they are counted nowhere else.
     most_at_once
         How many requests were under way together at most.
     models
@@ -68,6 +70,7 @@ class FakeServer:
     def __init__(self, port: int = 0) -> None:
         self.models: Response | None = None
         self.lookups = 0
+        self.probes: list[Any] = []
         self.bodies: list[Any] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
@@ -80,6 +83,10 @@ class FakeServer:
     def respond(self, number: int, path: str, body: Any) -> Response:
         """What goes back for the request of that number (from 0)."""
         return complains(404, f"nothing at {path}")
+
+    def respond_to_probe(self, body: Any) -> Response:
+        """What goes back for a question that finds out if replies can be constrained: a free reply, as here."""
+        return says("Paris is the capital of France.")
 
     @property
     def port(self) -> int:
@@ -115,6 +122,9 @@ class FakeServer:
             response = self.models or complains(404, "nothing at /models")
             time.sleep(response.pause)
             return response
+        if asks_for_city(body):
+            self.probes.append(body)
+            return self.respond_to_probe(body)
         with self._lock:
             number = len(self.bodies)
             self.bodies.append(body)
@@ -130,6 +140,12 @@ class FakeServer:
         if response.dies:
             self.die()
         return response
+
+
+def asks_for_city(body: Any) -> bool:
+    """Whether a request finds out if replies can be constrained."""
+    messages = body.get("messages") if isinstance(body, dict) else None
+    return bool(messages) and str(messages[-1]["content"]).startswith("What is the capital of France?")
 
 
 class _QuietServer(ThreadingHTTPServer):
@@ -271,6 +287,80 @@ class CoinServer(ChatServer):
         options = options_in(body)
         digest = hashlib.sha256(f"{self.seed} {body['messages']}".encode()).digest()
         return says(options[int.from_bytes(digest[:8], "big") % len(options)])
+
+
+NUMBERED = ("takes", "ignores", "refuses")
+"""What a server does with a request for `n` replies."""
+
+
+class SamplingServer(ChatServer):
+    """A chat model that answers by a coin in every sample, or the same every time.
+
+    Parameters
+    ----------
+    steady
+        Whether all replies to a prompt are the same.
+    several
+        One of `NUMBERED`.
+    """
+
+    def __init__(self, *, steady: bool = False, several: str = "takes", seed: int = 0, port: int = 0) -> None:
+        super().__init__(self._sample, port)
+        self.steady, self.several, self._coin = steady, several, random.Random(seed)
+
+    def _sample(self, number: int, body: Mapping[str, Any]) -> Response:
+        count = int(body.get("n", 1))
+        if count > 1 and self.several == "refuses":
+            return complains(400, "Unrecognized request argument supplied: n")
+        options = options_in(body)
+        digest = hashlib.sha256(str(body["messages"]).encode()).digest()
+        choices = []
+        for _ in range(count if self.several == "takes" else 1):
+            said = options[digest[0] % len(options)] if self.steady else self._coin.choice(options)
+            choices += says(said).payload["choices"]
+        return Response(payload={"choices": choices})
+
+
+class ConstrainingServer(ChatServer):
+    """A chat model that names no option, unless it is held to them in one way.
+
+    Parameters
+    ----------
+    field
+        The way that it obeys: structured_outputs, guided_choice, grammar or response_format; empty for none.
+    refuses
+        Whether it refuses a request that holds it to anything in another way; else it ignores that.
+    """
+
+    def __init__(self, field: str, *, refuses: bool = False, port: int = 0) -> None:
+        super().__init__(lambda number, body: self._answer(body), port)
+        self.field, self.refuses = field, refuses
+
+    def respond_to_probe(self, body: Any) -> Response:
+        """As to any other request."""
+        return self._answer(body)
+
+    def _answer(self, body: Mapping[str, Any]) -> Response:
+        others = {"structured_outputs", "guided_choice", "grammar", "response_format"} - {self.field}
+        if self.refuses and (named := sorted(others & body.keys())):
+            return complains(400, f"Unrecognized request argument supplied: {named[0]}")
+        if self.field not in body:
+            return says("That is hard to say.")
+        allowed = _allowed(self.field, body[self.field])
+        digest = hashlib.sha256(str(body["messages"]).encode()).digest()
+        said = allowed[digest[0] % len(allowed)]
+        return says(json.dumps({"answer": said}) if self.field == "response_format" else said)
+
+
+def _allowed(field: str, value: Any) -> list[str]:
+    """The replies that a constraint allows."""
+    if field == "structured_outputs":
+        return list(value["choice"])
+    if field == "grammar":
+        return re.findall(r'"([^"]*)"', value.removeprefix("root ::= "))
+    if field == "response_format":
+        return list(value["json_schema"]["schema"]["properties"]["answer"]["enum"])
+    return list(value)
 
 
 def _between(start: str, end: str) -> Callable[[str, str | None], dict[str, Any]]:

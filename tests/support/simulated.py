@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.servers import FakeServer, Response
+from support.servers import FakeServer, Response, asks_for_city
 from winokit.models import server as model_server
 from winokit.models.http_client import ExchangeFailed, HttpReply, Outcome
 
@@ -66,6 +66,8 @@ class SimulatedServer:
         """Count a request and respond to it; None from a server that is dead."""
         if self.is_dead:
             return None
+        if asks_for_city(body):
+            return self.server.respond_to_probe(body)
         number = len(self.bodies)
         self.bodies.append(body)
         self.times.append(self.second)

@@ -14,7 +14,7 @@ from winokit.extend import Registry
 if TYPE_CHECKING:
     from winokit_collect.platforms.base import Platform
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 PLATFORMS: Registry[type[Platform]] = Registry(
     "platform",

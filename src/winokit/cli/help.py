@@ -1,4 +1,6 @@
-"""The help of our verbs, as a file that `make docs` writes: showing it imports no verb, and so neither NumPy nor SciPy.
+"""Show the stored help of our verbs without importing a verb.
+
+`make docs` writes it to a file, so that showing it imports neither NumPy nor SciPy.
 
 The file is derived from the verbs. A test fails if it says anything else than they do.
 """
@@ -28,7 +30,7 @@ Rows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class CommandHelp:
-    """What the help of a command says."""
+    """Contents of the help of a command."""
 
     usage: Sequence[str]
     text: str
@@ -46,13 +48,13 @@ def stored_help() -> Mapping[str, CommandHelp]:
 
 
 def is_asked_for(words: Sequence[str]) -> bool:
-    """Whether help is asked for by what is typed after a command."""
+    """Whether the words after a command ask for help."""
     options = words[: words.index("--")] if "--" in words else words
     return any(word in ASKING for word in options)
 
 
 def find_stored(words: Sequence[str]) -> tuple[str, CommandHelp] | None:
-    """The command whose stored help is asked for, and that help.
+    """Find the command whose stored help is asked for, and that help.
 
     None if what is typed asks for no help, or for that of another command.
 
@@ -62,7 +64,8 @@ def find_stored(words: Sequence[str]) -> tuple[str, CommandHelp] | None:
     >>> find_stored(["debias", "nothing", "--help"])
     """
     for count in (2, 1):
-        name, others = " ".join(words[:count]), words[count:]
+        name = " ".join(words[:count])
+        others = words[count:]
         stored = stored_help().get(name)
         if stored is None or not is_asked_for(others):
             continue
@@ -81,7 +84,7 @@ def write_sections(sections: Mapping[str, Rows], formatter: "HelpFormatter") -> 
 
 
 class HelpCommand(TyperCommand):
-    """A command that shows its stored help, and does nothing else."""
+    """A command that only shows its stored help."""
 
     def __init__(self, name: str, stored: CommandHelp) -> None:
         super().__init__(name=name, help=stored.text, callback=lambda: None, rich_markup_mode=None)
@@ -89,14 +92,14 @@ class HelpCommand(TyperCommand):
         self.sections = stored.usual
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Show the help, and leave."""
+        """Show the help and exit."""
         if HELP_ALL in args:
             self.sections = self.stored.everything
         typer.echo(ctx.get_help())
         ctx.exit()
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
-        """What stands behind the name of the command in the first line."""
+        """Words after the name of the command in the first line."""
         return list(self.stored.usage)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:

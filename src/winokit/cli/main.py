@@ -1,4 +1,4 @@
-"""The `winokit` command: verbs that load when they are typed, errors as one line, exit codes.
+"""The `winokit` command. Verbs load when they are typed, errors are one line.
 
 0 done; 1 `check`, `verify` or `gate` found something, or a cell of a `suite` failed; 2 bad input or usage;
 130 interrupted.
@@ -46,7 +46,7 @@ FIRST = "Start with: winokit audit  (the built-in model on bundled twins, offlin
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb of `verbs.toml`, which says what each field is.
+    """A verb of `verbs.toml`, whose comments describe each field.
 
     The module that shows a result has `lines(result)`, what a person reads, `as_json(result)`, `code(result)` where the
     exit code is not always 0, `questions(given)` where a person is asked for what is missing, and `live(doing)` where
@@ -64,13 +64,17 @@ class Verb:
     usual: str = ""
 
     def command(self, name: str, *of: str) -> Command:
-        """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
-        home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
+        """Make the command of the verb, or of one of its names.
+
+        Its options are derived from the call's parameters.
+        """
+        home = self.call.partition(":")[0]
+        call = _import_object(f"winokit.stages.{self.call}")
         module = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
         return self.command_of(name, call(*of) if of else call, module)
 
     def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
-        """The command of a call, whose result a module shows."""
+        """Make the command of a call, whose result a module shows."""
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 
@@ -121,14 +125,14 @@ class Verb:
         return typer.main.get_command(app)
 
 
-_TABLE = our_toml("cli/verbs.toml")
-MOVED: Mapping[str, str] = _TABLE["Moved"]
+_VERB_TABLE = our_toml("cli/verbs.toml")
+MOVED: Mapping[str, str] = _VERB_TABLE["Moved"]
 """What was a command before, and what is typed instead."""
-ELSEWHERE: Mapping[str, str] = _TABLE["Options"]
+ELSEWHERE: Mapping[str, str] = _VERB_TABLE["Options"]
 """Options that only some verbs have, and what to do for the others."""
 GROUPS = {
     group: {name: Verb(**facts) for name, facts in verbs.items()}
-    for group, verbs in _TABLE.items()
+    for group, verbs in _VERB_TABLE.items()
     if group not in ("Moved", "Options")
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
@@ -137,14 +141,17 @@ VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()
 
 @cache
 def other_commands() -> Registry[Any]:
-    """Commands that other packages add by entry points of `winokit.commands`: verbs, or apps of Typer."""
+    """Registry of the commands that other packages add.
+
+    They use entry points of `winokit.commands`, for verbs or for apps of Typer.
+    """
     from winokit.registry import Registry  # reading what is installed takes a while, and most commands are ours
 
     return Registry("command", "winokit.commands")
 
 
 def is_installed(name: str, verb: Verb) -> bool:
-    """Whether a verb of the table can be typed here: it is ours, or its package is installed."""
+    """Whether a verb of the table is ours, or its package is installed."""
     return not verb.install or name in other_commands()
 
 
@@ -162,17 +169,20 @@ def is_added_to(name: str) -> bool:
 
 
 def refuse_former_command(ctx: Context, *words: str) -> None:
-    """Refuse what was a command before, with what to type instead; completing a word refuses nothing."""
+    """Refuse a former command, and name what to type instead.
+
+    Completing a word refuses nothing.
+    """
     former = " ".join(words)
     if former in MOVED and not ctx.resilient_parsing:
         raise BadInput(f"winokit {former} is no command any more; type: {MOVED[former]}")
 
 
 class FullLines(TyperGroup):
-    """Commands whose help is listed without being cut off."""
+    """Commands whose help lines are not cut off."""
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """The command of a name."""
+        """Get the command of a name."""
         refuse_former_command(ctx, self.name or "", cmd_name)
         return super().get_command(ctx, cmd_name)
 
@@ -190,20 +200,20 @@ class FullLines(TyperGroup):
 
 
 class Verbs(TyperGroup):
-    """The verbs of the table, each imported when it is asked for."""
+    """The verbs of the table, each imported when it is needed."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
         self.commands = dict.fromkeys(VERBS)  # type: ignore[assignment]  # for "Did you mean"; each is made when asked for
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """The verb of a name."""
+        """Get the verb of a name."""
         refuse_former_command(ctx, cmd_name)
         verb = VERBS.get(cmd_name)
         if verb is None or verb.install:
             if cmd_name in other_commands():
-                about = verb.about if verb else other_commands().summary_of(cmd_name)
-                return _command_of_package(cmd_name, about, other_commands()[cmd_name])
+                summary = verb.about if verb else other_commands().summary_of(cmd_name)
+                return _make_package_command(cmd_name, summary, other_commands()[cmd_name])
             if verb is None:
                 return None
             raise MissingPackage(f"winokit {cmd_name}", verb.install)
@@ -212,20 +222,22 @@ class Verbs(TyperGroup):
         return verb.command(cmd_name)
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Show the stored help of a command if it is asked for, before anything else is imported."""
-        found = None if ctx.resilient_parsing else find_stored(args)
-        if found is not None:
-            name, stored = found
+        """Show the stored help of a command before anything else is imported."""
+        stored_help = None if ctx.resilient_parsing else find_stored(args)
+        if stored_help is not None:
+            name, stored = stored_help
             if not is_added_to(name):
                 HelpCommand(name, stored).make_context(name, args[len(name.split()) :], parent=ctx)
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the verbs by groups, and then the commands of other packages, without importing any."""
-        sections = {
-            group: {name: verb.about for name, verb in verbs.items() if is_installed(name, verb)}
-            for group, verbs in GROUPS.items()
-        }
+        """List the verbs by groups, and then other packages' commands.
+
+        It imports none of them.
+        """
+        sections: dict[str, dict[str, str]] = {}
+        for group, verbs in GROUPS.items():
+            sections[group] = {name: verb.about for name, verb in verbs.items() if is_installed(name, verb)}
         others = [name for name in other_commands() if name not in VERBS]
         sections["Other packages"] = {name: other_commands().summary_of(name) for name in others}
         for group, rows in sections.items():
@@ -234,25 +246,29 @@ class Verbs(TyperGroup):
                     formatter.write_dl([(name.ljust(8), about) for name, about in rows.items()])
 
     def list_commands(self, ctx: Context) -> list[str]:
-        """The verbs that can be typed here, and the commands of other packages."""
+        """Verbs that can be typed here, and commands of other packages."""
         ours = [name for name, verb in VERBS.items() if is_installed(name, verb)]
         return [*ours, *(name for name in other_commands() if name not in VERBS)]
 
 
 class MethodCommands(FullLines):
-    """A verb with a command for each name of a registry, those of other packages too."""
+    """A verb with a command for each name of a registry.
+
+    Names that other packages add count as well.
+    """
 
     def __init__(self, verb: Verb, name: str) -> None:
         style = {name: PLAIN[name] for name in ("rich_markup_mode", "context_settings")}
         super().__init__(name=name, help=verb.about, no_args_is_help=True, **style)
-        self.verb, self.known = verb, _found(verb.names)
+        self.verb = verb
+        self.known = _import_object(verb.names)
 
     def list_commands(self, ctx: Context) -> list[str]:
         """Every name, in the registry's order."""
         return list(self.known)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """The command of a name."""
+        """Get the command of a name."""
         if cmd_name not in self.known:
             return None
         is_ours = cmd_name in self.known.homes
@@ -260,38 +276,49 @@ class MethodCommands(FullLines):
         return verb.command(cmd_name, cmd_name)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
-        """The command of the first word; where that is DATA, say which command is missing before it."""
+        """Find the command of the first word.
+
+        If that is DATA, the error says which command is missing before it.
+        """
         if args[0] not in self.known:
             close = get_close_matches(args[0], self.known)
-            first = f"name one first, as in: winokit {self.name} {next(iter(self.known))} {args[0]}"
-            way = f"did you mean '{close[0]}'?" if close else first
-            ctx.fail(f"No method named '{args[0]}' (known: {', '.join(self.known)}); {way}")
+            names = list(self.known)
+            way_out = f"name one first, as in: winokit {self.name} {names[0]} {args[0]}"
+            if close:
+                way_out = f"did you mean '{close[0]}'?"
+            ctx.fail(f"No method named '{args[0]}' (known: {', '.join(names)}); {way_out}")
         return super().resolve_command(ctx, args)
 
 
 def group_of(name: str, verb: Verb) -> FullLines:
-    """The group of commands under a verb: those of an app, or one for each name of a registry."""
-    return _grouped(name, verb.about, _found(verb.commands)) if verb.commands else MethodCommands(verb, name)
+    """Make the group of commands under a verb.
+
+    They are those of an app, or one for each name of a registry.
+    """
+    return _make_group(name, verb.about, _import_object(verb.commands)) if verb.commands else MethodCommands(verb, name)
 
 
-def _command_of_package(name: str, about: str, thing: Any) -> Command:
-    """The command of another package: a verb, shown by `lines` beside it, or an app of several commands."""
+def _make_package_command(name: str, about: str, thing: Any) -> Command:
+    """Make the command of another package.
+
+    It is a verb, shown by `lines` beside it, or an app of several commands.
+    """
     if isinstance(thing, typer.Typer):
-        return _grouped(name, about, thing)
+        return _make_group(name, about, thing)
     module = sys.modules.get(getattr(thing, "__module__", ""))
     if not callable(thing) or module is None or not hasattr(module, "lines"):
         raise BadInput(f"command {name!r}: expected a verb with a function lines(result) beside it, or an app of Typer")
     return Verb(about, doing=name).command_of(name, thing, module)
 
 
-def _grouped(name: str, about: str, commands: typer.Typer) -> FullLines:
-    """The commands of an app under one name, in our style."""
+def _make_group(name: str, about: str, commands: typer.Typer) -> FullLines:
+    """Group the commands of an app under one name, in our style."""
     app = typer.Typer(**PLAIN, cls=FullLines, no_args_is_help=True, help=about, name=name)
     app.add_typer(commands)  # its commands become those of `app`
     return cast(FullLines, typer.main.get_group(app))
 
 
-def _found(place: str) -> Any:
+def _import_object(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
@@ -299,23 +326,26 @@ def _found(place: str) -> Any:
 app = typer.Typer(name="winokit", cls=Verbs, no_args_is_help=True, epilog=FIRST, **{**PLAIN, "add_completion": True})
 
 
-def _version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"winokit {winokit.__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def _options(
+def _take_global_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Build, check, debias, score and audit Winograd-style benchmarks."""
 
 
 def main() -> None:
-    """Run the command line; everything the library refuses becomes one line and exit code 2."""
+    """Run the command line.
+
+    Everything the library refuses becomes one line and exit code 2.
+    """
     try:
         app()
     except WinokitError as error:

@@ -1,4 +1,6 @@
-"""A verb of the command line is a call of the library: its parameters become options, its result is shown.
+"""Turn a call of the library into a verb of the command line.
+
+Its parameters become options, and its result is shown.
 
 A parameter by position becomes an argument, one by keyword an option; help, bounds and choices are those written beside
 the parameter (`winokit.settings.Help`). Every verb gets `--json`.
@@ -8,7 +10,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from glob import escape
@@ -45,7 +47,9 @@ def command(
     bar: Callable[[str], AbstractContextManager[Any]] = progress_bar,
     every: bool = False,
 ) -> Callable[..., None]:
-    """A function that Typer takes for a command: it calls the verb, shows the result, and exits with its code.
+    """Make a function that Typer takes for a command.
+
+    It calls the verb, shows the result, and exits with its code.
 
     Parameters
     ----------
@@ -85,7 +89,8 @@ def command(
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
 
     def run(**given: Any) -> None:
-        machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
+        machine = given.pop("json", False)
+        how = {"every": given.pop("all")} if every else {}
         for name in bare_names:
             given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
         for parameter in own_parameters:
@@ -108,20 +113,24 @@ def command(
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__doc__ = re.split(r"\n\n[A-Z][a-z]+\n---", inspect.cleandoc(inspect.unwrap(verb).__doc__ or ""))[0]
+    text = inspect.cleandoc(inspect.unwrap(verb).__doc__ or "")
+    run.__doc__ = re.split(r"\n\n[A-Z][a-z]+\n---", text)[0]
     run.__name__ = verb.__name__
     return run
 
 
 def show_first_replies(lines: Iterable[str], question: str) -> bool:
-    """Show the first replies of a server on standard error; whether the rest is wanted, if somebody can say."""
+    """Show first replies on standard error, and return whether to go on.
+
+    Without a person to ask, it goes on.
+    """
     for line in lines:
         typer.echo(line, err=True)
     return not sys.stdin.isatty() or typer.confirm(question, default=True, err=True)
 
 
 def show(result: Any, machine: bool) -> None:
-    """Print a result: as JSON for scripts, else line by line and table by table."""
+    """Print a result as JSON for scripts, else as lines and tables."""
     if machine:
         typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
         return
@@ -137,75 +146,94 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
 
     What is typed stays a text, which `read_given` reads: Typer would refuse a wrong one in its own words.
     """
-    said = help_of(parameter.annotation) or Help("")
-    required = parameter.default is inspect.Parameter.empty and not said.bare
-    is_option = parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare
+    setting_help = help_of(parameter.annotation) or Help("")
+    required = parameter.default is inspect.Parameter.empty and not setting_help.bare
     keywords: dict[str, Any] = {"help": help_with_facts(parameter), "show_default": False}
-    keywords["metavar"] = said.metavar or metavar_of(parameter)
-    if said.metavar == "DATA":
+    keywords["metavar"] = setting_help.metavar or metavar_of(parameter)
+    if setting_help.metavar == "DATA":
         keywords["autocompletion"] = complete_data
     elif kinds_of(parameter) == {Path}:
         keywords["autocompletion"] = complete_paths
     kind: Any = list[str] if takes_several(parameter) else str
     default: Any = inspect.Parameter.empty
     if not required:
-        kind, default = kind | None, None
-    names = [option_name(name) for name in (parameter.name, said.also) if name]
+        kind = kind | None
+        default = None
+    names = [option_name(name) for name in (parameter.name, setting_help.also) if name]
     if is_switch(parameter):
-        kind, default = bool, bool(parameter.default)
+        kind = bool
+        default = bool(parameter.default)
         keywords["metavar"] = None
         if default:
             names[0] += names[0].replace("--", "/--no-", 1)
-    info: Any = typer.Option(*names, **keywords) if is_option else typer.Argument(**keywords)
+    info: Any
+    if _is_argument(parameter, setting_help):
+        info = typer.Argument(**keywords)
+    else:
+        info = typer.Option(*names, **keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
 
 
 def help_with_facts(parameter: inspect.Parameter) -> str:
     """The help of a parameter with its default and its bounds."""
-    said = help_of(parameter.annotation) or Help("")
-    default = parameter.default if said.otherwise is None else said.otherwise
-    facts = list(said.bounds)
-    is_shown = said.shown and not said.bare and not is_switch(parameter)
+    setting_help = help_of(parameter.annotation) or Help("")
+    default = parameter.default if setting_help.otherwise is None else setting_help.otherwise
+    facts = list(setting_help.bounds)
+    is_shown = setting_help.shown and not setting_help.bare and not is_switch(parameter)
     if is_shown and default is not inspect.Parameter.empty and default not in (None, (), ""):
         facts.insert(0, f"default: {as_typed_text(default)}")
-    if parameter.default is inspect.Parameter.empty and said.bare:
+    if parameter.default is inspect.Parameter.empty and setting_help.bare:
         facts.append("required")  # Typer says it of what it requires by itself
-    return f"{said.text}  [{'; '.join(facts)}]" if facts else said.text
+    return f"{setting_help.text}  [{'; '.join(facts)}]" if facts else setting_help.text
 
 
 def metavar_of(parameter: inspect.Parameter) -> str:
-    """What stands for a value in help, where nobody named it: its choices, or its type."""
+    """Name of a value in help: its choices, or its type.
+
+    It is used if no name was given.
+    """
     choices = choices_of(parameter.annotation)
     if choices:
         return "|".join(choices)
     names = {int: "<int>", float: "<float>", Path: "<path>"}
     kinds = kinds_of(parameter)
-    return next((name for kind, name in names.items() if kind in kinds and str not in kinds), "<str>")
+    if str not in kinds:
+        for kind, name in names.items():
+            if kind in kinds:
+                return name
+    return "<str>"
 
 
 def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
-    """The value of a parameter from what is typed for it; its default if nothing is."""
-    said = help_of(parameter.annotation) or Help("")
+    """Read the value of a parameter from its typed texts.
+
+    It is the default if nothing is typed.
+    """
+    setting_help = help_of(parameter.annotation) or Help("")
     if is_switch(parameter):
         return typed
     if typed is None or typed == []:
-        return parameter.default if said.otherwise is None else said.otherwise
-    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
-    name = (said.metavar or parameter.name.upper()) if is_argument else option_name(parameter.name)
+        return parameter.default if setting_help.otherwise is None else setting_help.otherwise
+    name = option_name(parameter.name)
+    if _is_argument(parameter, setting_help):
+        name = setting_help.metavar or parameter.name.upper()
     return read_texts(name, parameter, typed if isinstance(typed, list) else [typed])
 
 
 def is_bare(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is typed as an option or, without the option's name, as an argument."""
-    said = help_of(parameter.annotation)
-    return said is not None and said.bare
+    """Whether a parameter may be typed as an argument too."""
+    setting_help = help_of(parameter.annotation)
+    return setting_help is not None and setting_help.bare
 
 
 def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The argument that stands for the option; help lists the option alone."""
-    said = help_of(parameter.annotation)
-    assert said is not None
-    argument = typer.Argument(metavar=said.metavar, hidden=True)
+    """Make the argument that replaces the option.
+
+    Help lists the option alone.
+    """
+    setting_help = help_of(parameter.annotation)
+    assert setting_help is not None
+    argument = typer.Argument(metavar=setting_help.metavar, hidden=True)
     return parameter.replace(
         name=f"{BARE}{parameter.name}",
         kind=inspect.Parameter.KEYWORD_ONLY,
@@ -215,7 +243,10 @@ def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
-    """The value of an option that may be typed as an argument too. Raises BadInput unless it is given once."""
+    """Value of an option that may be typed as an argument too.
+
+    Raises BadInput unless it is given once.
+    """
     if as_option is None and as_argument is None:
         raise BadInput(f"--{name}: missing; name what to write")
     if as_option is not None and as_argument is not None:
@@ -224,38 +255,31 @@ def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
 
 
 def complete_data(incomplete: str) -> list[str]:
-    """What DATA may go on as: names of datasets and their parts, files and folders."""
+    """Completions of DATA: datasets and their parts, files and folders."""
     from winokit.data.known import dataset_names
 
     return [*(name for name in dataset_names() if name.startswith(incomplete)), *complete_paths(incomplete)]
 
 
 def complete_paths(incomplete: str) -> list[str]:
-    """Files and folders that a path may go on as."""
+    """Files and folders that complete a path."""
     folder, _, start = incomplete.rpartition("/")
-    inside = sorted(Path(folder or ("/" if "/" in incomplete else ".")).glob(f"{escape(start)}*"))
-    return [f"{path}/" if path.is_dir() else str(path) for path in inside]
+    top = "/" if "/" in incomplete else "."
+    completions: list[str] = []
+    for path in sorted(Path(folder or top).glob(f"{escape(start)}*")):
+        completions.append(f"{path}/" if path.is_dir() else str(path))
+    return completions
 
 
 def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
-    """Refuse an option by the name that it had before, with the present one, and one that another verb has now."""
+    """Refuse options that are called otherwise now, or that another verb has."""
     options = typed[: typed.index("--")] if "--" in typed else typed
     refuse_former_spelling(verb, options)
     words = {word.partition("=")[0] for word in options}
     for former, name in former_names(signature_of(verb).parameters.values()).items():
         if option_name(former) in words:
             raise BadInput(f"{option_name(former)} is called {option_name(name)} now")
-    parameters = signature_of(verb).parameters.values()
-    other_names = {said.also for said in (help_of(each.annotation) for each in parameters) if said}
-    for parameter in parameters:
-        said = help_of(parameter.annotation) or Help("")
-        is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
-        is_option = not is_argument or parameter.name in other_names
-        if not is_option and option_name(parameter.name) in words:
-            name = said.metavar or parameter.name.upper()
-            raise BadInput(
-                f"{option_name(parameter.name)}: type {name} without it, as in: winokit {verb.__name__} {name}"
-            )
+    _refuse_argument_names(verb, words)
     own_options = {option_name(name) for name in signature_of(verb).parameters}
     for name, way_out in elsewhere.items():
         option = option_name(name)
@@ -265,6 +289,25 @@ def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewh
         if option_name(moved) in words:
             home = f"winokit {call} (see winokit {call} --help)"
             raise BadInput(f"{option_name(moved)} belongs to another command now: {home}")
+
+
+def _refuse_argument_names(verb: Callable[..., Any], words: Set[str]) -> None:
+    """Refuse an argument that is typed as an option."""
+    parameters = signature_of(verb).parameters.values()
+    helps = [help_of(parameter.annotation) or Help("") for parameter in parameters]
+    other_names = {setting_help.also for setting_help in helps}
+    for parameter, setting_help in zip(parameters, helps, strict=True):
+        is_option = not _is_argument(parameter, setting_help) or parameter.name in other_names
+        option = option_name(parameter.name)
+        if not is_option and option in words:
+            name = setting_help.metavar or parameter.name.upper()
+            raise BadInput(f"{option}: type {name} without it, as in: winokit {verb.__name__} {name}")
+
+
+def _is_argument(parameter: inspect.Parameter, setting_help: Help) -> bool:
+    """Whether a parameter is typed without a name."""
+    is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    return not (is_named or setting_help.option or setting_help.bare)
 
 
 def option_name(parameter: str) -> str:

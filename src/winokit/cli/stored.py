@@ -1,4 +1,4 @@
-"""Settings that are no options: they stand in `winokit.toml`, or behind `--set` for one command.
+"""Read settings that are no options, from `winokit.toml` or `--set`.
 
 winokit train open --set 'warmup=0.1&patience=3'
 """
@@ -21,18 +21,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoredValues:
-    """The values of settings that are no options: as typed, and those of a winokit.toml that nobody typed."""
+    """Values of settings that are no options, as typed or from a winokit.toml.
+
+    Typed values win.
+    """
 
     typed: Mapping[str, Any] = field(default_factory=dict)
     in_file: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, Any]:
-        """All of them, by name."""
+        """All values, by name."""
         return {**self.in_file, **self.typed}
 
     def call(self, verb: Callable[..., T]) -> T:
-        """Call a verb with all of them, except those of the file that do nothing beside what is typed.
+        """Call a verb with all values.
+
+        Those of the file that do nothing beside the typed ones are left out.
 
         Notes say what is taken from the file, and what is left out.
         """
@@ -51,30 +56,30 @@ class StoredValues:
 
 
 def is_stored(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter stands in winokit.toml and is no option."""
-    said = help_of(parameter.annotation)
-    return said is not None and said.section is not None
+    """Whether a parameter is a setting of winokit.toml and no option."""
+    setting_help = help_of(parameter.annotation)
+    return setting_help is not None and setting_help.section is not None
 
 
 def stored_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The parameters of a verb that are no options, by name."""
+    """Parameters of a verb that are no options, by name."""
     return {name: each for name, each in signature_of(verb).parameters.items() if is_stored(each)}
 
 
 def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str], folder: Path) -> StoredValues:
-    """The values of these parameters, as typed or else as in the winokit.toml of a folder.
+    """Read the values of these parameters, as typed or from the winokit.toml.
 
     Raises BadInput if a name is not one of them, or if a text cannot be what the setting is.
     """
     if not parameters:
         return StoredValues()
-    typed_values = _typed_values(parameters, typed)
-    in_file = _values_in_file(parameters, folder)
+    typed_values = _parse_typed_values(parameters, typed)
+    in_file = _read_file_values(parameters, folder)
     return StoredValues(typed_values, {name: value for name, value in in_file.items() if name not in typed_values})
 
 
 def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:
-    """Refuse an option that became a setting, with how it is written now."""
+    """Refuse an option that became a setting, and name its new form."""
     for name, parameter in stored_parameters(verb).items():
         option = name.strip("_").replace("_", "-")
         names = {f"--{option}": "VALUE", f"--no-{option}": "off"}
@@ -86,8 +91,8 @@ def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> No
             if not value and following and not following[0].startswith("--"):
                 value = following[0]
             if spelling in names:
-                said = help_of(parameter.annotation)
-                section = said.section if said is not None else ""
+                setting_help = help_of(parameter.annotation)
+                section = setting_help.section if setting_help is not None else ""
                 is_switch = names[spelling] != "VALUE"
                 text = names[spelling] if is_switch else value or "VALUE"
                 raise BadInput(
@@ -96,29 +101,34 @@ def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> No
 
 
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
-    """For the help of a command, each setting with its default, and what it is."""
+    """Each setting with its default and its text, for the help of a command."""
     for name, parameter in parameters.items():
-        said = help_of(parameter.annotation) or Help("")
-        facts = list(said.bounds)
-        if said.shown and parameter.default not in (None, (), inspect.Parameter.empty):
+        setting_help = help_of(parameter.annotation) or Help("")
+        facts = list(setting_help.bounds)
+        if setting_help.shown and parameter.default not in (None, (), inspect.Parameter.empty):
             facts.insert(0, f"default: {as_typed_text(parameter.default)}")
-        more = f"  [{'; '.join(facts)}]" if facts else ""
-        yield f"[{said.section}] {name}", f"{said.text}{more}"
+        fact_text = f"  [{'; '.join(facts)}]" if facts else ""
+        yield f"[{setting_help.section}] {name}", f"{setting_help.text}{fact_text}"
 
 
-def _values_in_file(parameters: Mapping[str, inspect.Parameter], folder: Path) -> dict[str, Any]:
+def _read_file_values(parameters: Mapping[str, inspect.Parameter], folder: Path) -> dict[str, Any]:
     table = read_project(folder)
     values = {}
     for name, parameter in parameters.items():
-        said = help_of(parameter.annotation)
-        section = table.get(said.section, {}) if said is not None and said.section is not None else {}
+        setting_help = help_of(parameter.annotation)
+        section = (
+            table.get(setting_help.section, {}) if setting_help is not None and setting_help.section is not None else {}
+        )
         if name in section:
             values[name] = section[name]
     return values
 
 
-def _typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str]) -> dict[str, Any]:
-    """The values of `name=value&name=value`; a setting that takes several may be named several times."""
+def _parse_typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str]) -> dict[str, Any]:
+    """Values of `name=value&name=value`.
+
+    A setting that takes several may be named several times.
+    """
     texts: dict[str, list[str]] = {}
     for part in "&".join(typed).split("&") if typed else []:
         name, equals, text = part.partition("=")
@@ -127,11 +137,14 @@ def _typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequence[s
             raise BadInput(f"--set {part}: expected name=value, found no equals sign")
         check_known("setting of this command (see --help-all)", name, parameters)
         texts.setdefault(name, []).append(text)
-    return {name: read_texts(f"--set {name}", parameters[name], several) for name, several in texts.items()}
+    values: dict[str, Any] = {}
+    for name, several in texts.items():
+        values[name] = read_texts(f"--set {name}", parameters[name], several)
+    return values
 
 
 def as_typed_text(value: Any) -> str:
-    """A default as it would be typed."""
+    """Write a default as it would be typed."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)

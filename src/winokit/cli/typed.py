@@ -1,4 +1,4 @@
-"""Texts that are typed, read as the values that a parameter takes; all are refused in one voice."""
+"""Read typed texts as the values that a parameter takes."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ NUMBERS: Mapping[type, str] = {int: "a whole number", float: "a number"}
 
 def takes_several(parameter: inspect.Parameter) -> bool:
     """Whether a parameter may be typed several times."""
-    return any(get_origin(member) in SEVERAL for member in _members(parameter))
+    return any(get_origin(member) in SEVERAL for member in _list_members(parameter))
 
 
 def is_switch(parameter: inspect.Parameter) -> bool:
@@ -25,35 +25,37 @@ def is_switch(parameter: inspect.Parameter) -> bool:
 
 
 def kinds_of(parameter: inspect.Parameter) -> set[Any]:
-    """The types that a typed text of a parameter may become."""
+    """Types that a typed text of a parameter may become."""
     kinds: set[Any] = set()
-    for member in _members(parameter):
+    for member in _list_members(parameter):
         is_several = get_origin(member) in SEVERAL
         kinds |= set(members_of(get_args(member)[0])) if is_several else {member}
     return kinds - {NoneType}
 
 
 def read_texts(typed_as: str, parameter: inspect.Parameter, texts: Sequence[str]) -> Any:
-    """The value of a parameter from the texts that are typed for it.
+    """Read the value of a parameter from its typed texts.
 
     `typed_as` is how an error calls it: `--top`, `--set warmup`. Raises BadInput if a text cannot be one of its kinds.
     """
     several = takes_several(parameter)
     if len(texts) > 1 and not several:
         raise BadInput(f"{typed_as}: given twice, as {texts[0]} and as {texts[1]}")
-    is_choice = bool(choices_of(parameter.annotation))
-    values = [text if is_choice else _read_text(typed_as, text, kinds_of(parameter)) for text in texts]
+    values: list[Any] = list(texts)
+    if not choices_of(parameter.annotation):
+        kinds = kinds_of(parameter)
+        values = [_read_text(typed_as, text, kinds) for text in texts]
     return tuple(values) if several else values[0]
 
 
-def _members(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    said = help_of(parameter.annotation)
-    is_typed_otherwise = said is not None and said.typed is not None
-    return members_of(said.typed if said is not None and is_typed_otherwise else parameter.annotation)
+def _list_members(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    setting_help = help_of(parameter.annotation)
+    is_typed_otherwise = setting_help is not None and setting_help.typed is not None
+    return members_of(setting_help.typed if setting_help is not None and is_typed_otherwise else parameter.annotation)
 
 
 def _read_text(typed_as: str, text: str, kinds: set[Any]) -> Any:
-    """A typed text as a value of one of these kinds."""
+    """Read a typed text as a value of one of these kinds."""
     if kinds == {bool}:
         if text not in SWITCHES:
             raise BadInput(f"{typed_as}: expected on or off, found {text!r}")

@@ -1,4 +1,7 @@
-"""The public datasets by name: found in $WINOKIT_DATA, then in the cache, else downloaded from home and checked."""
+"""The public datasets by name: found, or downloaded and checked.
+
+They are looked for in $WINOKIT_DATA, then in the cache, and else downloaded from home.
+"""
 
 import hashlib
 import io
@@ -17,39 +20,48 @@ TIMEOUT = 60.0
 
 
 def find_file(entry: CatalogueEntry, part: str) -> Path:
-    """The file of a part: below $WINOKIT_DATA, in the cache, or downloaded into the cache."""
+    """The file of a part of a public dataset.
+
+    Below $WINOKIT_DATA, in the cache, or downloaded into the cache.
+    """
     path = entry.files[part][0]
     cached = user_cache("datasets") / path
-    own = os.environ.get("WINOKIT_DATA")
-    for place in ([Path(own) / path] if own else []) + [cached]:
-        if place.is_file():
-            return place
-    _download(entry, part, cached)
+    folder = os.environ.get("WINOKIT_DATA")
+    if folder and (Path(folder) / path).is_file():
+        return Path(folder) / path
+    if not cached.is_file():
+        _download_part(entry, part, cached)
     return cached
 
 
-def _download(entry: CatalogueEntry, part: str, target: Path) -> None:
-    """Download a part, and what else its archive has, into the cache; nothing is kept that is not what it should be."""
+def _download_part(entry: CatalogueEntry, part: str, target: Path) -> None:
+    """Download a part into the cache, with the rest of its archive.
+
+    Raises BadInput, and keeps nothing, if the part is not the published file.
+    """
     home, _, inside = entry.home.partition("#")
     path = entry.files[part][0]
     url = home if inside else f"{home}/{Path(path).name}"
     way_out = f"put the file at {target}, or set WINOKIT_DATA to a folder that has {path}"
-    content = _fetched(url, f"{entry.card.name} is not on this machine", way_out)
-    files = {known: content for known in [part] if not inside} or _unpacked(entry, content, inside, url)
-    for known, (place, expected) in entry.files.items():
-        if known in files and (digest := hashlib.sha256(files[known]).hexdigest()) == expected:
-            write_whole(user_cache("datasets") / place, files[known])
-        elif known == part:
-            actual = f"SHA-256 {digest[:12]}…" if known in files else "no such file in the archive"
-            raise BadInput(
-                f"{url}: {Path(path).name} is not the published file ({actual}, {expected[:12]}… expected); {way_out}"
-            )
+    content = _fetch_content(url, f"{entry.card.name} is not on this machine", way_out)
+    contents = {part: content}
+    if inside:
+        contents = _unpack_parts(entry, content, inside, url)
+    digests = {name: hashlib.sha256(own).hexdigest() for name, own in contents.items()}
+    for name, (file_path, expected) in entry.files.items():
+        if digests.get(name) == expected:
+            write_whole(user_cache("datasets") / file_path, contents[name])
+        elif name == part:
+            actual = f"SHA-256 {digests[name][:12]}…" if name in digests else "no such file in the archive"
+            wrong = f"{url}: {Path(path).name} is not the published file"
+            raise BadInput(f"{wrong} ({actual}, {expected[:12]}… expected); {way_out}")
     card = entry.card
-    tell([f"{card.title} ({card.citation}) downloaded from {url} to {target.parent}; licence: {card.licence}"])
+    what = f"{card.title} ({card.citation})"
+    tell([f"{what} downloaded from {url} to {target.parent}; licence: {card.licence}"])
 
 
-def _fetched(url: str, why: str, way_out: str) -> bytes:
-    """Return what an address has, redirects followed."""
+def _fetch_content(url: str, why: str, way_out: str) -> bytes:
+    """Return the content of an address, redirects followed."""
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import urlopen
@@ -68,17 +80,23 @@ def _fetched(url: str, why: str, way_out: str) -> bytes:
     raise BadInput(f"{why}, and {url} cannot be downloaded ({reason}): {way_out}")
 
 
-def _unpacked(entry: CatalogueEntry, content: bytes, inside: str, url: str) -> dict[str, bytes]:
-    """The parts that an archive has, in a folder of it."""
-    members = {part: f"{inside}/{Path(path).name}" for part, (path, _) in entry.files.items()}
+def _unpack_parts(entry: CatalogueEntry, content: bytes, inside: str, url: str) -> dict[str, bytes]:
+    """The parts of a dataset in a folder of an archive."""
+    members = {}
+    for part, (path, _) in entry.files.items():
+        members[part] = f"{inside}/{Path(path).name}"
     try:
         if zipfile.is_zipfile(io.BytesIO(content)):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                known = {*archive.namelist()}
-                return {part: archive.read(member) for part, member in members.items() if member in known}
+                names = set(archive.namelist())
+                return {part: archive.read(member) for part, member in members.items() if member in names}
         with tarfile.open(fileobj=io.BytesIO(content)) as packed:
-            known = {*packed.getnames()}
-            opened = {part: packed.extractfile(member) for part, member in members.items() if member in known}
-            return {part: file.read() for part, file in opened.items() if file is not None}
+            names = set(packed.getnames())
+            contents = {}
+            for part, member in members.items():
+                file = packed.extractfile(member) if member in names else None
+                if file is not None:
+                    contents[part] = file.read()
+            return contents
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
         raise BadInput(f"{url}: not an archive that can be unpacked ({error}); try again later") from None

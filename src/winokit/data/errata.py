@@ -1,4 +1,6 @@
-"""Errata: labels that people found wrong, in a file beside the dataset. Labels are marked, never mended.
+"""Errata: labels that people found wrong, in a file beside the dataset.
+
+Labels are marked, never mended.
 
     [[erratum]]
     id = "3b5d…"                # of the problem, or of its source (qID)
@@ -21,9 +23,11 @@ from typing import Any
 
 from winokit.errors import BadInput, check_known
 from winokit.files import read_text, write_whole
-from winokit.problem import ERRATUM, Dataset, Problem, grouped
+from winokit.problem import ERRATUM, Dataset, Problem
 
-WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
+WRONG_LABEL = "wrong label"
+AMBIGUOUS = "ambiguous"
+BROKEN = "broken text"
 VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
 FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
 ON_ANSWERS = ("evaluate", "validate")
@@ -33,7 +37,7 @@ IDS = ("qID", "idx", "id", "index", "UID")
 
 @dataclass(frozen=True)
 class Erratum:
-    """What people say of one problem, how many of them, and how many agree."""
+    """The verdict of people on one problem, with their numbers."""
 
     id: str
     verdict: str
@@ -45,26 +49,33 @@ class Erratum:
     @property
     def words(self) -> str:
         """The verdict with how many say so: "wrong label (3 of 3 people)"."""
-        return f"{self.verdict} ({self.agreed:,} of {self.people:,} people)"
+        people = f"{self.agreed:,} of {self.people:,} people"
+        return f"{self.verdict} ({people})"
 
 
 def read_errata(path: str | Path) -> list[Erratum]:
-    """The errata in a file. Raises BadInput if an entry lacks what is needed to judge it."""
-    place = Path(path)
+    """Read the errata in a file.
+
+    Raises BadInput if an entry lacks what is needed to judge it.
+    """
+    toml_path = Path(path)
     try:
-        table = tomllib.loads(read_text(place).removeprefix("\ufeff"))
+        table = tomllib.loads(read_text(toml_path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{place}: not TOML: {error}") from None
+        raise BadInput(f"{toml_path}: not TOML: {error}") from None
     for key in table:
-        check_known(f"key of {place.name}", key, ("erratum",))
+        check_known(f"key of {toml_path.name}", key, ("erratum",))
     rows = table.get("erratum", [])
     if not isinstance(rows, list):
-        raise BadInput(f"{place}: expected tables [[erratum]]")
-    return [_check_erratum(row, f"{place}, erratum {number}") for number, row in enumerate(rows, 1)]
+        raise BadInput(f"{toml_path}: expected tables [[erratum]]")
+    errata = []
+    for number, row in enumerate(rows, 1):
+        errata.append(_check_erratum(row, f"{toml_path}, erratum {number}"))
+    return errata
 
 
 def _check_erratum(row: object, place: str) -> Erratum:
-    """One entry, with its fields checked."""
+    """Check the fields of one entry."""
     if not isinstance(row, Mapping):
         raise BadInput(f"{place}: expected a table [[erratum]]")
     for key in row:
@@ -74,9 +85,10 @@ def _check_erratum(row: object, place: str) -> Erratum:
             raise BadInput(f"{place}: expected a text as {key}, found {row.get(key)!r}")
     check_known("verdict", row["verdict"], VERDICTS)
     for key in ("people", "agreed"):
-        is_count = isinstance(row.get(key), int) and not isinstance(row.get(key), bool)
+        value = row.get(key)
+        is_count = isinstance(value, int) and not isinstance(value, bool)
         if not is_count:
-            raise BadInput(f"{place}: expected a number as {key}, found {row.get(key)!r}: how many people looked")
+            raise BadInput(f"{place}: expected a number as {key}, found {value!r}: how many people looked")
     if not 1 <= row["agreed"] <= row["people"]:
         raise BadInput(
             f"{place}: {row['agreed']} of {row['people']} people: expected at least 1, and no more than looked"
@@ -87,28 +99,37 @@ def _check_erratum(row: object, place: str) -> Erratum:
 
 
 def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
-    """The dataset with a label on each problem of the file; entries that fit no problem are noted."""
+    """Label each problem of a dataset that has an erratum.
+
+    Entries that fit no problem are noted.
+    """
     errata = read_errata(path)
-    places = grouped((name, place) for place, problem in enumerate(dataset) for name in _collect_names(problem))
+    rows_by_name: dict[str, list[int]] = {}
+    for row, problem in enumerate(dataset):
+        for name in _collect_names(problem):
+            rows_by_name.setdefault(name, []).append(row)
     problems = list(dataset)
     unused = []
     for erratum in errata:
-        fitting = places.get(erratum.id, [])
-        if len(fitting) != 1:
-            unused.append(f"{erratum.id} (fits {len(fitting)} problems)")
+        fitting_rows = rows_by_name.get(erratum.id, [])
+        if len(fitting_rows) != 1:
+            unused.append(f"{erratum.id} (fits {len(fitting_rows)} problems)")
             continue
-        problems[fitting[0]] = problems[fitting[0]].with_labels(**{ERRATUM: erratum.words})
+        row = fitting_rows[0]
+        problems[row] = problems[row].with_labels(**{ERRATUM: erratum.words})
     if errata and len(unused) == len(errata):
         raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
     notes = []
     if unused:
-        notes.append(f"{path}: {len(unused):,} of {len(errata):,} errata not used; the first: {unused[0]}")
+        counts = f"{len(unused):,} of {len(errata):,}"
+        notes.append(f"{path}: {counts} errata not used; the first: {unused[0]}")
     return dataset.with_problems(problems, notes)
 
 
 def _collect_names(problem: Problem) -> set[str]:
     """The ids of a problem: its own, and those of its source."""
-    return {problem.id, *(str(problem.provenance[key]) for key in IDS if key in problem.provenance)}
+    source_ids = {str(problem.provenance[key]) for key in IDS if key in problem.provenance}
+    return {problem.id} | source_ids
 
 
 def has_wrong_label(problem: Problem) -> bool:
@@ -121,7 +142,9 @@ def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
     lines: list[str] = []
     for erratum in errata:
         lines.append("[[erratum]]")
-        lines += [f"{key} = {_write_value(value)}" for key, value in asdict(erratum).items() if value != ""]
+        for key, value in asdict(erratum).items():
+            if value != "":
+                lines.append(f"{key} = {_write_value(value)}")
         lines.append("")
     write_whole(Path(path), "\n".join(lines).encode())
     return Path(path)
@@ -135,7 +158,7 @@ def _write_value(value: str | int) -> str:
 
 
 def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
-    """The errata that people's votes make of problems, and how many have votes.
+    """Errata from people's votes on problems, and the number with votes.
 
     `problems` are those of `evaluated.jsonl` or `labels.jsonl` of `winokit collect export`: their votes are in the
     provenance. A label is wrong if more than half chose one other candidate, and ambiguous if more than half cannot
@@ -149,9 +172,8 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
             continue
         judged += 1
         choices = [choice_of_vote(vote) for vote in votes]
-        silent = sum(choice is None for choice in choices)
-        others = [choice for choice in choices if choice is not None and choice != problem.answer]
-        most = max((others.count(choice) for choice in set(others)), default=0)
+        silent = choices.count(None)
+        most = _count_other_choice(choices, problem.answer)
         if 2 * most > len(votes):
             errata.append(Erratum(problem.id, WRONG_LABEL, len(votes), most, who))
         elif 2 * silent > len(votes):
@@ -159,8 +181,14 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
     return errata, judged
 
 
+def _count_other_choice(choices: Sequence[Any], answer: int) -> int:
+    """Number of votes for the commonest choice that is not the answer."""
+    others = [choice for choice in choices if choice is not None and choice != answer]
+    return max((others.count(choice) for choice in set(others)), default=0)
+
+
 def is_counted(vote: Mapping[str, Any]) -> bool:
-    """Whether a vote is on the answer of the problem as it is, and counts."""
+    """Whether a vote counts and is on the answer of the original problem."""
     on_answer = vote.get("variant", "original") == "original" and vote.get("kind", "evaluate") in ON_ANSWERS
     return on_answer and bool(vote.get("counted", True)) and not vote.get("gold")
 

@@ -52,24 +52,27 @@ def from_frame(
         A row is not a problem; the message names the row and the column.
     """
     roles = parse_columns(columns, ROLES) if columns else None
-    return with_groups(in_language(problems_of_frame(frame, roles, name=name, lenient=lenient), language))
+    dataset = problems_of_frame(frame, roles, name=name, lenient=lenient)
+    return with_groups(in_language(dataset, language))
 
 
 def problems_of_frame(
     frame: Any, columns: Mapping[str, str] | None = None, *, name: str = "frame", lenient: bool = False
 ) -> Dataset:
-    """The problems in a data frame as they are, without a language and groups that are found."""
+    """Problems in a data frame, without a search for language and groups."""
     names, rows = frame_rows(frame)
     roles = dict(columns or {})
     if roles.keys().isdisjoint({"options", "text1", "good"}):  # these take the place of the others
         numbers = {*numbered(names, "option"), *numbered(names, "text")}
         alone = {"text": "sentence"} if "sentence" in names else {}
-        roles = {**alone, **{each: each for each in names if each in ROLES or each in numbers}, **roles}
+        own_names = {name: name for name in names if name in ROLES or name in numbers}
+        roles = {**alone, **own_names, **roles}
     try:
         roles = checked_columns(roles)
     except BadInput as error:
         missing = str(error).removeprefix("--columns: ")
-        raise BadInput(f"{name}: {missing}; name them with columns=; it has {', '.join(names) or 'none'}") from None
+        present = ", ".join(names) or "none"
+        raise BadInput(f"{name}: {missing}; name them with columns=; it has {present}") from None
     source = Source(Path(name), lenient=lenient)
     table = Table(name, tuple(names), numbered_rows(rows))
     problems = list(read_columns(source, roles, table))

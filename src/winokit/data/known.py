@@ -1,4 +1,4 @@
-"""What is known about the public Winograd-style datasets, and which of them some problems are.
+"""The public Winograd-style datasets, and which of them some problems are.
 
 `CATALOGUE` has where to get each, under which licence, and how people do on it, and the hashes of its files: facts
 with their sources, from `assets/catalogue.toml`; no data.
@@ -39,12 +39,16 @@ SAMPLED_BELOW = 1 << (BITS - 3)
 """Of a large set the table has the hashes below this: one in eight."""
 FEWEST_SAMPLED = 8
 """So many problems of a part must be among the hashes of a large set before it is said to be its part."""
-WHOLE, PART, OTHER_ANSWERS, REPEATS, SOME = "whole", "part", "with other answers", "with repeats", "some"
+WHOLE = "whole"
+PART = "part"
+OTHER_ANSWERS = "with other answers"
+REPEATS = "with repeats"
+SOME = "some"
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A dataset's card and what `winokit datasets` shows beside it."""
+    """A dataset's card, with the details that `winokit datasets` shows."""
 
     card: Card
     problems: str
@@ -66,17 +70,25 @@ class CatalogueEntry:
 
     @classmethod
     def of(cls, name: str, facts: dict[str, Any]) -> CatalogueEntry:
-        """The entry of a table of the catalogue: its own fields, and those of the card."""
-        own: dict[str, Any] = {each.name: facts.pop(each.name) for each in fields(cls) if each.name in facts}
-        own |= {key: tuple(value) for key, value in own.items() if isinstance(value, list)}
-        return cls(card=Card(name, **facts), **own)
+        """Build an entry from a table of the catalogue.
+
+        The table has the fields of the entry and those of the card.
+        """
+        entry_fields: dict[str, Any] = {}
+        for known_field in fields(cls):
+            if known_field.name in facts:
+                value = facts.pop(known_field.name)
+                entry_fields[known_field.name] = tuple(value) if isinstance(value, list) else value
+        return cls(card=Card(name, **facts), **entry_fields)
 
 
 CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("assets/catalogue.toml").items()}
 
 
 def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
-    """The dataset that a name means, and its parts: `winogrande/xl`, or `winogrande` for the default part.
+    """The dataset and the parts that a name means.
+
+    `winogrande/xl` is a part, `winogrande` the default part.
 
     None where the catalogue has no such dataset. A part may go by the name of its file too: `winogrande/train_xl`.
 
@@ -89,21 +101,29 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
         return None
     if not slash:
         return entry, entry.default
-    stems = {Path(path).name.partition(".")[0]: known for known, (path, _) in entry.files.items()}
-    if part not in entry.files and part not in stems:
+    if part in entry.files:
+        return entry, (part,)
+    part_of_stem = {}
+    for own_part, (path, _) in entry.files.items():
+        stem = Path(path).name.partition(".")[0]
+        part_of_stem[stem] = own_part
+    if part not in part_of_stem:
         raise UnknownName(f"part of {dataset}", part, entry.files)
-    return entry, (part if part in entry.files else stems[part],)
+    return entry, (part_of_stem[part],)
 
 
 def dataset_names() -> list[str]:
-    """Every name that stands for data: datasets, and their parts where there are several."""
-    parts = [f"{name}/{part}" for name, entry in CATALOGUE.items() for part in entry.files if len(entry.files) > 1]
-    return [*CATALOGUE, *parts]
+    """Every name of the catalogue: datasets, and parts if there are several."""
+    names = list(CATALOGUE)
+    for name, entry in CATALOGUE.items():
+        if len(entry.files) > 1:
+            names += [f"{name}/{part}" for part in entry.files]
+    return names
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSet:
-    """One file of a public dataset: its name, how many problems it has, and sums of their hashes."""
+    """One file of a public dataset, with sums of its problems' hashes."""
 
     name: str
     card: str
@@ -119,7 +139,10 @@ class KnownSet:
 
 @dataclass(frozen=True, slots=True)
 class KnownIdentity:
-    """The known set that problems come from, and how: whole, part, with other answers, with repeats, or some."""
+    """The known set that problems come from, and the way they do.
+
+    Whole, part, with other answers, with repeats, or some.
+    """
 
     known: KnownSet
     how: str
@@ -127,7 +150,10 @@ class KnownIdentity:
     """Of the problems at hand, how many are in the known set; estimated where its hashes are sampled."""
 
     def card(self, problems: int) -> Card | None:
-        """The card that is true of the problems; None where only some of them are known."""
+        """The card that is true of the problems.
+
+        None if only some of them are known.
+        """
         card = replace(CATALOGUE[self.known.card].card, name=self.known.name)
         if self.how == PART:
             return card.part(problems, self.known.problems)
@@ -138,7 +164,9 @@ class KnownIdentity:
 
 
 def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: int = 0) -> KnownIdentity | None:
-    """The known set that problems are, are a part of, or come from in part; None where none is known.
+    """The known set that problems are, or come from.
+
+    None if no such set is known.
 
     Text, pronoun and query make a problem here, by letters and digits alone: spaces, case, punctuation and the order of
     candidates and rows do not count.
@@ -154,38 +182,56 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
 
     keys = [problem_key(problem) for problem in problems]
     hashes = hashes_of(keys)
-    known, _, _ = _known()
-    content, repeated = total(hashes), sum(problem.occurrence > 1 for problem in problems)
-    same = sorted((each for each in known if each.content == content), key=lambda each: each.card != prefer)
-    if same:
-        whole = next((each for each in same if each.repeated == repeated), None)
-        if whole is None:
-            return KnownIdentity(same[0], REPEATS, 1.0)
-        answered = all(problem.answer is not None for problem in problems)
-        other = answered and whole.answers not in (None, answers_total(keys, problems))
-        return KnownIdentity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
-    short, _, bits = _looked_up(hashes)
-    sampled = short < SAMPLED_BELOW
+    known_sets, _, _ = _read_known_sets()
+    content = total(hashes)
+    repeated = sum(problem.occurrence > 1 for problem in problems)
+    same_sets = [known_set for known_set in known_sets if known_set.content == content]
+    same_sets.sort(key=lambda known_set: known_set.card != prefer)
+    if same_sets:
+        return _identify_whole(problems, keys, same_sets, repeated)
+    short, _, bits = _look_up_hashes(hashes)
+    sampled_count = int((short < SAMPLED_BELOW).sum())
     count = len(problems) + unread
-    sources: list[tuple[bool, float, bool, bool, float, KnownSet]] = []
-    for place, source in enumerate(known):
-        within = (bits >> np.uint64(place)) & np.uint64(1) == 1
-        tried = int(sampled.sum()) if source.sampled else len(problems)
-        if not within.any() or (source.sampled and tried < FEWEST_SAMPLED):
+    sources: list[tuple[tuple[bool, float, bool, bool, float], KnownSet]] = []
+    for set_index, source in enumerate(known_sets):
+        set_bits = (bits >> np.uint64(set_index)) & np.uint64(1)
+        within_count = int((set_bits == 1).sum())
+        tried = sampled_count if source.sampled else len(problems)
+        if not within_count or (source.sampled and tried < FEWEST_SAMPLED):
             continue
-        share = float(within.sum()) / tried
+        share = float(within_count) / tried
         is_begun = unread > 0 and source.problems == count
-        sources.append((share == 1, share, is_begun, source.card == prefer, -source.problems, source))
+        rank = (share == 1, share, is_begun, source.card == prefer, -source.problems)
+        sources.append((rank, source))
     if not sources:
         return None
-    all_in, share, is_begun, *_, best = max(sources, key=lambda entry: entry[:5])
+    (all_in, share, is_begun, *_), best = max(sources, key=lambda entry: entry[0])
     if all_in and is_begun:
         return KnownIdentity(best, WHOLE, share)
-    return KnownIdentity(best, PART if all_in and count <= best.problems else SOME, share)
+    is_part = all_in and count <= best.problems
+    return KnownIdentity(best, PART if is_part else SOME, share)
+
+
+def _identify_whole(
+    problems: Sequence[Problem], keys: Sequence[str], same_sets: Sequence[KnownSet], repeated: int
+) -> KnownIdentity:
+    """Identify problems that are all those of some known sets.
+
+    `repeated` problems of them are there again.
+    """
+    with_as_many_repeats = [known_set for known_set in same_sets if known_set.repeated == repeated]
+    if not with_as_many_repeats:
+        return KnownIdentity(same_sets[0], REPEATS, 1.0)
+    whole_set = with_as_many_repeats[0]
+    are_answered = all(problem.answer is not None for problem in problems)
+    has_other_answers = are_answered and whole_set.answers not in (None, answers_total(keys, problems))
+    return KnownIdentity(whole_set, OTHER_ANSWERS if has_other_answers else WHOLE, 1.0)
 
 
 def are_public(problems: Sequence[Problem]) -> list[bool]:
-    """Whether each problem is in a public set or bundled with winokit, so that its answer can be found elsewhere.
+    """Whether each problem is in a public set or bundled with winokit.
+
+    Its answer can then be found elsewhere.
 
     Of sets of more than 2,000 problems only the eighth with the smallest hashes is known. Where all problems with such
     hashes are known, and eight or more are from such a set, those with other hashes are taken for its problems too: a
@@ -195,26 +241,31 @@ def are_public(problems: Sequence[Problem]) -> list[bool]:
 
     from winokit.methods.overlap import copy_keys
 
-    known, _, _ = _known()
+    known_sets, _, _ = _read_known_sets()
     keys = [problem_key(problem) for problem in problems]
-    bundled = _bundled_texts()
-    is_bundled = np.array([copy_keys(problem)[0] in bundled for problem in problems], np.bool_)
-    short, is_listed, listed_in = _looked_up(hashes_of(keys))
-    sets_sampled = sum(1 << place for place, source in enumerate(known) if source.sampled)
-    is_sampled = is_listed & (listed_in & np.uint64(sets_sampled) != 0)
+    bundled = _read_bundled_texts()
+    text_keys = [copy_keys(problem)[0] for problem in problems]
+    is_bundled = np.array([key in bundled for key in text_keys], np.bool_)
+    short, is_listed, listed_in = _look_up_hashes(hashes_of(keys))
+    sets_sampled = sum(1 << set_index for set_index, source in enumerate(known_sets) if source.sampled)
+    sampled_bits = listed_in & np.uint64(sets_sampled)
+    is_sampled = np.logical_and(is_listed, sampled_bits != 0)
     is_known = is_listed | is_bundled | _are_known_questions(problems, keys)
-    is_foreign = ~is_known & (short < SAMPLED_BELOW)
+    is_foreign = np.logical_and(~is_known, short < SAMPLED_BELOW)
     if is_sampled.sum() >= FEWEST_SAMPLED and not is_foreign.any():
         return [True] * len(problems)
     public: list[bool] = is_known.tolist()
     return public
 
 
-def _looked_up(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
-    """The first bits of each hash, whether the table of known problems has them, and a bit for each set they are in."""
+def _look_up_hashes(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
+    """Look up hashes in the table of known problems.
+
+    The first bits of each hash, whether the table has them, and a bit for each set they are in.
+    """
     import numpy as np
 
-    _, table, members = _known()
+    _, table, members = _read_known_sets()
     short = hashes >> np.uint64(64 - BITS)
     places = np.minimum(np.searchsorted(table, short), len(table) - 1)
     is_listed = table[places] == short
@@ -222,23 +273,27 @@ def _looked_up(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
 
 
 def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether each problem is a choice that was merged from known yes/no questions about its candidates."""
+    """Whether each problem was merged from known yes/no questions.
+
+    The questions are about its candidates.
+    """
     import numpy as np
 
-    rows, asked = [], []
+    rows = []
+    questions = []
     for row, (problem, key) in enumerate(zip(problems, keys, strict=True)):
         if problem.pronoun is not None and problem.query is None:
             rows += [row] * len(problem.candidates)
-            asked += [key + letters(name) for name in problem.candidates]
-    found = np.zeros(len(problems), np.bool_)
-    if asked:
-        _, is_listed, _ = _looked_up(hashes_of(asked))
-        np.logical_or.at(found, rows, is_listed)
-    return found
+            questions += [key + letters(name) for name in problem.candidates]
+    are_known = np.zeros(len(problems), np.bool_)
+    if questions:
+        _, is_listed, _ = _look_up_hashes(hashes_of(questions))
+        np.logical_or.at(are_known, rows, is_listed)
+    return are_known
 
 
 @cache
-def _bundled_texts() -> frozenset[str]:
+def _read_bundled_texts() -> frozenset[str]:
     """The normalised texts of the twins that come with winokit."""
     from winokit.data.formats.jsonl import parse
     from winokit.methods.overlap import copy_keys
@@ -250,7 +305,7 @@ def _bundled_texts() -> frozenset[str]:
 def with_true_card(
     dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None, *, unread: int = 0
 ) -> Dataset:
-    """The same dataset, given the card that its content deserves.
+    """Give a dataset the card that its content deserves.
 
     Parameters
     ----------
@@ -262,24 +317,31 @@ def with_true_card(
         Problems of its file that were not parsed.
     """
     dataset.card = own or Card(path_name)
-    claimed = None if own is None else CATALOGUE.get(own.name.replace(",", "/").split("/")[0])
-    if own is not None and (claimed is None or claimed.bundled):
-        return dataset
+    if own is not None:
+        claimed_name = own.name.replace(",", "/").split("/")[0]
+        claimed = CATALOGUE.get(claimed_name)
+        if claimed is None or claimed.bundled:
+            return dataset
     identity = identify(dataset.problems, prefer, unread=unread)
     card = identity.card(len(dataset) + unread) if identity else None
     if card is not None:
         dataset.card = card
     elif own is not None:
-        dataset.card = replace(own, name=f"{own.name.split(',')[0]}, changed", human_accuracy=None)
+        own_name = own.name.split(",")[0]
+        dataset.card = replace(own, name=f"{own_name}, changed", human_accuracy=None)
     if identity and card is None:
-        about = "about " if identity.known.sampled else ""
-        note = f"{path_name}: {about}{100 * identity.share:.1f} % of its problems are from {identity.known.name}"
+        prefix = "about " if identity.known.sampled else ""
+        share = f"{prefix}{100 * identity.share:.1f} %"
+        note = f"{path_name}: {share} of its problems are from {identity.known.name}"
         dataset.notes = (*dataset.notes, note)
     return dataset
 
 
 def problem_key(problem: Problem) -> str:
-    """What makes a problem the same wherever it stands: the letters and digits of its text, pronoun and query."""
+    """Letters and digits of a problem's text, pronoun and query.
+
+    Problems with the same key are the same.
+    """
     if problem.is_whole:
         return "|".join(sorted(map(letters, problem.candidates)))
     parts = (problem.before, problem.after, problem.pronoun or "", problem.query or "")
@@ -287,32 +349,44 @@ def problem_key(problem: Problem) -> str:
 
 
 def hashes_of(keys: Sequence[str]) -> Hashes:
-    """A 64-bit hash of each."""
+    """64-bit hashes of keys."""
     import numpy as np
 
-    digests = [hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys]
+    encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
+    digests = [hashlib.blake2b(code, digest_size=8).digest() for code in encoded]
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
 def answers_total(keys: Sequence[str], problems: Sequence[Problem]) -> str:
     """One number for the right candidates of problems with these keys."""
-    pairs = zip(keys, problems, strict=True)
-    return total(hashes_of([f"{key}|{letters(problem.right or '')}" for key, problem in pairs]))
+    answer_keys = []
+    for key, problem in zip(keys, problems, strict=True):
+        right = letters(problem.right or "")
+        answer_keys.append(f"{key}|{right}")
+    return total(hashes_of(answer_keys))
 
 
 def total(hashes: Hashes) -> str:
-    """One number for a set of hashes: the sum of the distinct ones, so that neither order nor views of it count."""
+    """One number for a set of hashes.
+
+    It is the sum of the distinct ones, so that neither order nor repeats count.
+    """
     import numpy as np
 
     return f"{int(np.unique(hashes).sum(dtype=np.uint64)):016x}"
 
 
 @cache
-def _known() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
-    """The known sets, the sorted hashes of their problems, and for each hash a bit for every set that has it."""
+def _read_known_sets() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
+    """The known sets, the sorted hashes of their problems, and a bit per set.
+
+    The bits of a hash say which sets have it.
+    """
     import numpy as np
 
-    known = tuple(KnownSet(**row) for row in json.loads((ASSETS / "known.json").read_text("utf-8")))
+    rows = json.loads((ASSETS / "known.json").read_text("utf-8"))
+    known_sets = tuple(KnownSet(**row) for row in rows)
     with as_file(ASSETS / "known.npz") as path, np.load(path) as stored:
-        table = (stored["high"].astype(np.uint64) << np.uint64(32)) | stored["low"]
-        return known, table, stored["patterns"][stored["pattern"]]
+        high_bits = stored["high"].astype(np.uint64) << np.uint64(32)
+        table = high_bits | stored["low"]
+        return known_sets, table, stored["patterns"][stored["pattern"]]

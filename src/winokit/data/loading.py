@@ -1,4 +1,7 @@
-"""DATA, as users write it: a name of the catalogue, a path, `format:path`, `hub:org/name`, or a folder of files."""
+"""DATA, as users write it.
+
+A name of the catalogue, a path, `format:path`, `hub:org/name`, or a folder of files.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +19,7 @@ from winokit.errors import BadInput, UnknownName, UnusedSetting, check_known
 from winokit.files import PROJECT_FILE
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
-from winokit.problem import Card, Dataset, collector_off
+from winokit.problem import Card, Dataset, Problem, collector_off
 from winokit.progress import tell
 from winokit.settings import DATA_HELP, Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
@@ -44,7 +47,7 @@ Perturbed = Annotated[
 
 @dataclass(frozen=True)
 class Reading(Settings):
-    """How data is read that does not say it itself."""
+    """Settings for data that does not describe itself."""
 
     language: Annotated[
         str | None,
@@ -64,7 +67,11 @@ class Reading(Settings):
         super().__post_init__()
         if self.language is not None:
             object.__setattr__(self, "language", check_code(self.language))
-        _ = self.named_columns  # Refuses what names no columns.
+        if self.columns is not None:
+            from winokit.data.predictions.columns import are_of_predictions
+
+            if not are_of_predictions(self.columns):  # those are refused when data is read
+                _ = self.named_columns  # Refuses what names no columns.
 
     @property
     def named_columns(self) -> dict[str, str] | None:
@@ -84,7 +91,7 @@ Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
 @dataclass(frozen=True)
 class Loading(Reading):
-    """How a verb loads its data."""
+    """Settings with which a verb loads its data."""
 
     as_: As = None
     labels: Labels = ()
@@ -94,7 +101,7 @@ class Loading(Reading):
 
     @property
     def how(self) -> dict[str, Any]:
-        """What `load` takes of it."""
+        """The keywords of `load`."""
         return {
             "as_": self.as_,
             "labels": self.labels,
@@ -104,7 +111,7 @@ class Loading(Reading):
         }
 
     def one(self, data: DataLike) -> Dataset:
-        """Load a dataset, and tell its notes."""
+        """Load a dataset, and report its notes."""
         return load_one(data, limit=self.limit, **self.how)
 
 
@@ -119,7 +126,8 @@ AsWrittenLimited = Annotated[Loading, Without("labels", "errata"), Without(*HOW_
 BUNDLED = ("open",)
 AHEAD = 1000
 """Problems that are parsed beyond a limit: among them are the twins of those within it, and what set they are from."""
-GENERATED, MOST_GENERATED = "synthetic", 1_000_000
+GENERATED = "synthetic"
+MOST_GENERATED = 1_000_000
 
 
 @verb
@@ -156,24 +164,30 @@ def load(
         `language` and `columns`, which can be given by themselves: a BCP 47 code, and what the columns of a table are,
         `{"text": "satz", "option1": "a", "option2": "b", "answer": "loesung"}`.
     """
-    dataset = _loaded_dataset(data, lenient, reading.named_columns)
+    dataset = _load_dataset(data, lenient, reading.named_columns)
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
         from winokit.data.formats.trichelair import annotate
 
-        formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
-        dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
+        tables = []
+        for path in dict.fromkeys(labels):
+            kind = "jsonl" if str(path).endswith(".jsonl") else "trichelair"
+            tables.append(read(path, kind, lenient=lenient))
+        dataset = annotate(dataset, tables)
     if errata is not None:
         from winokit.data.errata import mark_errata
 
         dataset = mark_errata(dataset, errata)
-    dataset = _in_view(dataset, data, as_ or view_beside(data))
+    dataset = _convert_view(dataset, data, as_ or view_beside(data))
     return with_groups(dataset) if groups and dataset is not data else dataset
 
 
-def _in_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
-    """Another view of the problems; the dataset itself if none is asked for."""
+def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
+    """Another view of the problems.
+
+    The dataset itself if none is asked for.
+    """
     if view is None:
         return dataset
     from winokit.methods.transforms.views import VIEWS
@@ -181,12 +195,16 @@ def _in_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
     check_known("view", view, VIEWS)
     viewed = VIEWS[view](dataset)
     if not len(viewed):
-        raise BadInput(f"{data}: no problem is left as {view}: {'; '.join(viewed.notes[-3:])}")
+        reasons = "; ".join(viewed.notes[-3:])
+        raise BadInput(f"{data}: no problem is left as {view}: {reasons}")
     return viewed
 
 
 def view_beside(data: DataLike) -> str | None:
-    """The view of problems that a winokit.toml beside DATA asks for; None if there is none."""
+    """The view of problems that a winokit.toml beside DATA asks for.
+
+    None if there is none.
+    """
     folders = {path.parent for path in paths_of(data) if path.is_file()}
     if not any((folder / PROJECT_FILE).is_file() for folder in folders):
         return None
@@ -196,14 +214,14 @@ def view_beside(data: DataLike) -> str | None:
     return views.pop() if len(views) == 1 else None
 
 
-def _loaded_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
+def _load_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
     if isinstance(data, Dataset):
         return data
     if isinstance(data, Frame):
         from winokit.data.frames import problems_of_frame  # it needs this module
 
         return problems_of_frame(data, columns, lenient=lenient)
-    return _read(as_typed(data), lenient, columns)
+    return _read_data(as_typed(data), lenient, columns)
 
 
 def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
@@ -212,48 +230,78 @@ def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
 
 
 def in_language(dataset: Dataset, language: str | None) -> Dataset:
-    """The dataset with its language: as given, else as its card or its problems say, else as recognised.
+    """The dataset with its language: as given, as stated, or as recognised.
+
+    Its card or its problems may state it.
 
     Of problems in several languages those in the one given are taken.
     """
-    card, spoken = dataset.card, dataset.languages
+    card = dataset.card
+    spoken = dataset.languages
     if language is not None and spoken not in ((), ("en",)):
-        taken = [problem for problem in dataset if problem.language.partition("-")[0] == language.partition("-")[0]]
-        if not taken:
-            raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
-        name = card.name if len(spoken) == 1 else f"{card.name}, {language}"
-        return Dataset(taken, replace(card, name=name, language=language), dataset.notes)
+        return _choose_language(dataset, language)
     notes = list(dataset.notes)
+    stated = language or card.language
     if spoken != ("en",):
         code = languages_of(spoken)
-    elif language or card.language:
-        code = language or card.language
-        texts = [problem.texts[0] for problem in dataset]
-        looks = detect(texts) if sum(len(text.split()) for text in texts[:ENOUGH]) >= ENOUGH else UNDETERMINED
-        if looks not in (UNDETERMINED, code.partition("-")[0]):
-            notes.append(f"{card.name}: looks like {language_of(looks)}; treated as {language_of(code)}, as stated")
+    elif stated:
+        code = stated
+        notes += _check_stated_language(dataset, stated)
     else:
         code = detect([problem.texts[0] for problem in dataset])
         if code == UNDETERMINED:
             notes.append(f"{card.name}: language not recognised, so no language's rules are applied; give --language")
         elif code != "en":
             notes.append(f"{card.name}: language recognised as {language_of(code)}; name another with --language")
+    card = replace(card, language=code)
     if spoken == ("en",) and code != "en":
-        return Dataset([p.replace(language=code) for p in dataset], replace(card, language=code), notes)
-    dataset.card, dataset.notes = replace(card, language=code), tuple(notes)
+        problems = [problem.replace(language=code) for problem in dataset]
+        return Dataset(problems, card, notes)
+    dataset.card = card
+    dataset.notes = tuple(notes)
     return dataset
+
+
+def _choose_language(dataset: Dataset, language: str) -> Dataset:
+    """The problems of a dataset that are in one language, whatever the region."""
+    main_code = language.partition("-")[0]
+    problems = [problem for problem in dataset if problem.language.partition("-")[0] == main_code]
+    card = dataset.card
+    spoken = dataset.languages
+    if not problems:
+        raise BadInput(f"{card.name}: no problem in {language!r}; there are {', '.join(spoken)}")
+    name = card.name if len(spoken) == 1 else f"{card.name}, {language}"
+    return Dataset(problems, replace(card, name=name, language=language), dataset.notes)
+
+
+def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
+    """A note if the texts look like another language than the stated one.
+
+    Nothing is said of a few words.
+    """
+    texts = [problem.texts[0] for problem in dataset]
+    word_count = sum(len(text.split()) for text in texts[:ENOUGH])
+    looks = detect(texts) if word_count >= ENOUGH else UNDETERMINED
+    if looks in (UNDETERMINED, code.partition("-")[0]):
+        return []
+    return [f"{dataset.card.name}: looks like {language_of(looks)}; treated as {language_of(code)}, as stated"]
 
 
 @dataclass(frozen=True)
 class LoadedData:
-    """A dataset, and where the records of the files that were read for it stand; none where it was given loaded."""
+    """A dataset, and the records of the files that were read for it.
+
+    No records if it was given loaded.
+    """
 
     dataset: Dataset
     files: Sequence[FileRecords] = ()
 
 
 def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **how: Any) -> list[Dataset]:
-    """Load one or several datasets, folders replaced by what is in them; what is loaded already is taken as it is.
+    """Load one or several datasets, folders replaced by the datasets in them.
+
+    A loaded dataset is taken as it is.
 
     Notes are told as they come. Datasets that would go by one name go by the one they were given under. `how` is what
     `load` takes besides.
@@ -264,37 +312,49 @@ def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **ho
 def load_with_records(
     data: DataLike | Sequence[DataLike], *, lenient: bool = False, keep_empty: bool = False, **how: Any
 ) -> list[LoadedData]:
-    """Load as `load_all` does, and tell the records of the files apart.
+    """Load as `load_all` does, and return the records of the files too.
 
     Parameters
     ----------
     keep_empty
         Whether a file of which every record is malformed is a dataset without problems, instead of an error.
     """
-    given = one_or_several(data)
-    named = how.get("reading", Reading()).named_columns
-    names, notes = expand([as_typed(each) for each in given if isinstance(each, (str, Path))], named)
+    sources = one_or_several(data)
+    columns = how.get("reading", Reading()).named_columns
+    typed_names = []
+    loaded = []
+    for source in sources:
+        if isinstance(source, (str, Path)):
+            typed_names.append(as_typed(source))
+    names, notes = expand(typed_names, columns)
     tell(notes)
-    loaded = [LoadedData(load(each, **how)) for each in given if not isinstance(each, (str, Path))]
+    for source in sources:
+        if not isinstance(source, (str, Path)):
+            loaded.append(LoadedData(load(source, **how)))
+    named_start = len(loaded)
     for name in names:
         with remembering_records() as files:
             try:
                 dataset = load(name, lenient=lenient, **how)
             except NoProblems:
-                if not keep_empty or not any(file.malformed for file in files):
+                is_malformed = any(file.malformed for file in files)
+                if not (keep_empty and is_malformed):
                     raise
                 dataset = Dataset([], Card(name))
         loaded.append(LoadedData(dataset, files))
         tell(dataset.notes)
-    seen = Counter(each.dataset.card.name for each in loaded)
-    for name, each in zip(names, loaded[len(loaded) - len(names) :], strict=True):
-        if seen[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
+    name_counts = Counter(each.dataset.card.name for each in loaded)
+    for name, each in zip(names, loaded[named_start:], strict=True):
+        if name_counts[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
             each.dataset.card = replace(each.dataset.card, name=name)
     return loaded
 
 
 def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
-    """Write how data is read beside it, into a winokit.toml in the folder of each file; these are returned."""
+    """Write the settings of reading into a winokit.toml beside each file.
+
+    Returns the paths that were written.
+    """
     places = [path for path in map(path_of, one_or_several(data)) if path is not None]
     if reading.named_columns is None or not places:
         raise BadInput("--remember stores --columns next to files: give both")
@@ -303,18 +363,24 @@ def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> l
 
 
 def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset:
-    """Load a dataset for a verb, as `load` does; tell its notes, and keep the first `limit` problems."""
+    """Load a dataset for a verb, as `load` does.
+
+    Reports its notes, and keeps the first `limit` problems.
+    """
     return load_first(data, limit, **how)[:limit]
 
 
 def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
-    """Load the first `limit` problems of a dataset, and those after them that tell which are twins; tell its notes.
+    """Load the first `limit` problems of a dataset, and those with their twins.
+
+    Reports its notes.
 
     Of a large file the rest is counted and not parsed (`Dataset.unread`). Another view, labels, and one of several
     languages need all problems.
     """
     reading = how.get("reading", Reading())
-    needs_all = reading.language is not None or any(how[name] for name in how if name not in ("reading", "lenient"))
+    other_settings = [how[name] for name in how if name not in ("reading", "lenient")]
+    needs_all = reading.language is not None or any(other_settings)
     if limit is None or needs_all or view_beside(data) is not None:
         loaded = load(data, **how)
     else:
@@ -326,7 +392,7 @@ def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
 
 
 def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
-    """The plan with its pool of shots loaded, without problems that give one of the dataset's away."""
+    """Load the pool of shots, without problems that give the dataset's away."""
     if plan.shots_from is None:
         return plan
     if not plan.shots:
@@ -336,13 +402,17 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     pool = load_one(plan.shots_from)
     shared = overlap(pool, dataset)
     if shared.given:
-        tell([f"shots: {len(shared.given):,} of {len(pool):,} left out ({said(shared.dropped)} as in the data)"])
-    kept = [problem for row, problem in enumerate(pool) if row not in shared.given]
-    return replace(plan, shots_from=pool.with_problems(kept))
+        counts = f"{len(shared.given):,} of {len(pool):,}"
+        tell([f"shots: {counts} left out ({said(shared.dropped)} as in the data)"])
+    kept_problems = [problem for row, problem in enumerate(pool) if row not in shared.given]
+    return replace(plan, shots_from=pool.with_problems(kept_problems))
 
 
 def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
-    """Each folder replaced by the datasets in it, or by the tables with the columns given; and notes on the rest."""
+    """Replace each folder by the datasets in it.
+
+    Or by the tables with the columns given. The second list has notes on the other files.
+    """
     names: list[str] = []
     notes: list[str] = []
     for name in data:
@@ -350,15 +420,15 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
         if folder is None or not folder.is_dir():
             names.append(name)
             continue
-        inside, skipped = [], 0
+        inside = []
+        skipped = 0
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != PROJECT_FILE:
-                try:
-                    fits = has_columns(path, columns) if columns else bool(recognise(path))
-                except BadInput:
-                    fits = False
-                inside += [as_typed(path)] * fits
-                skipped += not fits
+            if not path.is_file() or path.name == PROJECT_FILE:
+                continue
+            if _is_readable(path, columns):
+                inside.append(as_typed(path))
+            else:
+                skipped += 1
         names += inside
         if skipped or not inside:
             notes.append(f"{name}: {len(inside)} datasets; {skipped} other files skipped")
@@ -367,21 +437,40 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
     return names, notes
 
 
-def _joined(parts: Sequence[Dataset]) -> Dataset:
-    """Several datasets as one: WinoBias's pro and anti files, say. Groups of the same name stay apart."""
-    problems = [
-        problem if problem.group is None or len(parts) == 1 else problem.replace(group=f"{number}.{problem.group}")
-        for number, part in enumerate(parts, 1)
-        for problem in part
-    ]
+def _is_readable(path: Path, columns: Mapping[str, str] | None) -> bool:
+    """Whether a file is a dataset, or a table with the columns given."""
+    try:
+        return has_columns(path, columns) if columns else bool(recognise(path))
+    except BadInput:
+        return False
+
+
+def _join_datasets(parts: Sequence[Dataset]) -> Dataset:
+    """Several datasets as one, such as WinoBias's pro and anti files.
+
+    Groups of the same name stay apart.
+    """
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for number, part in enumerate(parts, 1):
+        notes += part.notes
+        for problem in part:
+            if problem.group is not None and len(parts) > 1:
+                problem = problem.replace(group=f"{number}.{problem.group}")
+            problems.append(problem)
     cards = [asdict(part.card) for part in parts]
-    shared = {name: value for name, value in cards[0].items() if all(card[name] == value for card in cards)}
-    card = Card(**{**shared, "name": "+".join(part.card.name for part in parts)})
-    return Dataset(problems, card, [note for part in parts for note in part.notes])
+    shared_facts = {}
+    for name, value in cards[0].items():
+        if all(card[name] == value for card in cards):
+            shared_facts[name] = value
+    shared_facts["name"] = "+".join(part.card.name for part in parts)
+    return Dataset(problems, Card(**shared_facts), notes)
 
 
 def is_data_name(name: str) -> bool:
-    """Whether a text is a name of `winokit datasets`, a part of one, or several with +: such a text is never a path.
+    """Whether a text is a name of `winokit datasets`.
+
+    A dataset, a part of one, or several with +. Such a text is never a path.
 
     >>> is_data_name("winogrande/dev"), is_data_name("winogrande/dev.jsonl"), is_data_name("./open")
     (True, False, False)
@@ -404,28 +493,36 @@ def _is_generated(name: str) -> bool:
 
 
 def path_of(data: DataLike) -> Path | None:
-    """The file or folder that DATA is the path of; None for anything else, and for a name of the catalogue."""
+    """The file or folder that DATA is the path of.
+
+    None for anything else, and for a name of the catalogue.
+    """
     if not isinstance(data, (str, Path)):
         return None
     name = as_typed(data)
-    return Path(name) if not is_data_name(name) and _exists(name) else None
+    return Path(name) if not is_data_name(name) and _is_path(name) else None
 
 
 def paths_of(data: DataLike) -> list[Path]:
-    """The files that DATA names: by their path alone, with a format before them, or joined with +."""
+    """The files that DATA names.
+
+    By their path alone, with a format before them, or joined with +.
+    """
     if not isinstance(data, (str, Path)):
         return []
     paths = []
     for part in parts_of(as_typed(data)):
-        prefix, _, place = part.partition(":")
-        path = Path(place) if prefix in FORMATS and _exists(place) else path_of(part)
+        prefix, _, location = part.partition(":")
+        path = Path(location) if prefix in FORMATS and _is_path(location) else path_of(part)
         if path is not None:
             paths.append(path)
     return paths
 
 
 def as_typed(data: str | Path) -> str:
-    """DATA as it would be typed: a `Path` is a path, also one that is called like a dataset.
+    """DATA as it would be typed.
+
+    A `Path` is a path, also one that is called like a dataset.
 
     >>> as_typed(Path("open")), as_typed("open"), as_typed(Path("dev.jsonl"))
     ('./open', 'open', 'dev.jsonl')
@@ -434,7 +531,7 @@ def as_typed(data: str | Path) -> str:
     return f"./{data}" if is_shadowed else str(data)
 
 
-def _exists(name: str) -> bool:
+def _is_path(name: str) -> bool:
     try:
         return bool(name) and Path(name).exists()  # an empty name is no folder, though Path takes it for this one
     except OSError:  # a name too long for a file, or in a folder we may not enter
@@ -442,7 +539,9 @@ def _exists(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """The datasets that a name with + between joins; a + inside a path that exists belongs to the path.
+    """The datasets that a name joins with +.
+
+    A + inside a path that exists belongs to the path.
 
     >>> parts_of("open+synthetic-3")
     ['open', 'synthetic-3']
@@ -450,14 +549,19 @@ def parts_of(name: str) -> list[str]:
     pieces = name.split("+")
     for size in range(len(pieces), 1, -1):
         first = "+".join(pieces[:size])
-        prefix, _, place = first.partition(":")
-        if path_of(first) is not None or (prefix in FORMATS and _exists(place)):
-            return [first, *(parts_of("+".join(pieces[size:])) if pieces[size:] else ())]
-    return [pieces[0], *(parts_of("+".join(pieces[1:])) if pieces[1:] else ())]
+        prefix, _, location = first.partition(":")
+        if path_of(first) is not None or (prefix in FORMATS and _is_path(location)):
+            return [first, *_split_rest(pieces[size:])]
+    return [pieces[0], *_split_rest(pieces[1:])]
 
 
-def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
-    if not _exists(name):
+def _split_rest(pieces: Sequence[str]) -> list[str]:
+    """The datasets that the remaining pieces of a name join."""
+    return parts_of("+".join(pieces)) if pieces else []
+
+
+def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
+    if not _is_path(name):
         return _read_named_or_joined(name, lenient, columns)
     if not is_data_name(name):
         return read(name, lenient=lenient, columns=columns)
@@ -472,27 +576,37 @@ def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) ->
 
 
 def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
-    """DATA that is no path: a name, `format:path`, `hub:…`, or several with + between."""
-    prefix, colon, place = name.partition(":")
-    if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := parts_of(name)) > 1:
+    """Read DATA that is no path.
+
+    A name, `format:path`, `hub:…`, or several with + between.
+    """
+    prefix, colon, location = name.partition(":")
+    is_joined = "+" in name and all(name.split("+")) and prefix != "hub"
+    parts = parts_of(name) if is_joined else [name]
+    if len(parts) > 1:
         try:
-            return _joined([_read(part, lenient, columns) for part in parts])
+            return _join_datasets([_read_data(part, lenient, columns) for part in parts])
         except (BadInput, UnknownName) as error:
-            if any(part in BUNDLED or _exists(part) or _exists(part.partition(":")[2]) for part in parts):
+            if any(map(_is_readable_part, parts)):
                 raise
             raise BadInput(f"{name}: no such file; split at +: {error}") from None
     if colon and prefix == "hub":
         from winokit.data.formats.dialects import load_hub
 
-        return load_hub(place, lenient=lenient, columns=columns)
+        return load_hub(location, lenient=lenient, columns=columns)
     dataset = _read_own(name, lenient)
     if columns is not None:
         dataset.notes = (*dataset.notes, f"{name}: has columns of its own; --columns is for files named by path alone")
     return dataset
 
 
+def _is_readable_part(part: str) -> bool:
+    """Whether a part of a joined name is bundled, a path, or a path with a format before it."""
+    return part in BUNDLED or _is_path(part) or _is_path(part.partition(":")[2])
+
+
 def _read_own(name: str, lenient: bool) -> Dataset:
-    """A dataset whose name says how it is read."""
+    """Read a dataset whose name says which format it has."""
     if name in BUNDLED:
         with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
@@ -503,11 +617,12 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         from winokit.data.synthetic import synthetic
 
         return synthetic(int(count))
-    if (known := named_parts(name)) is not None:
-        return _read_named(name, *known, lenient)
-    prefix, colon, place = name.partition(":")
+    entry_and_parts = named_parts(name)
+    if entry_and_parts is not None:
+        return _read_named(name, *entry_and_parts, lenient)
+    prefix, colon, location = name.partition(":")
     if colon and prefix in FORMATS:
-        return read(place, prefix, lenient=lenient)
+        return read(location, prefix, lenient=lenient)
     if colon and "/" not in prefix and "\\" not in prefix and "." not in prefix:
         raise UnknownName("format", prefix, [*FORMATS, "hub"])
     if "/" in name or "." in name:
@@ -516,21 +631,30 @@ def _read_own(name: str, lenient: bool) -> Dataset:
 
 
 def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient: bool) -> Dataset:
-    """Parts of a public dataset as one."""
+    """Read parts of a public dataset as one."""
     from winokit.data.download import find_file
 
     loaded = [read(find_file(entry, part), entry.read_as, lenient=lenient) for part in parts]
     dataset = loaded[0]
     if len(loaded) > 1:
-        dataset = _joined(loaded)
+        dataset = _join_datasets(loaded)
         dataset.card = replace(dataset.card, name=name)
     if "/" not in name and len(entry.files) > len(parts):
-        dataset.notes = (*dataset.notes, f"{name} means {name}/{'+'.join(parts)}; parts: {', '.join(entry.files)}")
+        default_parts = "+".join(parts)
+        every_part = ", ".join(entry.files)
+        note = f"{name} means {name}/{default_parts}; parts: {every_part}"
+        dataset.notes = (*dataset.notes, note)
     return dataset
 
 
 def check_part(data: DataLike) -> None:
-    """Refuse a dataset by its name alone, whose default part is one to test on."""
-    known = named_parts(data) if isinstance(data, str) and "/" not in data else None
-    if known is not None and len(known[0].files) > 1:
-        raise BadInput(f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in known[0].files)}")
+    """Refuse the bare name of a dataset whose default part is one to test on."""
+    if not isinstance(data, str) or "/" in data:
+        return
+    entry_and_parts = named_parts(data)
+    if entry_and_parts is None:
+        return
+    entry, _ = entry_and_parts
+    if len(entry.files) > 1:
+        choices = ", ".join(f"{data}/{part}" for part in entry.files)
+        raise BadInput(f"{data}: name the part to train on: {choices}")

@@ -6,7 +6,7 @@ Rows are flat, so that one line of pandas or jq reads them.
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -21,7 +21,7 @@ from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.replay import replay_sentences
-from winokit.methods.scoring.scorer import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, sample_column, write_predictions
 from winokit.methods.transforms.variants import TRANSFORMS, make_variants
 from winokit.notebook import to_frame
 from winokit.problem import ORIGINAL, Dataset, Problem, collector_off, original_id
@@ -31,7 +31,10 @@ from winokit.results import Brief, Metric, rows_to_json
 if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
-RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
+RESULTS = "results.json"
+PREDICTIONS = "predictions.jsonl"
+PROBLEMS = "problems.jsonl"
+VARIANTS = "variants"
 TRANSCRIPTS = "transcripts.jsonl.gz"
 READING_PREDICTIONS = "readings.jsonl"
 """The predictions of an audit under several readings."""
@@ -45,6 +48,10 @@ class LeftOut:
     subset: str
     why: str
     n: int
+
+
+PROTOCOLS_NAMED = "protocols_named"
+"""The setting of an audit whose protocols were named, and are not the usual ones."""
 
 
 @dataclass(repr=False)
@@ -71,18 +78,20 @@ class Run(Brief):
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know about the data, the models and the predictions."""
+        """Notes for the user on the data, the models and the predictions."""
         return list(self.settings.get("notes", ()))
 
     @property
     def replay_notes(self) -> list[str]:
-        """A sentence for each model of which answers were replayed from the cache."""
+        """A sentence for each model whose answers were replayed from the cache."""
         return replay_sentences(self.settings.get("replayed", {}))
 
     def find(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
     ) -> Metric:
-        """The first row of that name, of one model and scoring if there are several.
+        """The first row of that name.
+
+        Of one model and scoring, if there are several.
 
         Raises
         ------
@@ -92,18 +101,20 @@ class Run(Brief):
         row = self.find_or_none(protocol, subset, metric, model, scoring)
         if row is not None:
             return row
-        rows = [row for row in self.metrics if model in (None, row.model) and scoring in (None, row.scoring)]
+        of_model = [row for row in self.metrics if model in (None, row.model)]
+        rows = [row for row in of_model if scoring in (None, row.scoring)]
         if not rows:
             check_known("model in the run", str(model), {row.model for row in self.metrics})
             check_known("scoring in the run", str(scoring), {row.scoring for row in self.metrics})
         check_known("protocol in the run", protocol, {row.protocol for row in rows})
-        places = {f"{row.protocol} {row.subset} {row.metric}" for row in rows if row.protocol == protocol}
-        raise UnknownName("row", f"{protocol} {subset} {metric}", places)
+        of_protocol = [row for row in rows if row.protocol == protocol]
+        row_names = {f"{row.protocol} {row.subset} {row.metric}" for row in of_protocol}
+        raise UnknownName("row", f"{protocol} {subset} {metric}", row_names)
 
     def find_or_none(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
     ) -> Metric | None:
-        """The row that `find` returns, or None if the run has none of that name."""
+        """The row that `find` returns, or None if there is none."""
         for row in self.metrics:
             is_named = (row.protocol, row.subset, row.metric) == (protocol, subset, metric)
             if is_named and model in (None, row.model) and scoring in (None, row.scoring):
@@ -112,27 +123,32 @@ class Run(Brief):
 
     @property
     def accuracy(self) -> Metric:
-        """The row of the accuracy on all problems; of several scorers, `find` takes the name of one."""
-        return self._only_row("accuracy", "all", "accuracy")
+        """The row of the accuracy on all problems.
+
+        If there are several scorers, use `find` with the name of one.
+        """
+        return self._find_only_row("accuracy", "all", "accuracy")
 
     @property
     def pairs(self) -> Metric:
-        """The row of the pairs of which both twins are right; of several scorers, `find` takes the name of one."""
-        return self._only_row("groups", "complete", "group_accuracy")
+        """The row of the pairs of which both twins are right.
 
-    def _only_row(self, protocol: str, subset: str, metric: str) -> Metric:
+        If there are several scorers, use `find` with the name of one.
+        """
+        return self._find_only_row("groups", "complete", "group_accuracy")
+
+    def _find_only_row(self, protocol: str, subset: str, metric: str) -> Metric:
         """The row of the only scorer of the run."""
         scorers = {(row.model, row.scoring) for row in self.metrics}
         if len(scorers) > 1:
-            names = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in scorers))
-            raise BadInput(
-                f"the run has {len(scorers)} scorers: name one, as in "
-                f"run.find({protocol!r}, {subset!r}, {metric!r}, model=…): {names}"
-            )
+            scorer_names = [f"{model} ({scoring})" for model, scoring in scorers]
+            listed = ", ".join(sorted(scorer_names))
+            call = f"run.find({protocol!r}, {subset!r}, {metric!r}, model=…)"
+            raise BadInput(f"the run has {len(scorers)} scorers: name one, as in {call}: {listed}")
         return self.find(protocol, subset, metric)
 
     def summary(self) -> str:
-        """The verdict on each scorer, and where the report is or how to see every row."""
+        """The verdict on each scorer, and the way to the report or to every row."""
         return "\n".join(import_module(self.shown_by).summary(self))
 
     def answers(
@@ -142,7 +158,11 @@ class Run(Brief):
         scoring: str | None = None,
         formalization: str | None = None,
     ) -> Answers:
-        """The answers of one scorer to the problems of one variant, in the order of the dataset.
+        """Answers of one scorer to the problems of one variant.
+
+        In the order of the dataset.
+
+        A scorer that was asked several times has a row for each sample of each problem.
 
         Problems without an answer or a prediction are left out. The right answer is the one beside the prediction,
         where that differs from the dataset's. Problems that the run does not keep are made again.
@@ -161,31 +181,45 @@ class Run(Brief):
         UnknownName
             It has none of that name.
         """
-        model = _only("model", [row.model for row in self.predictions], model)
-        scoring = _only("scoring", [row.scoring for row in self.predictions if row.model == model], scoring)
+        model = _choose_only("model", [row.model for row in self.predictions], model)
+        scoring = _choose_only("scoring", [row.scoring for row in self.predictions if row.model == model], scoring)
         predictions = self._predictions_of(model, scoring, variant)
-        asked, rows = _rows_with_answers(self._asked_in(variant), variant, predictions)
-        answered = [predictions[original_id(asked.problems[row])] for row in rows]
+        asked, problem_rows = _find_rows_with_answers(self._find_asked(variant), variant, predictions)
+        ids = [original_id(asked.problems[row]) for row in problem_rows]
+        answered: list[Prediction] = []
+        for name in ids:
+            answered += predictions[name]
+        counts = [len(predictions[name]) for name in ids]
+        rows = np.repeat(np.array(problem_rows, np.int64), counts).tolist()
         if formalization is None:
-            own = (row for row in self.metrics if (row.model, row.scoring) == (model, scoring))
-            formalization = next((row.formalization for row in own), None)
+            formalization = self._find_formalization(model, scoring)
         option_chances = None
         if formalization is not None:
             from winokit.methods.formalizations.cases import guesses
 
             chances = guesses([asked.problems[row] for row in rows], formalization)
             option_chances = None if chances is None else np.array(chances)
+        choices = choice_numbers([row.prediction for row in answered])
+        scores = tuple(row.scores for row in answered)
         return Answers(
             asked,
             np.array(rows, np.int64),
-            choice_numbers([row.prediction for row in answered]),
+            choices,
             (Scorer(model, scoring, formalization),),
-            scores=tuple(row.scores for row in answered),
+            samples=sample_column(answered),
+            scores=scores,
             option_chances=option_chances,
         )
 
-    def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Prediction]:
-        """The predictions of one scorer for one variant, by the id of the problem."""
+    def _find_formalization(self, model: str, scoring: str) -> str | None:
+        """The formalization in the first row of a scorer; None if it has no row."""
+        for row in self.metrics:
+            if (row.model, row.scoring) == (model, scoring):
+                return row.formalization
+        return None
+
+    def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Sequence[Prediction]]:
+        """Predictions of one scorer for one variant, by the id of the problem."""
         count, by_scorer = self._predictions_by_scorer
         if count != len(self.predictions):
             del self._predictions_by_scorer
@@ -193,49 +227,63 @@ class Run(Brief):
         return by_scorer.get((model, scoring, variant), {})
 
     @cached_property
-    def _predictions_by_scorer(self) -> tuple[int, dict[tuple[str, str, str], dict[str, Prediction]]]:
-        """How many predictions there were, and each by model, scoring and variant, and by the id of its problem."""
-        by_scorer: dict[tuple[str, str, str], dict[str, Prediction]] = {}
+    def _predictions_by_scorer(self) -> tuple[int, dict[tuple[str, str, str], dict[str, list[Prediction]]]]:
+        """The number of predictions, and the predictions by scorer.
+
+        By model, scoring and variant, and then by the id of the problem.
+        """
+        by_scorer: dict[tuple[str, str, str], dict[str, list[Prediction]]] = {}
         for row in self.predictions:
-            by_scorer.setdefault((row.model, row.scoring, row.variant), {})[row.id] = row
+            by_id = by_scorer.setdefault((row.model, row.scoring, row.variant), {})
+            by_id.setdefault(row.id, []).append(row)
         return len(self.predictions), by_scorer
 
-    def _asked_in(self, variant: str) -> AskedProblems:
-        """The problems as they were asked in a variant: those of the run, or made again by its name."""
+    def _find_asked(self, variant: str) -> AskedProblems:
+        """The problems as they were asked in a variant.
+
+        Those of the run, or made again by the name of the variant.
+        """
         if variant in (ORIGINAL, *self.variants):
-            return self._asked
-        if variant not in self._asked_again:
-            self._asked_again[variant] = AskedProblems.of(self.dataset, {variant: self._made_again(variant)})
-        return self._asked_again[variant]
+            return self._kept_problems
+        if variant not in self._problems_made_again:
+            self._problems_made_again[variant] = AskedProblems.of(self.dataset, {variant: self._make_again(variant)})
+        return self._problems_made_again[variant]
 
     @cached_property
-    def _asked(self) -> AskedProblems:
-        """The problems of all variants that the run keeps, stored once however many scorers answered."""
+    def _kept_problems(self) -> AskedProblems:
+        """The problems of all variants that the run keeps.
+
+        Stored once however many scorers answered.
+        """
         return AskedProblems.of(self.dataset, self.variants)
 
     @cached_property
-    def _asked_again(self) -> dict[str, AskedProblems]:
+    def _problems_made_again(self) -> dict[str, AskedProblems]:
         """The problems of variants that the run does not keep."""
         return {}
 
-    def _made_again(self, variant: str) -> Dataset:
-        """The problems of a variant that the run does not keep; the original ones for a name that nobody knows."""
+    def _make_again(self, variant: str) -> Dataset:
+        """Make the problems of a variant that the run does not keep.
+
+        The original ones for an unknown name.
+        """
         if variant in TRANSFORMS:
-            made = make_variants(self.dataset, [variant])
-            return made[variant].problems if variant in made else Dataset([])
+            variants = make_variants(self.dataset, [variant])
+            return variants[variant].problems if variant in variants else Dataset([])
         return self.dataset
 
     def of_models(self, names: Collection[str]) -> "Run":
         """The same run with only some of its models."""
-        return replace(
-            self,
-            metrics=[row for row in self.metrics if row.model in names],
-            predictions=[row for row in self.predictions if row.model in names],
-            transcripts=[row for row in self.transcripts if row.model in names],
-        )
+        metrics = [row for row in self.metrics if row.model in names]
+        predictions = [row for row in self.predictions if row.model in names]
+        transcripts = [row for row in self.transcripts if row.model in names]
+        return replace(self, metrics=metrics, predictions=predictions, transcripts=transcripts)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The metrics as a data frame of pandas or polars, a row each, with the columns of `results.json`."""
+        """The metrics as a data frame of pandas or polars.
+
+        A row each, with the columns of `results.json`.
+        """
         return to_frame(rows_to_json(self.metrics), library)
 
     def figure(self, name: str) -> Any:
@@ -252,22 +300,23 @@ class Run(Brief):
 
     @collector_off()
     def save(self, folder: str | Path) -> None:
-        """Write the run into a folder, replacing an earlier audit there; each file is written atomically."""
+        """Write the run into a folder, in place of an earlier audit.
+
+        Each file is written atomically.
+        """
         folder = Path(folder)
         check_folder(folder)
-        if gone := sorted(_audited(_settings(folder)) - _audited(self.settings)):
+        if gone := sorted(_list_audited(_read_settings(folder)) - _list_audited(self.settings)):
             tell([f"{folder}: the audit of {', '.join(gone)} that was there is replaced; another --out keeps both"])
-        results = {
-            "run": self.settings,
-            "metrics": rows_to_json(self.metrics),
-            "left_out": [asdict(row) for row in self.left_out],
-        }
+        metrics = rows_to_json(self.metrics)
+        left_out = [asdict(row) for row in self.left_out]
+        results = {"run": self.settings, "metrics": metrics, "left_out": left_out}
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
         write_whole(folder / RESULTS, result_bytes(results))
         write_predictions(self.predictions, folder / PREDICTIONS)
         if self.transcripts:
-            said = json_rows([row.to_json() for row in self.transcripts])
-            write_whole(folder / TRANSCRIPTS, gzip.compress(said.encode(), mtime=0))
+            transcript_lines = json_rows([row.to_json() for row in self.transcripts])
+            write_whole(folder / TRANSCRIPTS, gzip.compress(transcript_lines.encode(), mtime=0))
         else:
             (folder / TRANSCRIPTS).unlink(missing_ok=True)
         write(self.dataset, folder / PROBLEMS, "jsonl")
@@ -287,23 +336,31 @@ class Run(Brief):
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
             predictions = [*map(Prediction.from_json, json_lines((folder / PREDICTIONS).read_text("utf-8")))]
-            if twice := len(predictions) - len({(row.id, row.variant, row.model, row.scoring) for row in predictions}):
+            if twice := len(predictions) - len({_make_key(row) for row in predictions}):
                 raise ValueError(f"{twice:,} of {len(predictions):,} predictions repeat an earlier one")
             settings = dict(results["run"])
-            transcripts = list(_transcripts(folder / TRANSCRIPTS))
+            transcripts = list(_read_transcripts(folder / TRANSCRIPTS))
         except FileNotFoundError as error:
             raise BadInput(f"{folder}: no run there ({Path(str(error.filename)).name} is missing)") from None
         except OSError as error:
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error) as error:
-            ours, version = winokit.__version__, _settings(folder).get("winokit")
+            ours = winokit.__version__
+            version = _read_settings(folder).get("winokit")
             other = f": written by winokit {version}, this is {ours}" if version not in (None, ours) else ""
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
-        variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
-        return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)
+        variant_paths = sorted((folder / VARIANTS).glob("*.jsonl"))
+        variants = {path.stem: read(path, "jsonl") for path in variant_paths}
+        dataset = read(folder / PROBLEMS, "jsonl")
+        return cls(settings, metrics, predictions, dataset, variants, left_out, transcripts)
 
 
-def _only(kind: str, present: Iterable[str], wanted: str | None) -> str:
+def _make_key(row: Prediction) -> tuple[str, str, str, str, int]:
+    """A key that only one prediction of a run has."""
+    return row.id, row.variant, row.model, row.scoring, row.sample or 0
+
+
+def _choose_only(kind: str, present: Iterable[str], wanted: str | None) -> str:
     """The name that is wanted, or the only one there is."""
     names = list(dict.fromkeys(present))
     if wanted is None and len(names) == 1:
@@ -316,15 +373,21 @@ def _only(kind: str, present: Iterable[str], wanted: str | None) -> str:
     return wanted
 
 
-def _rows_with_answers(
-    asked: AskedProblems, variant: str, predictions: Mapping[str, Prediction]
+def _find_rows_with_answers(
+    asked: AskedProblems, variant: str, predictions: Mapping[str, Sequence[Prediction]]
 ) -> tuple[AskedProblems, list[int]]:
-    """The problems with the right answers beside the predictions, and the rows of those that have a prediction."""
+    """The problems with the predictions' right answers, and their rows.
+
+    Only rows that have a prediction.
+    """
     names = [original_id(problem) for problem in asked.problems]
-    rows = [row for row, name in enumerate(names) if asked.variants[row] == variant and name in predictions]
+    rows = []
+    for row, name in enumerate(names):
+        if asked.variants[row] == variant and name in predictions:
+            rows.append(row)
     changed: dict[int, Problem] = {}
     for row in rows:
-        right = predictions[names[row]].answer
+        right = predictions[names[row]][0].answer
         problem = asked.problems[row]
         if right is not None and right != problem.answer:
             changed[row] = problem.replace(answer=right)
@@ -337,25 +400,34 @@ def _rows_with_answers(
 def check_folder(folder: Path) -> None:
     """Refuse a folder with files that are not an audit's, and would be lost."""
     names = (RESULTS, PREDICTIONS, TRANSCRIPTS, READING_PREDICTIONS, PROBLEMS, VARIANTS, "report")
-    check_own_folder(folder, names, ours="protocols" in _settings(folder), of="an audit")
+    check_own_folder(folder, names, ours="protocols" in _read_settings(folder), of="an audit")
 
 
-def _settings(folder: Path) -> dict[str, Any]:
-    """The settings of the run in a folder; nothing where none can be read."""
+def _read_settings(folder: Path) -> dict[str, Any]:
+    """The settings of the run in a folder.
+
+    Empty if none can be read.
+    """
     try:
         return dict(json.loads((folder / RESULTS).read_bytes())["run"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
-def _audited(settings: Mapping[str, Any]) -> set[str]:
+def _list_audited(settings: Mapping[str, Any]) -> set[str]:
     """The models and the files of predictions of a run."""
-    named = (settings.get("models"), settings.get("predictions"))
-    return {str(name) for names in named if isinstance(names, (list, dict)) for name in names}
+    audited: set[str] = set()
+    for names in (settings.get("models"), settings.get("predictions")):
+        if isinstance(names, (list, dict)):
+            audited.update(map(str, names))
+    return audited
 
 
-def _transcripts(path: Path) -> "Iterator[Transcript]":
-    """What was said; a run of an earlier version, or of models that are not asked questions, has none."""
+def _read_transcripts(path: Path) -> "Iterator[Transcript]":
+    """Transcripts in a file.
+
+    None for a run of an earlier version, or of models that are not asked questions.
+    """
     if path.exists():
         from winokit.methods.scoring.transcripts import Transcript
 

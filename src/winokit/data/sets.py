@@ -1,4 +1,7 @@
-"""The sets of a training run: what is trained on, chosen on and tested on, loaded as they are named."""
+"""The sets of a training run, loaded as they are named.
+
+One to train on, one to choose on, and some to test on.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sets(Settings):
-    """The sets beside DATA, the variant to train and test on, and how all of them are loaded.
+    """The sets beside DATA, the variant, and the way to load them.
+
+    The variant is what is trained and tested on.
 
     A verb that has other words for `dev` or `test` declares these fields again.
     """
@@ -51,7 +56,9 @@ class Sets(Settings):
         return VariantArm.of(self.variant, self.train_on)
 
     def loaded(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
-        """Load every set, make sure that none gives another away, and tell the notes.
+        """Load every set, and make sure that none gives another away.
+
+        Reports the notes.
 
         Parameters
         ----------
@@ -65,7 +72,10 @@ class Sets(Settings):
         return checked
 
     def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
-        """Load every set; they may overlap."""
+        """Load every set.
+
+        They may overlap.
+        """
         from winokit.methods.training.data import TrainingData, hold_out
 
         check_part(data)

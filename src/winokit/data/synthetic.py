@@ -1,4 +1,6 @@
-"""Many twins with a planted, known artifact: for tests of debiasing and for showing what it does.
+"""Many twins with a planted, known artifact.
+
+For tests of debiasing and for showing what it does.
 
 The twins are made of parts and read so; they are not a benchmark. What they have that real data lacks is the truth: a
 share `bias` of the pairs gives its answers away through one word each, and `labels["planted"]` says which.
@@ -10,12 +12,17 @@ from winokit.files import our_toml
 from winokit.problem import Card, Dataset, Problem
 
 _PARTS = our_toml("assets/synthetic.toml")
-PEOPLE, THINGS, NEUTRAL, PLANTED = (_PARTS[name].split() for name in ("people", "things", "neutral", "planted"))
+PEOPLE: list[str] = _PARTS["people"].split()
+THINGS: list[str] = _PARTS["things"].split()
+NEUTRAL: list[str] = _PARTS["neutral"].split()
+PLANTED: list[str] = _PARTS["planted"].split()
 SCENES: list[tuple[str, str, tuple[str, str]]] = _PARTS["scenes"]
 
 
 def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
-    """Make `n` twin pairs; in a share `bias` of them a word at the end gives the answer away.
+    """Make `n` twin pairs with a planted artifact.
+
+    In a share `bias` of them a word at the end gives the answer away.
 
     >>> data = synthetic(100, bias=0.4, seed=1)
     >>> len(data), sum(problem.labels["planted"] for problem in data)
@@ -34,30 +41,27 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
     if n < 0 or not 0 <= bias <= 1:
         raise ValueError(f"n must be 0 or more, and bias between 0 and 1; found {n} and {bias}")
     rng = np.random.default_rng(seed)
-    planted = np.zeros(n, dtype=bool)
-    planted[rng.permutation(n)[: round(bias * n)]] = True
+    planted_count = round(bias * n)
+    is_planted = np.zeros(n, dtype=bool)
+    is_planted[rng.permutation(n)[:planted_count]] = True
     problems: list[Problem] = []
     for pair in range(n):
         clause, connective, predicates = SCENES[rng.integers(len(SCENES))]
         # Two different people of one gender: women and men alternate in the list.
-        first, second = (PEOPLE[i] for i in rng.permutation(10)[:2] * 2 + rng.integers(2))
+        people_numbers = rng.permutation(10)[:2] * 2 + rng.integers(2)
+        first, second = (PEOPLE[number] for number in people_numbers)
         thing = THINGS[rng.integers(len(THINGS))]
         start = f"{clause.format(a=first, b=second, thing=thing)} {connective} "
         plain = NEUTRAL[rng.integers(len(NEUTRAL))]
         candidates = (first, second) if rng.random() < 0.5 else (second, first)
         for role in rng.permutation(2):
             answer = candidates.index((first, second)[role])
-            word = PLANTED[answer] if planted[pair] else plain
-            problems.append(
-                Problem(
-                    start,
-                    f" {predicates[role]}, {word}.",
-                    candidates,
-                    answer,
-                    group=f"synthetic-{pair:06d}",
-                    domain="social",
-                    labels={"special_word": predicates[role], "planted": bool(planted[pair])},
-                )
-            )
-    card = Card(f"synthetic-{n}", f"{n} made-up twins, {100 * bias:.0f} % planted", "CC0-1.0", "generated", "1")
+            predicate = predicates[role]
+            word = PLANTED[answer] if is_planted[pair] else plain
+            end = f" {predicate}, {word}."
+            labels = {"special_word": predicate, "planted": bool(is_planted[pair])}
+            group = f"synthetic-{pair:06d}"
+            problems.append(Problem(start, end, candidates, answer, group=group, domain="social", labels=labels))
+    title = f"{n} made-up twins, {100 * bias:.0f} % planted"
+    card = Card(f"synthetic-{n}", title, "CC0-1.0", "generated", "1")
     return Dataset(problems, card)

@@ -1,19 +1,26 @@
-"""A board of many models that can be read: ranked, families folded, searchable, on one page that opens offline."""
+"""A readable board of many models on one page that opens offline.
+
+It is ranked and searchable, and families are folded.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One model on a board. Shares are None where there is nothing to take them from."""
+    """One model on a board.
+
+    A share is None if there is nothing to compute it from.
+    """
 
     name: str
     family: str
     """Rows of one family are folded below the first of them."""
     rank: int | None
     ranks: str
-    """Where it may be among all: "4th to 9th"."""
+    """Its possible ranks among all: "4th to 9th"."""
     single: float
     low: float
     high: float
@@ -21,9 +28,9 @@ class BoardRow:
     right_way_round: float | None = None
     switched: float | None = None
     bounds: tuple[float, float] | None = None
-    """Between what the share of pairs right must be, if only its share right is known."""
+    """Bounds of the share of pairs right, if only its share right is known."""
     link: str | None = None
-    """Its audit, seen from the page."""
+    """Link from the page to its audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +43,20 @@ class BoardFamily:
 
 @dataclass(frozen=True, slots=True)
 class DrawnBoard:
-    """A board as its template draws it: which columns have anything, and the families by their best row."""
+    """A board in the form that its template draws.
+
+    It has the columns with any value, and the families by their best row.
+    """
 
     title: str
     families: tuple[BoardFamily, ...]
     columns: tuple[str, ...]
     first: int = 100
-    """Families that the page shows at first."""
+    """Number of families that the page shows at first."""
 
     @property
     def row_count(self) -> int:
-        """How many models there are."""
+        """Number of models on the board."""
         return sum(len(family.rows) for family in self.families)
 
 
@@ -61,11 +71,12 @@ COLUMNS = {
 
 def drawn_board(title: str, rows: Iterable[BoardRow]) -> DrawnBoard:
     """The board of some rows, which come in order."""
-    by_family: dict[str, list[BoardRow]] = {}
+    rows_by_family: dict[str, list[BoardRow]] = {}
     for row in rows:
-        by_family.setdefault(row.family, []).append(row)
-    families = tuple(BoardFamily(name, tuple(own)) for name, own in by_family.items())
-    columns = tuple(name for name in COLUMNS if any(has_column(family.rows, name) for family in families))
+        rows_by_family.setdefault(row.family, []).append(row)
+    families = tuple(BoardFamily(name, tuple(members)) for name, members in rows_by_family.items())
+    all_rows = list(chain.from_iterable(rows_by_family.values()))
+    columns = tuple(name for name in COLUMNS if has_column(all_rows, name))
     return DrawnBoard(title, families, columns)
 
 
@@ -75,22 +86,25 @@ def has_column(rows: Sequence[BoardRow], name: str) -> bool:
 
 
 def rank_words(best: int | None, worst: int | None) -> str:
-    """Where a model may be among all, in words.
+    """The possible ranks of a model among all, in words.
 
     >>> rank_words(4, 9), rank_words(1, 1), rank_words(None, None)
     ('4th to 9th', '1st', '–')
     """
     if best is None or worst is None:
         return "–"
-    return ordinal(best) if best == worst else f"{ordinal(best)} to {ordinal(worst)}"
+    if best == worst:
+        return ordinal(best)
+    return f"{ordinal(best)} to {ordinal(worst)}"
 
 
 def ordinal(number: int) -> str:
-    """A number as a place.
+    """A number as a rank.
 
     >>> [ordinal(number) for number in (1, 2, 3, 4, 11, 22, 113)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd', '113th']
     """
     is_teen = 10 <= number % 100 <= 20
-    ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    ending = "th" if is_teen else endings.get(number % 10, "th")
     return f"{number:,}{ending}"

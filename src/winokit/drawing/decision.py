@@ -1,8 +1,8 @@
-"""Verdicts as data: a table that says, for every combination of facts, which sentence may be said.
+"""Verdicts as data: a table with the sentence for every combination of facts.
 
-A fact is where one row stands ("single": above, at or below chance), or the outcome of one test. A headline is a case
-of its stage's table, so that it has looked at every fact it speaks of; a finding below it carries what it claims. Tests
-enumerate the tables: every combination has a case, and no sentence claims what its facts deny.
+A fact is the position of one row ("single": above, at or below chance), or the outcome of one test. A headline is a
+case of its stage's table, so that it depends on every fact that it mentions. A finding below it carries its claims.
+Tests enumerate the tables: every combination has a case, and no sentence claims what its facts deny.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,9 +24,9 @@ SURE = 0.03
 
 MIXED = "mixed"
 EACH = (ABOVE, AT, BELOW, UNKNOWN)
-"""All that one row may be."""
+"""All positions of one row."""
 SEVERAL = (ABOVE, MIXED, AT, BELOW, UNKNOWN)
-"""All that several may be together."""
+"""All positions of several rows together."""
 SAID = {
     ABOVE: "above {level}",
     AT: "indistinguishable from {level}",
@@ -37,14 +37,17 @@ SHARES_OF_PROBLEMS = ("accuracy", "probe_accuracy")
 """Metrics that count the right answers of all problems one by one."""
 TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 State = Mapping[str, str]
-"""From each fact to what was found of it."""
+"""What was found of each fact."""
 When = Mapping[str, Sequence[str]]
-"""From each fact that matters to what it must be, or to the several things that it may be."""
+"""The required value of each fact that matters, or its several possible values."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictPoint:
-    """One finding, whether it speaks for or against the score, and which facts it claims."""
+    """One finding, its tone, and the facts that it claims.
+
+    The tone says whether it speaks for or against the score.
+    """
 
     text: str
     tone: str = PLAIN
@@ -59,11 +62,16 @@ class Verdict:
     tone: str
     headline: str
     points: tuple[VerdictPoint, ...]
+    cause: VerdictPoint | None = None
+    """Why it is so, if the rows say: one clause that begins with "it"."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictCase:
-    """One line of a decision table: the facts it is for (others may be anything), and what is then said."""
+    """One line of a decision table: its facts, and the verdict for them.
+
+    Facts that it does not name may be anything.
+    """
 
     when: When
     word: str
@@ -72,67 +80,85 @@ class VerdictCase:
     """The headline, with the stage's own fields in braces."""
 
     def fits(self, state: State) -> bool:
-        """Whether every fact it names is as it says."""
-        return all(state[fact] in ((value,) if isinstance(value, str) else value) for fact, value in self.when.items())
+        """Whether every fact that it names has one of the values that it names."""
+        for fact, value in self.when.items():
+            values = (value,) if isinstance(value, str) else value
+            if state[fact] not in values:
+                return False
+        return True
 
 
 class DecisionTable:
-    """Facts with all they may be, and the cases in the order in which they are tried."""
+    """Facts with their possible values, and the cases in the order of trial."""
 
     def __init__(
         self, facts: Mapping[str, tuple[str, ...]], *cases: tuple[When, str, str] | tuple[When, str, str, str]
     ) -> None:
-        self.facts, self.cases = facts, tuple(VerdictCase(*case) for case in cases)
+        self.facts = facts
+        self.cases = tuple(VerdictCase(*case) for case in cases)
         self.words: Mapping[str, Any] = {}
-        """What findings say by a fact, where its stage has that in the same file."""
+        """The words of findings by fact, if the stage has them in the same file."""
 
     @classmethod
     def of_stage(cls, stage: str, facts: Mapping[str, tuple[str, ...]]) -> "DecisionTable":
-        """A stage's table, whose cases are written in a file of its own: its words are no code."""
+        """A stage's table from the stage's own file.
+
+        Its words are no code.
+        """
         words = our_toml(f"stages/{stage}/verdict.toml")
         table = cls(facts, *words.pop("cases"))
         table.words = words
         return table
 
     def decide(self, state: State) -> VerdictCase:
-        """The first case that fits; a table that has none is a mistake in the table."""
+        """The first case that fits.
+
+        A table in which none fits is wrong.
+        """
         return next(case for case in self.cases if case.fits(state))
 
 
 def standing(row: Metric | None, among: int = 1) -> str:
-    """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none.
+    """Position of a row to chance, or unknown if there is no row.
 
-    Choices that get as much wherever the right answers are, are at chance, as those of a scorer that always chooses
-    alike. Nothing is known of whole groups then, or if all right answers are in one place.
+    `among` is the number of rows that share a verdict's level (Bonferroni).
+
+    Choices with the same score wherever the right answers are, as those of a scorer that always chooses alike, are at
+    chance. Nothing is known about whole groups then, or if all right answers are in one place.
     """
     if row is None or row.level is None:
         return UNKNOWN
-    if row.is_untestable and row.metric in SHARES_OF_PROBLEMS and not row.is_in_one_place:
+    counts_problems = row.metric in SHARES_OF_PROBLEMS
+    if row.is_untestable and counts_problems and not row.is_in_one_place:
         return AT
     return stands(row) if row.p is None else tested(row, row.p * among, SURE)
 
 
 def together(places: Iterable[str]) -> str:
-    """Several as one: above where all are, mixed where some are, below where all are, and at (none above) else."""
-    known = set(places) - {UNKNOWN}
-    if not known:
+    """One position for several.
+
+    It is above or below if all are, mixed if some are above, and else at.
+    """
+    positions = set(places) - {UNKNOWN}
+    if not positions:
         return UNKNOWN
-    if ABOVE in known:
-        return ABOVE if known == {ABOVE} else MIXED
-    return BELOW if known == {BELOW} else AT
+    if ABOVE in positions:
+        return ABOVE if positions == {ABOVE} else MIXED
+    return BELOW if positions == {BELOW} else AT
 
 
 def said(row: Metric, place: str, unit: str = "problems") -> str:
-    """A row with what it was computed on and where it stands, as part of a sentence."""
+    """A row with its problems and its position, as part of a sentence."""
     level = "unknown" if row.level is None else f"{100 * row.level:.1f}"
-    where = SAID[place].format(level=f"chance ({level})")
-    if place == AT and row.is_below_coin and row.level is not None and row.value > row.level:
-        where = f"fewer than guessing gets ({percent(row.coin)})"
+    position = SAID[place].format(level=f"chance ({level})")
+    is_above_level = row.level is not None and row.value > row.level
+    if place == AT and row.is_below_coin and is_above_level:
+        position = f"fewer than guessing gets ({percent(row.coin)})"
     if row.is_untestable:
-        where = "which its choices get wherever the right answers are"
-    return f"{say(row)} of {row.n:,} {unit}, {where}"
+        position = "which its choices get wherever the right answers are"
+    return f"{say(row)} of {row.n:,} {unit}, {position}"
 
 
 def point_of(fact: str, place: str, text: str) -> VerdictPoint:
-    """A finding that claims where something stands, in the tone of that."""
+    """A finding that claims a position, in the tone of that position."""
     return VerdictPoint(text, TONES[place], {fact: place})

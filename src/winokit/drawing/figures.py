@@ -1,9 +1,10 @@
 """The plots of a report as figures of matplotlib, for slides and papers.
 
-The numbers come from `plots`; a function here only draws them on an axis. Colours are told apart by colour-blind
-readers and in grey; chance and intervals are on every plot of accuracies.
+The numbers come from `plots`. A function here only draws them on an axis. Colour-blind readers can distinguish the
+colours, also in grey. Chance and intervals are on every plot of accuracies.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,17 +25,17 @@ PART = "#9db8cb"
 NONE = "#d1661a"
 GREY = "#5d6066"
 STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False}
-"""How matplotlib draws; a name is a name, dollar signs and all."""
+"""Matplotlib's style. A dollar sign in a name is a dollar sign."""
 DPI = 160
 CLOSE = 0.7
-"""Scorers of one line stand closer together than lines."""
+"""Distance between the scorers of one line, in distances of lines."""
 WIDEST = 10.0
-"""Inches across, after which panels go on in another row: wider, and a page shrinks the words beyond reading."""
+"""Maximal width in inches. Further panels go into another row, since a page shrinks a wider figure too much."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What goes into each panel, and how large each is in inches."""
+    """The drawings of the panels, and the size of each in inches."""
 
     panels: Sequence[Callable[[Axes], None]]
     width: float
@@ -43,58 +44,83 @@ class Figure:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of panels."""
-        columns = min(len(self.panels), max(1, int(WIDEST // self.width)))
-        return -(-len(self.panels) // columns), columns
+        widest_columns = max(1, int(WIDEST // self.width))
+        columns = min(len(self.panels), widest_columns)
+        rows = math.ceil(len(self.panels) / columns)
+        return rows, columns
 
 
 def canvas(figure: Figure) -> "Canvas":
-    """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
+    """Draw a figure as one of matplotlib's.
+
+    A notebook shows it, `savefig` writes it.
+    """
     with needing("a figure", "figures"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure as Canvas
 
     with rc_context(STYLE):
         rows, columns = figure.shape
-        drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
-        for place, draw in enumerate(figure.panels, 1):
-            draw(drawn.add_subplot(rows, columns, place))
-        # One legend for all panels, above them: inside it would hide what is drawn, and long names would squeeze it.
-        each = (zip(*ax.get_legend_handles_labels(), strict=True) for ax in drawn.axes)
-        named = {label: handle for panel in each for handle, label in panel}
-        if named:
-            fit = max(1, int(drawn.get_figwidth() / (0.5 + 0.075 * max(map(len, named)))))
-            where: Any = {"loc": "outside upper left", "frameon": False, "fontsize": "small"}
-            drawn.legend(named.values(), named.keys(), ncols=fit, **where)
+        size = (figure.width * columns, figure.height * rows)
+        drawn = Canvas(figsize=size, dpi=DPI, layout="constrained")
+        for position, draw in enumerate(figure.panels, 1):
+            draw(drawn.add_subplot(rows, columns, position))
+        _draw_legend(drawn)
     return drawn
 
 
+def _draw_legend(drawn: "Canvas") -> None:
+    """Draw one legend for all panels, above them.
+
+    Inside a panel it would hide what is drawn, and long names would squeeze it.
+    """
+    handle_of_label: dict[str, Any] = {}
+    for ax in drawn.axes:
+        handles, labels = ax.get_legend_handles_labels()
+        handle_of_label.update(zip(labels, handles, strict=True))
+    if not handle_of_label:
+        return
+    longest = max(map(len, handle_of_label))
+    label_width = 0.5 + 0.075 * longest
+    columns = max(1, int(drawn.get_figwidth() / label_width))
+    options: Any = {"loc": "outside upper left", "frameon": False, "fontsize": "small"}
+    drawn.legend(handle_of_label.values(), handle_of_label.keys(), ncols=columns, **options)
+
+
 def shortened(name: str, longest: int = 32) -> str:
-    """A long name with its middle left out: paths are told apart by their ends.
+    """A long name with its middle left out.
+
+    The ends remain, because they distinguish paths.
 
     >>> shortened("hf:/models/llama/checkpoint-9000", 20)
     'hf:/model…point-9000'
     """
-    return name if len(name) <= longest else f"{name[: (longest - 1) // 2]}…{name[-(longest // 2) :]}"
+    if len(name) <= longest:
+        return name
+    start_length = (longest - 1) // 2
+    end_length = longest // 2
+    return f"{name[:start_length]}…{name[-end_length:]}"
 
 
 def forest_figures(forests: Mapping[str, Forest], names: Sequence[str]) -> dict[str, Figure]:
-    """A figure for each forest that has something in it, with the names of the scorers."""
-    return {
-        name: Figure([partial(draw_forest, forest=forest, names=names)], 7.5, forest_height(forest))
-        for name, forest in forests.items()
-        if forest.blocks
-    }
+    """A figure for each forest with any line, with the scorers' names."""
+    figures = {}
+    for name, forest in forests.items():
+        if forest.blocks:
+            panel = partial(draw_forest, forest=forest, names=names)
+            figures[name] = Figure([panel], 7.5, forest_height(forest))
+    return figures
 
 
 def forest_height(forest: Forest) -> float:
-    """Inches that keep lines equally far apart, however many."""
+    """Inches that keep lines equally far apart, for any number of them."""
     headings = 1.2 * len(forest.blocks) if len(forest.blocks) > 1 else 0.2
-    units = sum(1 + CLOSE * (len(line.marks) - 1) for line in forest.lines) + headings
-    return 1.2 + 0.26 * units
+    lines = sum(1 + CLOSE * (len(line.marks) - 1) for line in forest.lines)
+    return 1.2 + 0.26 * (lines + headings)
 
 
 def whole_ticks(axis: "Axis") -> None:
-    """Ticks at whole numbers alone, with commas and no sign: nothing is half a problem, nor fewer than none."""
+    """Set ticks at whole numbers alone, with commas and no sign."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
@@ -102,7 +128,31 @@ def whole_ticks(axis: "Axis") -> None:
 
 
 def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
-    """Each result with its interval; a dotted line marks chance, a hollow dot an interval that includes it."""
+    """Draw each result with its interval.
+
+    A dotted line marks chance, a hollow dot an interval that includes it.
+    """
+    is_difference = forest.low < 0
+    labels, marks, lowest = _place_lines(forest)
+    _draw_marks(ax, marks, 0.0 if is_difference else None)
+    ax.set_ylim(lowest + 0.6, -0.8)
+    ax.set_xlim(100 * forest.low, 100 * forest.high)
+    ax.set_xticks([100 * value for value, _ in forest.ticks], [label for _, label in forest.ticks])
+    ax.set_yticks([y for y, _, _ in labels], [shortened(text, 64) for _, text, _ in labels])
+    for tick, (_, _, is_heading) in zip(ax.get_yticklabels(), labels, strict=True):
+        tick.set_fontweight("bold" if is_heading else "normal")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="#e2e1db", linewidth=0.8)
+    ax.set_axisbelow(True)
+    against = "zero" if is_difference else "chance"
+    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: indistinguishable from it)")
+    if len(names) > 1:
+        for scorer in sorted({mark.scorer for _, mark in marks}):
+            ax.plot([], [], "o", color=COLOURS[scorer % len(COLOURS)], label=shortened(names[scorer]))
+
+
+def _place_lines(forest: Forest) -> tuple[list[tuple[float, str, bool]], list[tuple[float, ForestMark]], float]:
+    """Labels (height, text, whether a heading), marks with their heights, and the lowest height."""
     labels: list[tuple[float, str, bool]] = []
     marks: list[tuple[float, ForestMark]] = []
     y = -1.0
@@ -112,55 +162,60 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
             labels.append((y, block.title, True))
         for line in block.lines:
             y += 1
-            places = [y + CLOSE * below for below in range(len(line.marks))]
-            marks += zip(places, line.marks, strict=True)
-            labels.append((sum(places) / len(places), line.title, False))
-            y = places[-1]
+            heights = [y + CLOSE * index for index in range(len(line.marks))]
+            marks += zip(heights, line.marks, strict=True)
+            middle = sum(heights) / len(heights)
+            labels.append((middle, line.title, False))
+            y = heights[-1]
         y += 0.2
-    _draw_marks(ax, marks, 0.0 if forest.low < 0 else None)
-    ax.set_ylim(y + 0.6, -0.8)
-    ax.set_xlim(100 * forest.low, 100 * forest.high)
-    ax.set_xticks([100 * value for value, _ in forest.ticks], [label for _, label in forest.ticks])
-    ax.set_yticks([place for place, _, _ in labels], [shortened(text, 64) for _, text, _ in labels])
-    for tick, (_, _, heading) in zip(ax.get_yticklabels(), labels, strict=True):
-        tick.set_fontweight("bold" if heading else "normal")
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="#e2e1db", linewidth=0.8)
-    ax.set_axisbelow(True)
-    against = "zero" if forest.low < 0 else "chance"
-    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: indistinguishable from it)")
-    if len(names) > 1:
-        for index in sorted({mark.scorer for _, mark in marks}):
-            ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(names[index]))
+    return labels, marks, y
 
 
 def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> None:
     """Draw chance, intervals and values, each kind in one stroke."""
-    chances = [(y, m.row.level if m.row.level is not None else zero) for y, m in marks]
-    known = [(y, 100 * chance) for y, chance in chances if chance is not None]
+    chances = _find_chances(marks, zero)
+    chance_heights = [y for y, _ in chances]
     ax.vlines(
-        [chance for _, chance in known],
-        [y - CLOSE / 2 for y, _ in known],
-        [y + CLOSE / 2 for y, _ in known],
+        [100 * chance for _, chance in chances],
+        [y - CLOSE / 2 for y in chance_heights],
+        [y + CLOSE / 2 for y in chance_heights],
         colors=GREY,
         linestyles="dotted",
         linewidth=1.3,
     )
-    spans = [(y, m) for y, m in marks if m.row.low is not None and m.row.high is not None]
+    spans = [(y, mark) for y, mark in marks if mark.row.low is not None and mark.row.high is not None]
     ax.hlines(
         [y for y, _ in spans],
-        [100 * (m.row.low or 0) for _, m in spans],
-        [100 * (m.row.high or 0) for _, m in spans],
-        colors=[_colour(m) for _, m in spans],
+        [100 * (mark.row.low or 0) for _, mark in spans],
+        [100 * (mark.row.high or 0) for _, mark in spans],
+        colors=[_choose_colour(mark) for _, mark in spans],
         linewidth=2,
     )
-    faces = [_colour(m) if m.stands in (ABOVE, BELOW) else "white" for _, m in marks]
-    values = [100 * m.row.value for _, m in marks]
-    places = [y for y, _ in marks]
-    # A dot at the very end of the axis is whole.
-    dots = ax.scatter(values, places, s=36, facecolors=faces, edgecolors=[_colour(m) for _, m in marks], zorder=3)
+    heights = [y for y, _ in marks]
+    values = [100 * mark.row.value for _, mark in marks]
+    edges = [_choose_colour(mark) for _, mark in marks]
+    faces = [_choose_face(mark) for _, mark in marks]
+    dots = ax.scatter(values, heights, s=36, facecolors=faces, edgecolors=edges, zorder=3)
+    # Without a clip, a dot at the very end of the axis is whole.
     dots.set_clip_on(False)
 
 
-def _colour(mark: ForestMark) -> str:
+def _find_chances(marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> list[tuple[float, float]]:
+    """Height and chance level of each mark that has one, or `zero`."""
+    chances = []
+    for y, mark in marks:
+        chance = zero if mark.row.level is None else mark.row.level
+        if chance is not None:
+            chances.append((y, chance))
+    return chances
+
+
+def _choose_face(mark: ForestMark) -> str:
+    """White, so that the dot is hollow, if the interval includes chance."""
+    if mark.stands in (ABOVE, BELOW):
+        return _choose_colour(mark)
+    return "white"
+
+
+def _choose_colour(mark: ForestMark) -> str:
     return COLOURS[mark.scorer % len(COLOURS)]

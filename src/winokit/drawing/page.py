@@ -1,4 +1,4 @@
-"""The page shell: templates, what every page has in it, and settings as lines."""
+"""The page shell: templates, the parts of every page, and settings as lines."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,13 +17,14 @@ INDEX = "index.html"
 
 
 def write_page(path: Path, template: str, **shown: Any) -> Path:
-    """Write one page from its template, and return where it lies."""
-    write_whole(path, environment().get_template(template).render(**shown).encode("utf-8", "replace"))
+    """Write one page from its template, and return its path."""
+    text = environment().get_template(template).render(**shown)
+    write_whole(path, text.encode("utf-8", "replace"))
     return path
 
 
 def write_lines_page(path: Path, verb: str, heading: str, lines: Iterable[Any]) -> Path:
-    """Write a page that shows what the terminal shows of a result, and return where it lies.
+    """Write a page with a result as the terminal shows it, and return its path.
 
     `lines` are sentences and tables, as a verb's own `lines` gives them.
     """
@@ -34,14 +35,21 @@ def write_lines_page(path: Path, verb: str, heading: str, lines: Iterable[Any]) 
 
 
 def rendered_plain(template: str, **shown: Any) -> bytes:
-    """Markdown, YAML or Python from its template: nothing is escaped, and what goes in is quoted where it must be."""
+    """Render Markdown, YAML or Python from its template.
+
+    Nothing is escaped. The template quotes a value if it has to be quoted.
+    """
     plain = environment().overlay(autoescape=False, keep_trailing_newline=True)
-    return plain.get_template(template).render(**shown).encode()
+    text = plain.get_template(template).render(**shown)
+    return text.encode()
 
 
 @cache
 def environment() -> "Environment":
-    """The templates, with everything escaped that is not ours, and the filters that say numbers."""
+    """The templates, with their filters for numbers.
+
+    Everything that is not ours is escaped.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -49,11 +57,13 @@ def environment() -> "Environment":
 
     # A stage owns its template: templates are named by their place below winokit.
     loader = PackageLoader("winokit", "")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     # Our own styles and scripts, put into the page as they are.
-    made.globals["verbatim"] = lambda name: Markup(loader.get_source(made, name)[0])
-    made.globals["version"] = __version__
-    made.filters |= {
+    environment.globals["verbatim"] = lambda name: Markup(loader.get_source(environment, name)[0])
+    environment.globals["version"] = __version__
+    environment.filters |= {
         "say": wording.say,
         "interval": wording.say_interval,
         "chance": wording.say_chance,
@@ -64,20 +74,22 @@ def environment() -> "Environment":
         "probability": wording.probability,
         "count": wording.count,
         "plural": wording.plural,
+        "sentence": wording.as_sentence,
         # JSON's double quotes, which YAML and Python read too.
         "quoted": partial(json.dumps, ensure_ascii=False),
         "title": protocols.title,
         "protocol": lambda row: protocols.about(row.protocol).title,
     }
-    return made
+    return environment
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Nested settings as lines of dotted names."""
     for name, value in settings.items():
+        dotted_name = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:
-            yield from flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{dotted_name}.")
         elif isinstance(value, (list, tuple, Mapping)):
-            yield f"{prefix}{name}", ", ".join(str(part) for part in value) or "none"
+            yield dotted_name, ", ".join(map(str, value)) or "none"
         else:
-            yield f"{prefix}{name}", "none" if value is None else str(value)
+            yield dotted_name, "none" if value is None else str(value)

@@ -1,6 +1,6 @@
-"""Every protocol in plain words: what it asks, how its rows are called on a page, and whom to cite for it.
+"""Every protocol in plain words: its question, the titles of its rows, and its papers.
 
-The words lie in `assets/captions.toml`; a protocol, subset or metric that has none there speaks for itself.
+The words are in `assets/captions.toml`. A protocol, subset or metric without words there is shown by its name.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolCaption:
-    """What a reader must know to read a protocol's numbers."""
+    """The words that a reader needs for a protocol's numbers."""
 
     title: str
     question: str
@@ -36,47 +36,67 @@ ABOUT = {
     )
     for name, fields in _CAPTIONS["protocols"].items()
 }
-"""By protocol, in the order of a page."""
+"""Captions by protocol, in the order of a page."""
 TITLES: dict[str, str] = _CAPTIONS["rows"]
-"""By `protocol/subset/metric`."""
+"""Titles of rows by `protocol/subset/metric`."""
 
 
 def base(name: str) -> str:
-    """A protocol or subset without the subset it was asked on: `artifacts@non_associative` is `artifacts`."""
+    """A protocol or subset without the subset it was asked on.
+
+    `artifacts@non_associative` is `artifacts`.
+    """
     return name.partition("@")[0]
 
 
 def about(protocol: str) -> ProtocolCaption:
-    """What is known of a protocol; one from elsewhere speaks for itself."""
-    return ABOUT.get(base(protocol)) or ProtocolCaption(_plain(protocol).capitalize(), "")
+    """The caption of a protocol.
+
+    A protocol from elsewhere has its own name as the title.
+    """
+    caption = ABOUT.get(base(protocol))
+    if caption:
+        return caption
+    return ProtocolCaption(_make_plain(protocol).capitalize(), "")
 
 
 def title(row: Metric) -> str:
     """A row's name on a page, under its protocol's heading."""
-    subset, _, on = row.subset.partition("@")
-    on = on or row.protocol.partition("@")[2]
-    known = TITLES.get(f"{base(row.protocol)}/{subset}/{row.metric}")
-    return (known or _composed(subset, row.metric)) + (f", {_plain(on)} only" if on else "")
+    subset, _, condition = row.subset.partition("@")
+    if not condition:
+        _, _, condition = row.protocol.partition("@")
+    name = TITLES.get(f"{base(row.protocol)}/{subset}/{row.metric}") or _compose_title(subset, row.metric)
+    return f"{name}, {_make_plain(condition)} only" if condition else name
 
 
-def _composed(subset: str, metric: str) -> str:
+def _compose_title(subset: str, metric: str) -> str:
+    """The title of a row, from its subset and metric."""
     kind, dot, part = subset.partition(".")
-    name: str = _CAPTIONS["subsets"].get(kind) or _plain(kind).capitalize()
+    name: str = _CAPTIONS["subsets"].get(kind) or _make_plain(kind).capitalize()
     if dot:
-        name += f": {_plain(part)}" if kind in ("connective", "domain") else f", {_plain(part)}"
+        separator = ":" if kind in ("connective", "domain") else ","
+        name += f"{separator} {_make_plain(part)}"
     if metric == "accuracy":
         return name
     if metric == "group_accuracy":
         return f"{name}, whole groups"
-    words: str = _CAPTIONS["metrics"].get(metric) or _plain(metric)
-    return words[0].upper() + words[1:] if name == "All" else f"{name}, {words}"
+    words: str = _CAPTIONS["metrics"].get(metric) or _make_plain(metric)
+    if name == "All":
+        return words[0].upper() + words[1:]
+    return f"{name}, {words}"
 
 
-def _plain(name: str) -> str:
+def _make_plain(name: str) -> str:
+    """A name in words: marks that join its parts become spaces."""
     return name.replace("_", " ").replace(".", ", ")
 
 
 def place(row: Metric) -> tuple[int, str]:
-    """Sorts protocols in the order of a page, unknown ones last; rows of one protocol keep their order."""
+    """Sort key that puts protocols in the order of a page, unknown ones last.
+
+    Rows of one protocol keep their order.
+    """
     order = list(ABOUT)
-    return order.index(base(row.protocol)) if base(row.protocol) in ABOUT else len(order), row.protocol
+    protocol = base(row.protocol)
+    index = order.index(protocol) if protocol in ABOUT else len(order)
+    return index, row.protocol

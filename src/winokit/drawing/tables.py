@@ -1,4 +1,7 @@
-"""What the terminal shows: plain tables, and a bar while something takes its time. Rich is used here alone."""
+"""Plain tables and progress bars for the terminal.
+
+Rich is used here alone.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +17,7 @@ else:  # loaded when something is drawn
     Console = Table = Text = object
 
 Lines = Iterable[str | Text | Table]
-"""What a verb shows a person: sentences, lines with a style, tables."""
+"""Lines that a verb shows: sentences, lines with a style, tables."""
 
 
 def table(
@@ -25,85 +28,122 @@ def table(
     words: Sequence[int] = (),
     title: str | None = None,
 ) -> Table:
-    """A table without lines: the first `left` columns, and those at `words`, are words; the others stand to the right.
+    """A table without lines.
+
+    The first `left` columns, and those at `words`, are words. The others are aligned to the right.
 
     Cells are taken as they are: brackets are no markup. `dim` marks one that chance would explain.
     """
     from rich.table import Table
     from rich.text import Text
 
+    def as_text(cell: str | Text) -> Text:
+        return cell if isinstance(cell, Text) else Text(cell)
+
     drawn = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    worded = {*range(left), *(place % len(heads) for place in words)}
-    for place, head in enumerate(heads):
-        drawn.add_column(Text(head), justify="left" if place in worded else "right", overflow="fold")
+    word_columns = {*range(left), *(column % len(heads) for column in words)}
+    for column, head in enumerate(heads):
+        is_words = column in word_columns
+        drawn.add_column(Text(head), justify="left" if is_words else "right", overflow="fold")
     for row in rows:
-        drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+        drawn.add_row(*map(as_text, row))
     return drawn
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
-    """What a dry run found (`Ledger.planned`): requests, tokens and cost by variant and protocol, and in all."""
-    counts = ["requests", "cached", "new", "tokens_in", "tokens_out_at_most"]
-    heads = ["requests", "cached", "new", "tokens read", "written at most"]
-    if "cost_at_most" in plan:
-        counts = [*counts, "cost_at_most"]
-        heads = [*heads, "cost at most"]
+    """Lines of a dry run's plan: requests, tokens and cost.
 
-    def cells(row: Mapping[str, Any]) -> list[str]:
-        return [f"{row[name]:,.4f}" if name == "cost_at_most" else f"{row[name]:,}" for name in counts]
-
-    # Of a suite a row is a dataset.
-    named = [name for name in ("model", "scoring", "dataset", "variant") if name in next(iter(plan["by_variant"]), ())]
-    listed = ([*(row[name] for name in named), *cells(row)] for row in plan["by_variant"])
-    yield table([*named, *heads], listed, left=len(named))
-    if plan["by_protocol"]:
-        yield ""
-        yield table(["protocol", *heads], ([row["protocol"], *cells(row)] for row in plan["by_protocol"]))
-        yield ""
+    They are by variant and protocol, and in all (`Ledger.planned`).
+    """
+    yield from _plan_tables(plan)
     yield "in all: {new:,} new requests of {requests:,}, {cached:,} cached".format(**plan)
     if plan.get("asked_again"):
         yield f"{plan['asked_again']:,} cached answers are asked for again, to see whether the server still gives them"
-    yield "{about}{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(
-        about="about " if plan["estimated"] else "", **plan
-    ) + (f"; cost at most {plan['cost_at_most']:,.4f}" if "cost_at_most" in plan else "")
+    about = "about " if plan["estimated"] else ""
+    tokens = "{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(**plan)
+    cost = f"; cost at most {plan['cost_at_most']:,.4f}" if "cost_at_most" in plan else ""
+    yield f"{about}{tokens}{cost}"
     if plan["estimated"]:
         yield "tokens are estimates, four bytes each; ?tokenizer=NAME_OR_DIR of a served model counts them"
     yield "a dry run: nothing was sent"
 
 
+def _plan_tables(plan: Mapping[str, Any]) -> Iterator[str | Table]:
+    """The plan's tables by variant and by protocol."""
+    heads = {
+        "requests": "requests",
+        "cached": "cached",
+        "new": "new",
+        "tokens_in": "tokens read",
+        "tokens_out_at_most": "written at most",
+    }
+    if "cost_at_most" in plan:
+        heads["cost_at_most"] = "cost at most"
+
+    def format_cells(row: Mapping[str, Any]) -> list[str]:
+        cells = []
+        for name in heads:
+            places = ",.4f" if name == "cost_at_most" else ","
+            cells.append(format(row[name], places))
+        return cells
+
+    first_row = next(iter(plan["by_variant"]), ())
+    # In a suite's plan a row is a dataset.
+    names = [name for name in ("model", "scoring", "dataset", "variant") if name in first_row]
+    variant_rows = []
+    for row in plan["by_variant"]:
+        name_cells = [row[name] for name in names]
+        variant_rows.append(name_cells + format_cells(row))
+    yield table([*names, *heads.values()], variant_rows, left=len(names))
+    if plan["by_protocol"]:
+        protocol_rows = [[row["protocol"], *format_cells(row)] for row in plan["by_protocol"]]
+        yield ""
+        yield table(["protocol", *heads.values()], protocol_rows)
+        yield ""
+
+
 def dim(text: str, when: bool = True) -> Text:
-    """A cell in grey, where `when` says so."""
+    """A cell, in grey if `when` is set."""
     return styled((text, "dim" if when else ""))
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """A line of several parts, some with a style: `styled("all ", ("well", "green"))`."""
+    """A line of several parts, some with a style.
+
+    An example is `styled("all ", ("well", "green"))`.
+    """
     from rich.text import Text
 
     return Text.assemble(*parts)
 
 
 def console() -> Console:
-    """A console with colours only where a person looks, and wide enough for whole rows where none does."""
+    """A console with colours in a terminal, else wide enough for whole rows."""
     from rich.console import Console
 
     plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=200)
+    if plain.is_terminal:
+        return plain
+    return Console(highlight=False, width=200)
 
 
 @contextmanager
 def progress_bar(doing: str) -> Iterator[Progress | None]:
-    """A bar with the time left, on standard error, where a person looks; None elsewhere."""
+    """Show a bar with the time left on standard error.
+
+    It is None if standard error is no terminal.
+    """
     from rich.console import Console
 
-    if not Console(stderr=True).is_terminal:
+    error_console = Console(stderr=True)
+    if not error_console.is_terminal:
         yield None
         return
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=error_console, transient=True) as bars:
         task = bars.add_task(doing)
         watch = WATCHES.get()
 

@@ -1,6 +1,6 @@
-"""How a number is said: percentages to one decimal, points with a sign, counts with commas.
+"""The wording of numbers: percentages, signed points, counts with commas.
 
-The page shows the rounded form and carries the exact value of `results.json` beside it.
+The page shows the rounded form, with the exact value of `results.json` beside it.
 """
 
 from math import isfinite
@@ -18,7 +18,7 @@ PREFIXES = {"p_": PROBABILITY, "n_": COUNT, "kl_": NATS, "absolute_": SIZE}
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
-    *("told_apart", "right_way_round"),
+    *("told_apart", "right_way_round", "all_right", "any_right", "same_answer"),
     *("majority", "majority_class", "f1", "precision"),
 }
 DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}
@@ -27,24 +27,28 @@ COIN_OF_PROBLEMS = 0.5
 COIN_OF_PAIRS = 0.25
 """Shares that a coin gets right if there are two candidates."""
 PER_CENT = "\u00a0%"
-"""With a space that does not break."""
+"""The sign with a space that does not break."""
 
 
 def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
-    """What sort of number a metric is; one that nobody has heard of is a share where it has a chance level."""
+    """Kind of number that a metric is.
+
+    An unknown metric is a share if it has a chance level.
+    """
     name = metric.lower()
-    for prefix, known in PREFIXES.items():
+    for prefix, prefix_kind in PREFIXES.items():
         if name.startswith(prefix):
-            return known
+            return prefix_kind
     if name in DIFFERENCES or "_minus_" in name or name.endswith(("_delta", "_gap", "_drop", "_difference")):
         return POINTS
     if name in SHARES or name.endswith(("accuracy", "_share", "_rate", "consistency")) or name.startswith("share_"):
         return SHARE
-    return SHARE if chance is not None and 0 <= value <= 1 else NUMBER
+    is_share = chance is not None and 0 <= value <= 1
+    return SHARE if is_share else NUMBER
 
 
 def kind_of(row: Metric) -> str:
-    """What sort of number a row holds."""
+    """Kind of number that a row holds."""
     return kind(row.metric, row.chance, row.value)
 
 
@@ -54,7 +58,9 @@ def percent(value: float | None, places: int = 1) -> str:
     >>> percent(0.7624309392265194)
     '76.2\xa0%'
     """
-    return f"{100 * value:.{places}f}{PER_CENT}" if value is not None and isfinite(value) else NOTHING
+    if value is None or not isfinite(value):
+        return NOTHING
+    return f"{100 * value:.{places}f}{PER_CENT}"
 
 
 def points(value: float | None) -> str:
@@ -66,17 +72,20 @@ def points(value: float | None) -> str:
     if value is None or not isfinite(value):
         return NOTHING
     rounded = f"{abs(100 * value):.1f}"
-    sign = "" if float(rounded) == 0 else "−" if value < 0 else "+"
+    if float(rounded) == 0:
+        return rounded
+    sign = "−" if value < 0 else "+"
     return sign + rounded
 
 
 def size(value: float | None) -> str:
-    """A difference of two shares in percentage points, whichever way it goes."""
-    return points(None if value is None else abs(value)).removeprefix("+")
+    """A difference of two shares in percentage points, without its sign."""
+    absolute = None if value is None else abs(value)
+    return points(absolute).removeprefix("+")
 
 
 def probability(value: float | None) -> str:
-    """A probability, never said to be zero.
+    """A probability in words or digits, never zero.
 
     >>> probability(0.0449), probability(3e-9)
     ('0.045', '< 0.001')
@@ -87,26 +96,31 @@ def probability(value: float | None) -> str:
 
 
 def often(value: float) -> str:
-    r"""A probability as a share of the time, never said to be none or all of it.
+    r"""A probability as a share of the time, never none or all of it.
 
     >>> often(0.558), often(0.0449), often(3e-9), often(0.99999)
     ('56\xa0%', '4.5\xa0%', 'less than 0.1\xa0%', 'more than 99\xa0%')
     """
     if value < 0.001:
         return f"less than {percent(0.001)}"
-    return f"more than {percent(0.99, 0)}" if value > 0.995 else percent(value, 0 if value >= 0.095 else 1)
+    if value > 0.995:
+        return f"more than {percent(0.99, 0)}"
+    places = 0 if value >= 0.095 else 1
+    return percent(value, places)
 
 
 def count(value: float | None) -> str:
     """A whole number with commas."""
-    if value is None or not isfinite(value):
-        return "no number" if value is not None else NOTHING
-    return f"{round(value):,}"
+    if value is None:
+        return NOTHING
+    return f"{round(value):,}" if isfinite(value) else "no number"
 
 
 def number(value: float | None) -> str:
-    """Any other number to three significant digits."""
-    return f"{value:.3g}" if value is not None and isfinite(value) else NOTHING
+    """Any other number, to three significant digits."""
+    if value is None or not isfinite(value):
+        return NOTHING
+    return f"{value:.3g}"
 
 
 def nats(value: float | None) -> str:
@@ -127,23 +141,34 @@ SAY = {
 }
 
 
+def _say_as(row: Metric, value: float) -> str:
+    """A value in the kind of a row."""
+    say_value = SAY[kind_of(row)]
+    return say_value(value)
+
+
 def say(row: Metric) -> str:
-    """The value of a row."""
-    return SAY[kind_of(row)](row.value)
+    """The value of a row in its own kind."""
+    return _say_as(row, row.value)
 
 
 def say_chance(row: Metric) -> str:
-    """What chance gives, in the row's own kind: the null if the row has one, else what a coin gets."""
-    return NOTHING if row.level is None else SAY[kind_of(row)](row.level)
+    """The chance level of a row, in the row's own kind.
+
+    It is the null if the row has one, else what a coin gets.
+    """
+    return NOTHING if row.level is None else _say_as(row, row.level)
 
 
 def say_coin(row: Metric) -> str:
-    """What a coin gets, in the row's own kind."""
-    return NOTHING if row.chance is None else SAY[kind_of(row)](row.chance)
+    """A coin's value for a row, in the row's own kind."""
+    return NOTHING if row.chance is None else _say_as(row, row.chance)
 
 
 def name_coin(row: Metric | None) -> str:
-    """Name of what gets the `chance` of a row: a coin if there are two candidates, else guessing.
+    """Name of what gets a row's `chance`: a coin, or guessing.
+
+    It is a coin if there are two candidates.
 
     A coin gets half of the problems and a quarter of the pairs. A quarter of the problems is guessing among four.
     """
@@ -157,17 +182,20 @@ def say_interval(row: Metric) -> str:
     """The interval in brackets, without repeating the per cent sign."""
     if row.low is None or row.high is None:
         return ""
-    low, high = (SAY[kind_of(row)](end).removesuffix(PER_CENT) for end in (row.low, row.high))
+    low = _say_as(row, row.low).removesuffix(PER_CENT)
+    high = _say_as(row, row.high).removesuffix(PER_CENT)
     return f"[{low}, {high}]"
 
 
 def join(parts: list[str], last: str = "and") -> str:
-    """Words in a row, as a person would list them.
+    """A list of words, as a person would write it.
 
     >>> join(["a", "b", "c"])
     'a, b and c'
     """
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
@@ -176,4 +204,14 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     >>> plural(1, "group"), plural(1267, "problem")
     ('1 group', '1,267 problems')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    noun = one if n == 1 else many or f"{one}s"
+    return f"{n:,} {noun}"
+
+
+def as_sentence(clause: str) -> str:
+    """A clause with a capital and a full stop.
+
+    >>> as_sentence("it answers none of 428 problems")
+    'It answers none of 428 problems.'
+    """
+    return f"{clause[:1].upper()}{clause[1:]}."

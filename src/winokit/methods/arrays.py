@@ -27,24 +27,31 @@ ABSTAINED = -1
 
 def as_choices(predictions: Choices) -> IntArray:
     """Predictions as numbers, abstentions as -1."""
-    given = [p for p in predictions if p is not None]
-    indices = np.asarray(given, np.int64) if given else np.zeros(0, np.int64)
-    wrong = (indices != np.asarray(given)) | (indices < 0)
-    if wrong.any():
-        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {given[wrong.argmax()]}")
-    if len(given) < len(predictions):
+    answered = [p for p in predictions if p is not None]
+    indices = np.asarray(answered, np.int64) if answered else np.zeros(0, np.int64)
+    is_rounded = indices != np.asarray(answered)
+    is_wrong = np.logical_or(is_rounded, indices < 0)
+    if is_wrong.any():
+        found = answered[is_wrong.argmax()]
+        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {found}")
+    if len(answered) < len(predictions):
         everyone = np.full(len(predictions), ABSTAINED, np.int64)
         everyone[[p is not None for p in predictions]] = indices
         return everyone
-    return _some(indices, "predictions")
+    return _require_rows(indices, "predictions")
 
 
 def as_answers(answers: Counts) -> IntArray:
-    """Answers as numbers; a hidden one is refused."""
-    hidden = 0 if isinstance(answers, np.ndarray) else sum(answer is None for answer in answers)
+    """Answers as numbers.
+
+    Raises BadInput if one is hidden.
+    """
+    hidden = 0
+    if not isinstance(answers, np.ndarray):
+        hidden = sum(answer is None for answer in answers)
     if hidden:
         raise BadInput(f"{hidden} of {len(answers)} problems have no answer: leave them out of the metric")
-    indices = _some(np.asarray(answers, np.int64), "answers")
+    indices = _require_rows(np.asarray(answers, np.int64), "answers")
     if indices.min() < 0:
         raise BadInput(f"an answer is a candidate's index, found {indices.min()}")
     return indices
@@ -52,36 +59,41 @@ def as_answers(answers: Counts) -> IntArray:
 
 def as_candidates(candidates: Counts) -> IntArray:
     """Numbers of candidates, two or more each."""
-    counts = _some(np.asarray(candidates, np.int64), "problems")
+    counts = _require_rows(np.asarray(candidates, np.int64), "problems")
     if counts.min() < 2:
         raise BadInput(f"expected two or more candidates per problem, found {counts.min()}")
     return counts
 
 
 def as_flags(flags: Flags) -> BoolArray:
-    """Yes or no for each problem; numbers other than 0 and 1 are refused, since they are no flags."""
+    """True or false for each problem.
+
+    Numbers other than 0 and 1 are no flags, and raise BadInput.
+    """
     column = np.asarray(flags)
     if column.dtype != np.bool_ and not np.isin(column, (0, 1)).all():
         raise BadInput("expected a flag per problem, true or false")
-    return _some(column.astype(np.bool_), "problems")
+    return _require_rows(column.astype(np.bool_), "problems")
 
 
 def as_values(values: Values) -> FloatArray:
     """One finite number for each problem."""
-    numbers = _some(np.asarray(values, np.float64), "problems")
-    if not np.isfinite(numbers).all():
-        raise BadInput(f"{(~np.isfinite(numbers)).sum()} of {len(numbers)} values are not finite")
+    numbers = _require_rows(np.asarray(values, np.float64), "problems")
+    is_infinite = ~np.isfinite(numbers)
+    if is_infinite.any():
+        raise BadInput(f"{is_infinite.sum()} of {len(numbers)} values are not finite")
     return numbers
 
 
-def _some(column: NDArray[Any], what: str) -> NDArray[Any]:
+def _require_rows(column: NDArray[Any], what: str) -> NDArray[Any]:
     if not len(column):
         raise BadInput(f"a metric over no {what} has no value")
     return column
 
 
 def same_length(**columns: Any) -> None:
-    """Refuse columns that cannot belong to the same problems."""
+    """Raise BadInput if columns cannot belong to the same problems."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise BadInput("expected columns of equal length: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
+        found = ", ".join(f"{length} {name}" for name, length in lengths.items())
+        raise BadInput(f"expected columns of equal length: {found}")

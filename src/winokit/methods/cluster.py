@@ -15,7 +15,7 @@ Address = Annotated[str | None, Help("The Ray cluster's address. Default: this m
 
 @dataclass(frozen=True)
 class ClusterSettings(Settings):
-    """Where models run, and what each copy of one takes of a cluster's machines."""
+    """Engine of the models, and the share of a cluster that each copy takes."""
 
     engine: Engine = "local"
     address: Address = None
@@ -46,7 +46,10 @@ class ClusterSettings(Settings):
 
 
 def started(address: str | None, need: str) -> Any:
-    """Ray, connected to a cluster or started on this machine; `need` says what for, should it not be installed."""
+    """Start Ray on this machine, or connect to a cluster.
+
+    `need` says what Ray is for, if it is not installed.
+    """
     # No word to its makers, and none about GPUs that a worker without one will not see.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

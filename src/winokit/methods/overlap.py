@@ -1,4 +1,4 @@
-"""Whether one problem gives another away: it is the same, nearly the same, or its twin.
+"""Whether one problem gives another away: same, nearly the same, or twin.
 
 - *same*: the letters and digits around the blank are the same, whatever is asked about it. "Ann 's" is "Ann's", and a
   yes/no judgement (SuperGLUE-WSC) is the same as the choice (WSC) it was made from.
@@ -75,7 +75,10 @@ class Match:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What a set to learn or choose from has of a held-out set: by row of each, the plainest kind."""
+    """Matches of a set to learn or choose from with a held-out set.
+
+    By row of each set, the plainest kind.
+    """
 
     given: dict[int, str]
     """Rows of the first set that give a held-out problem away."""
@@ -84,61 +87,99 @@ class Overlap:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many problems of the first set give one away, by kind."""
+        """Number of problems of the first set that give one away, by kind."""
         return {kind: list(self.given.values()).count(kind) for kind in KINDS}
 
     @property
     def said(self) -> str:
-        """How many held-out problems are given away, by kind: "215 same, 4 near, 31 twin"."""
+        """Number of held-out problems that are given away, by kind, in words.
+
+        Such as "215 same, 4 near, 31 twin".
+        """
         return said({kind: list(self.held.values()).count(kind) for kind in KINDS})
 
 
 def said(counts: Mapping[str, int]) -> str:
-    """Counts by kind in words, none left out."""
-    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    """Counts by kind in words, with none left out."""
+    phrases = [f"{count:,} {kind}" for kind, count in counts.items()]
+    return ", ".join(phrases)
 
 
 @lru_cache(maxsize=32)  # a search asks again for every trial
 def overlap(given: Dataset, held: Dataset) -> Overlap:
-    """Which problems of a set to learn or choose from give away which of a held-out set."""
+    """Match the problems of a set to learn or choose from with a held-out set."""
     shared = Overlap({}, {})
-    for match in sorted(find_matches([given, held]), key=lambda match: KINDS.index(match.kind)):
+    matches = find_matches([given, held])
+    for match in sorted(matches, key=lambda match: KINDS.index(match.kind)):
         shared.given.setdefault(match.first[1], match.kind)
         shared.held.setdefault(match.second[1], match.kind)
     return shared
 
 
 def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False) -> list[Match]:
-    """Every two problems of different datasets that give each other away, in order of place; of one too if `within`."""
-    codes = {"_": _BLANK}
-    sets = [[_Text(problem, codes) for problem in dataset] for dataset in datasets]
-    common = Counter(pair for texts in sets for text in texts for pair in text.pairs)
-    for texts in sets:
-        for text in texts:
-            text.pairs.sort(key=common.__getitem__)
-    where: dict[Hashable, list[Place]] = defaultdict(list)
+    """Find every two problems that give each other away, in order of place.
+
+    Of different datasets, and of one dataset too if `within`.
+    """
+    sets = _prepare_texts(datasets)
+    shelves: dict[Hashable, list[Place]] = defaultdict(list)
     matches = []
-    for at in reversed(range(len(sets))):  # the last first: a test set is looked up in, a training set is not
-        for row, text in enumerate(sets[at]):
-            alike = text.rarest()
-            sought = (*alike, *text.around(sought=True))
-            others = {other for key in sought if key in where for other in where[key]}
-            for shelf in (where[key] for key in text.kin(sought=True) if key in where):
-                others.update(other for other in shelf if other[0] != at or len(shelf) <= MANY)
-            for other in others:
-                if within or other[0] != at:
-                    kind, similarity = _compare(text, sets[other[0]][other[1]])
-                    if kind is not None:
-                        first, second = sorted([(at, row), other])
-                        matches.append(Match(kind, first, second, similarity))
-            if within or at:
-                for key in (*alike, *text.around(sought=False), *text.kin(sought=False)):
-                    where[key].append((at, row))
+    # The last set comes first: a test set is looked up in, a training set is not.
+    for set_index in reversed(range(len(sets))):
+        for row, text in enumerate(sets[set_index]):
+            place = (set_index, row)
+            rarest = text.rarest()
+            for other in _find_candidates(text, rarest, shelves, set_index):
+                if not within and other[0] == set_index:
+                    continue
+                kind, similarity = _compare_texts(text, sets[other[0]][other[1]])
+                if kind is not None:
+                    first, second = sorted([place, other])
+                    matches.append(Match(kind, first, second, similarity))
+            if within or set_index:
+                for key in (*rarest, *text.around(sought=False), *text.kin(sought=False)):
+                    shelves[key].append(place)
     return sorted(matches, key=lambda match: (match.first, match.second))
 
 
+def _prepare_texts(datasets: Sequence[Sequence[Problem]]) -> list[list["_Text"]]:
+    """Texts of each dataset, with their pairs of words sorted from rare to common."""
+    codes = {"_": _BLANK}
+    sets = []
+    pair_counts: Counter[str] = Counter()
+    for dataset in datasets:
+        texts = [_Text(problem, codes) for problem in dataset]
+        sets.append(texts)
+        for text in texts:
+            pair_counts.update(text.pairs)
+    for texts in sets:
+        for text in texts:
+            text.pairs.sort(key=pair_counts.__getitem__)
+    return sets
+
+
+def _find_candidates(
+    text: "_Text", rarest: set[str], shelves: Mapping[Hashable, list[Place]], set_index: int
+) -> set[Place]:
+    """Places of the texts that may match a text, from those that have a key in common."""
+    places: set[Place] = set()
+    for key in (*rarest, *text.around(sought=True)):
+        if key in shelves:
+            places.update(shelves[key])
+    for key in text.kin(sought=True):
+        if key not in shelves:
+            continue
+        shelf = shelves[key]
+        if len(shelf) > MANY:
+            shelf = [other for other in shelf if other[0] != set_index]
+        places.update(shelf)
+    return places
+
+
 def copy_keys(problem: Problem) -> list[str]:
-    """Normalised texts of a problem, of which a plain copy of it has one too; the first is its text.
+    """Normalised texts that a plain copy of a problem shares with it.
+
+    The first is the text of the problem.
 
     A copy has the same text or sentence, whatever its spaces, case, punctuation or marks of web pages are; or the same
     candidates, and a text that differs in one word, as many twins do. Every two problems that share a key give each
@@ -161,39 +202,47 @@ def copy_keys(problem: Problem) -> list[str]:
     places = [place for place, word in enumerate(words) if word != "_"]
     shortened = [words[:place] + words[place + 1 :] for place in places]
     names = " ".join(sorted(text.names))
-    return keys + [f"near {names}: {' '.join(some)}" for some in (words, *shortened)]
+    for near_words in (words, *shortened):
+        near_text = " ".join(near_words)
+        keys.append(f"near {names}: {near_text}")
+    return keys
 
 
 class _Text:
-    """A problem as it is compared."""
+    """A problem in the form in which it is compared."""
 
     __slots__ = ("after", "before", "coded", "letters", "names", "pairs", "problem", "sentence", "short")
 
     def __init__(self, problem: Problem, codes: dict[str, str]) -> None:
-        first, *rest = sorted(map(_words, problem.candidates)) if problem.is_whole else ([], [])
-        before = first or _words(problem.before)
-        after = [word for words in rest for word in words] or _words(problem.after)
+        before, after = _split_sides(problem)
         words = [*before, "_", *after]
         self.problem = problem
-        self.short = SHORT if language_of(problem.language).unit(problem.text) == "words" else SHORT_UNSPACED
-        self.short *= len(problem.candidates) if problem.is_whole else 1
-        self.before, self.after = "".join(before), "".join(after)
+        self.short = _find_short_length(problem)
+        self.before = "".join(before)
+        self.after = "".join(after)
         self.letters = f"{self.before}_{self.after}"
-        self.sentence = self.letters if problem.pronoun is None else _letters(problem.sentence)
+        self.sentence = self.letters if problem.pronoun is None else _get_letters(problem.sentence)
         # One character per word lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
-        self.coded = "".join([codes.setdefault(word, chr(ord(_BLANK) + len(codes))) for word in words])
+        for word in words:
+            if word not in codes:
+                codes[word] = chr(ord(_BLANK) + len(codes))
+        self.coded = "".join([codes[word] for word in words])
         # Of neighbouring words, to be sorted from rare to common; those equally rare in the same order everywhere.
-        self.pairs = sorted({self.coded[i : i + 2] for i in range(len(words) - 1)})
+        pairs = {self.coded[start : start + 2] for start in range(len(words) - 1)}
+        self.pairs = sorted(pairs)
         offered = problem.candidates if problem.query is None else (problem.query,)
-        self.names = frozenset(_name(candidate, problem.language) for candidate in offered)
+        self.names = frozenset(_normalize_name(candidate, problem.language) for candidate in offered)
 
     @property
     def is_slight(self) -> bool:
-        """Whether it is whole texts too short to tell by most of their words: thousands come from one template."""
+        """Whether whole texts are too short to compare by most of their words.
+
+        Thousands of such texts come from one template.
+        """
         return self.problem.is_whole and len(self.coded) < self.short
 
     def rarest(self) -> set[str]:
-        """Its letters, and so many of its rarest pairs of neighbouring words that any near text has one of them.
+        """Keys of which any near text has one: letters and rarest pairs of words.
 
         A near text is at most a quarter longer, so at most a quarter of the words are edited, and an edit takes away
         two pairs: before the rarest pair that both have, neither has more than twice as many pairs as edits.
@@ -204,7 +253,9 @@ class _Text:
         return {self.letters, self.sentence, *self.pairs[: 2 * edits + 1]}
 
     def around(self, *, sought: bool) -> list[Hashable]:
-        """What texts that it stands in, and those that stand in it, are sought under, or itself is put under.
+        """Keys for texts that contain it, and for texts that it contains.
+
+        To seek others, or to be found.
 
         A text that stands in another has its rarest pair there, other than those of its blank, which may be filled.
         """
@@ -214,7 +265,10 @@ class _Text:
         return [(sought, rarest), *[(not sought, pair) for pair in self.pairs]]
 
     def stands_in(self, other: "_Text") -> bool:
-        """Whether another has all of this around its blank, whatever fills that there."""
+        """Whether another text has all of this around its blank.
+
+        Whatever fills the blank there.
+        """
         side = max(self.before, self.after, key=len)
         if side not in other.letters and side not in other.sentence:
             return False  # nearly always, and quickly known
@@ -222,7 +276,9 @@ class _Text:
         return any(around.search(text) for text in (other.letters, other.sentence))
 
     def kin(self, *, sought: bool) -> list[Hashable]:
-        """What its twins are sought under, or itself is put under: its candidates, and its group.
+        """Keys for its twins: its candidates and its group.
+
+        To seek others, or to be found.
 
         A choice is also put under each candidate, where judgements about it seek, and the other way round; whole texts
         under each of them.
@@ -234,51 +290,129 @@ class _Text:
         return keys if self.problem.group is None else [*keys, ("group", self.problem.group)]
 
     def holds(self, name: str) -> bool | None:
-        """Whether it says that a candidate is right; None where that is hidden."""
+        """Whether the right answer says that a candidate is right.
+
+        None if the answer is hidden.
+        """
         problem = self.problem
         if problem.answer is None or problem.right is None:
             return None
-        return problem.answer == 1 if problem.query is not None else _name(problem.right, problem.language) == name
+        if problem.query is not None:
+            return problem.answer == 1
+        return _normalize_name(problem.right, problem.language) == name
 
 
-def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
-    """What two problems are to each other, None for nothing, and how similar their texts are."""
-    similarity = _similarity(a.coded, b.coded, NEAR)
+def _split_sides(problem: Problem) -> tuple[list[str], list[str]]:
+    """Words before and after the blank.
+
+    Of whole texts to choose from, the first in alphabetical order is before the blank, and the others are after it.
+    """
+    before: list[str] = []
+    after: list[str] = []
+    if problem.is_whole:
+        before, *others = sorted(map(_split_words, problem.candidates))
+        for words in others:
+            after += words
+    return before or _split_words(problem.before), after or _split_words(problem.after)
+
+
+def _find_short_length(problem: Problem) -> int:
+    """Number of words, or of characters, below which a text of this kind is short."""
+    has_words = language_of(problem.language).unit(problem.text) == "words"
+    length = SHORT if has_words else SHORT_UNSPACED
+    return length * len(problem.candidates) if problem.is_whole else length
+
+
+def _compare_texts(a: _Text, b: _Text) -> tuple[str | None, float]:
+    """Kind and similarity of two problems.
+
+    The kind is None if they are nothing to each other.
+    """
+    similarity = _compute_similarity(a.coded, b.coded, NEAR)
     inside = a.stands_in(b) or b.stands_in(a)
     if not similarity and not inside and a.names.isdisjoint(b.names) and a.sentence != b.sentence:
         return None, 0.0  # most are nothing to each other: 40,000 problems ask this a million times
-    p, q = a.problem, b.problem
-    one_pronoun = p.pronoun is None or q.pronoun is None or p.pronoun.casefold() == q.pronoun.casefold()
-    if a.letters == b.letters and one_pronoun:
+    if a.letters == b.letters and _has_one_pronoun(a.problem, b.problem):
         return "same", 1.0
     if a.sentence == b.sentence or a.letters == b.letters:  # another pronoun of it, or "him self" for "himself"
         return "near", similarity or 1.0
+    kind = _find_kind(a, b, similarity, inside)
+    if kind is None:
+        return None, 0.0
+    return kind, similarity or _compute_similarity(a.coded, b.coded, 0)
+
+
+def _has_one_pronoun(problem: Problem, other: Problem) -> bool:
+    """Whether two problems ask about the same pronoun, as far as they say."""
+    if problem.pronoun is None or other.pronoun is None:
+        return True
+    return problem.pronoun.casefold() == other.pronoun.casefold()
+
+
+def _find_kind(a: _Text, b: _Text, similarity: float, inside: bool) -> str | None:
+    """Kind of two problems with different letters: near, twin or None."""
     shared = a.names & b.names
-    judged = p.query is not None or q.query is not None
-    telling = bool(shared) or min(len(a.coded), len(b.coded)) >= max(a.short, b.short)
-    near = (inside and telling) or (similarity > 0 and (telling or judged))
-    related = a.names == b.names or (shared and (p.query is None) != (q.query is None))
-    twins = not near and bool(shared) and p.group is not None and p.group == q.group
-    if related and not twins and (near or _alike_texts(a, b)):
-        answers = [(a.holds(name), b.holds(name)) for name in shared]
-        known = all(None not in pair for pair in answers)
-        twins = any(one != other for one, other in answers) if known else not near
-        near = True
-    kind = "twin" if twins else "near" if near else None
-    return kind, 0.0 if kind is None else similarity or _similarity(a.coded, b.coded, 0)
+    has_query = a.problem.query is not None
+    other_has_query = b.problem.query is not None
+    is_near = _is_near(a, b, similarity, inside)
+    has_same_group = a.problem.group is not None and a.problem.group == b.problem.group
+    is_twin = not is_near and bool(shared) and has_same_group
+    # A choice, and a judgement about one of its candidates.
+    is_choice_and_judgement = bool(shared) and has_query != other_has_query
+    is_related = a.names == b.names or is_choice_and_judgement
+    if is_related and not is_twin and (is_near or _are_alike(a, b)):
+        is_twin = _has_other_answer(a, b, if_hidden=not is_near)
+        is_near = True
+    if is_twin:
+        return "twin"
+    return "near" if is_near else None
 
 
-def _alike_texts(a: _Text, b: _Text) -> bool:
-    """Whether two texts, not near by their words, are alike enough where the candidates are the same."""
-    x, y = a.coded, b.coded
+def _is_near(a: _Text, b: _Text, similarity: float, inside: bool) -> bool:
+    """Whether two texts are near by their words, or one is inside the other.
+
+    Short texts need a candidate in common.
+    """
+    is_long = min(len(a.coded), len(b.coded)) >= max(a.short, b.short)
+    is_telling = is_long or not a.names.isdisjoint(b.names)
+    if inside and is_telling:
+        return True
+    has_query = a.problem.query is not None or b.problem.query is not None
+    return similarity > 0 and (is_telling or has_query)
+
+
+def _has_other_answer(a: _Text, b: _Text, *, if_hidden: bool) -> bool:
+    """Whether the two answers differ for a candidate that both texts have.
+
+    `if_hidden` if one of the answers is hidden.
+    """
+    differs = False
+    for name in a.names & b.names:
+        is_right = a.holds(name)
+        is_other_right = b.holds(name)
+        if is_right is None or is_other_right is None:
+            return if_hidden
+        differs = differs or is_right != is_other_right
+    return differs
+
+
+def _are_alike(a: _Text, b: _Text) -> bool:
+    """Whether two texts with the same candidates are alike enough.
+
+    They are not near by their words.
+    """
+    x = a.coded
+    y = b.coded
     shorter = min(len(x), len(y))
     if Prefix.similarity(x, y) + Postfix.similarity(x, y) >= ONE_STRETCH * shorter:
         return True
-    return shorter >= SHORT and _similarity(x, y, TWIN) > 0
+    return shorter >= SHORT and _compute_similarity(x, y, TWIN) > 0
 
 
-def _similarity(x: str, y: str, least: float) -> float:
-    """One minus edit distance over the longer length; 0 where that is below `least`.
+def _compute_similarity(x: str, y: str, least: float) -> float:
+    """One minus edit distance over the longer length.
+
+    0 if that is below `least`.
 
     rapidfuzz's own cut-off leaves out what is just at it, and texts of 15 or 20 words often are.
     """
@@ -288,17 +422,21 @@ def _similarity(x: str, y: str, least: float) -> float:
     return 1 - edits / longer if edits <= most else 0.0
 
 
-def _letters(text: str) -> str:
-    """The letters and digits of a text and its blank, whatever their case, width and composition.
+def _get_letters(text: str) -> str:
+    """Letters and digits of a text, and its blank.
+
+    Whatever their case, width and composition.
 
     >>> _letters("Ann ’s cup, _!") == _letters("ANN's cup _")
     True
     """
-    return "".join(_words(text))
+    return "".join(_split_words(text))
 
 
-def _words(text: str) -> list[str]:
-    """The words of a text and its blanks, without what web pages and word processors put between letters.
+def _split_words(text: str) -> list[str]:
+    """Words of a text, and its blanks.
+
+    Without what web pages and word processors put between letters.
 
     >>> _words("Na&iuml;ve <b>Zoe&#39;s</b>&nbsp;cup")
     ['naive', 'zoe', 's', 'cup']
@@ -312,5 +450,5 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(1 << 16)
-def _name(candidate: str, language: str) -> str:
-    return _letters(language_of(language).bare(candidate))
+def _normalize_name(candidate: str, language: str) -> str:
+    return _get_letters(language_of(language).bare(candidate))

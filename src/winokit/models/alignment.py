@@ -1,4 +1,4 @@
-r"""Where a server's tokens stand in the text that it was sent, told from how it writes them.
+r"""Place a server's tokens in the text that it was sent.
 
 Servers write tokens in many ways: as they read (" cup"), as their tokenizer spells them ("Ġcup", "▁cup"), without the
 space before them, with parts of a character as "\ufffd", "<0xE2>" or "bytes:\xe2", with BOS before them and what was
@@ -9,7 +9,7 @@ tokens of another text is found out.
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, starmap
 from typing import NamedTuple, TypeAlias
 from unicodedata import combining, normalize
 
@@ -21,12 +21,14 @@ SPACE_MARKS = ("Ġ", "▁")
 """What GPT-2's tokenizer and sentencepiece write for a space."""
 BYTE_MARKS = ("\ufffd", "<0x", "bytes:")
 """What tokens have in them that are no plain text."""
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
-_ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
-_SPACES = re.compile(rb"\s*")
-_PLAIN = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-_OTHERS = [byte for byte in range(256) if byte not in _PLAIN]
-ALPHABET = {chr(byte): byte for byte in _PLAIN} | {chr(256 + place): byte for place, byte in enumerate(_OTHERS)}
+_BYTE_PATTERN = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
+_ESCAPE_PATTERN = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
+_SPACE_PATTERN = re.compile(rb"\s*")
+_PRINTABLE_BYTES = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+_OTHER_BYTES = [byte for byte in range(256) if byte not in _PRINTABLE_BYTES]
+ALPHABET = {chr(byte): byte for byte in _PRINTABLE_BYTES} | {
+    chr(256 + place): byte for place, byte in enumerate(_OTHER_BYTES)
+}
 """From the character of GPT-2's alphabet to its byte: printable ones stand for themselves, the rest from Ā on."""
 Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
 """The bytes of a token; a pattern where some are lost; None where it has no spelling."""
@@ -37,7 +39,10 @@ ServedToken: TypeAlias = tuple[str | None, float | None]
 
 
 class PlacedToken(NamedTuple):
-    """Where a token stands in the text, in characters, the space before it included, and its log-probability."""
+    """Start and end of a token in the text, and its log-probability.
+
+    Both count characters, the space before the token included.
+    """
 
     start: int
     end: int
@@ -47,20 +52,22 @@ class PlacedToken(NamedTuple):
 
 
 # What `_make` does, without a call in Python for each token of thousands of texts.
-_placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] = partial(tuple.__new__, PlacedToken)
+_make_placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] = partial(tuple.__new__, PlacedToken)
 
 
 def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """The tokens of the text, each in its place; None where these are tokens of something else.
+    """Place each token in the text, or return None if the tokens belong to something else.
 
     A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
     Tokens of the text as Unicode's normal forms write it, which some tokenizers read, will do.
     """
-    return _aligned_at_once(text, tokens) or _aligned(text, tokens)
+    return _align_plain_tokens(text, tokens) or _align_any_spelling(text, tokens)
 
 
-def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """What `_aligned` says, in a tenth of its time, of tokens that written one after the other are the text.
+def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
+    """Align tokens whose texts joined together are the text, ten times faster.
+
+    Does what `_align_any_spelling` does.
 
     There may be one before them (BOS), one behind them (generated), and a space too many at their start; a space may be
     written as one of `SPACE_MARKS`. None where it is not as simple as that.
@@ -68,19 +75,20 @@ def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedTok
     texts, logprobs = zip(*tokens, strict=True) if tokens else ((), ())
     if not text or text[0].isspace() or text[-1].isspace() or None in texts:
         return None
-    written = "".join(texts)
-    if any(mark in written for mark in BYTE_MARKS):
+    joined_text = "".join(texts)
+    if any(mark in joined_text for mark in BYTE_MARKS):
         return None
     bos = texts[0] if texts else ""
-    for mark in SPACE_MARKS if text.isascii() and text.isprintable() and " " not in written else ():
-        if mark in written:
-            bos, written = bos.replace(mark, " "), written.replace(mark, " ")
+    for mark in SPACE_MARKS if text.isascii() and text.isprintable() and " " not in joined_text else ():
+        if mark in joined_text:
+            bos = bos.replace(mark, " ")
+            joined_text = joined_text.replace(mark, " ")
             break
-    special = int(not written.startswith((text, f" {text}")))
+    special = int(not joined_text.startswith((text, f" {text}")))
     if special and (not bos.strip() or text.startswith(bos.lstrip())):
         return None
-    lead = int(written.startswith(" ", special * len(bos)))
-    if not written.startswith(text, special * len(bos) + lead):
+    lead = int(joined_text.startswith(" ", special * len(bos)))
+    if not joined_text.startswith(text, special * len(bos) + lead):
         return None
     ends = list(accumulate(map(len, texts[special:]), initial=-lead))
     if ends[-1] != len(text):
@@ -90,29 +98,42 @@ def _aligned_at_once(text: str, tokens: Sequence[ServedToken]) -> list[PlacedTok
     if lead:
         ends = [max(end, 0) for end in ends]
     borders = [0] * special + ends
-    return list(map(_placed_token, zip(borders, borders[1:], logprobs, borders[1:], strict=False)))
+    starts = borders
+    ends = borders[1:]
+    return list(map(_make_placed_token, zip(starts, ends, logprobs, ends, strict=False)))
 
 
-def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """As `align`, whatever the tokens are written like."""
+def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
+    """Align tokens of any spelling, as `align` does."""
     for form in FORMS:
-        clusters = list(text) if form is str else _clusters(text)
-        written = [form(cluster).encode() for cluster in clusters]
-        borders = _best(b"".join(written), tokens)
+        clusters = list(text) if form is str else _split_into_clusters(text)
+        encoded_clusters = [form(cluster).encode() for cluster in clusters]
+        borders = _find_best_borders(b"".join(encoded_clusters), tokens)
         if borders is not None:
-            starts, ends = _edges(clusters, written)
-            return [
-                PlacedToken(starts[min(start)], ends[max(end)], logprob, ends[min(end)])
-                for (start, end), (_, logprob) in zip(pairwise(borders), tokens, strict=False)
-            ]
+            starts, ends = _map_bytes_to_characters(clusters, encoded_clusters)
+            placed_tokens: list[PlacedToken] = []
+            for (start, end), (_, logprob) in zip(pairwise(borders), tokens, strict=False):
+                placed_token = PlacedToken(starts[min(start)], ends[max(end)], logprob, ends[min(end)])
+                placed_tokens.append(placed_token)
+            return placed_tokens
     return None
 
 
-def _best(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
-    """The borders by the spelling that places most tokens: one of unknown spelling may pass for what others cover."""
+def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
+    """Borders by the spelling that places most tokens.
+
+    A token of unknown spelling may cover what belongs to other tokens.
+    """
     best: list[Collection[int]] | None = None
-    for spell in (_as_read, _byte_level, lambda token: _as_read(token.replace("▁", " "))):
-        borders = _borders(text, [None if token is None else spell(token) for token, _ in tokens])
+    for spell in (
+        _parse_plain_spelling,
+        _parse_byte_level_spelling,
+        lambda token: _parse_plain_spelling(token.replace("▁", " ")),
+    ):
+        spelt: list[Spelling] = []
+        for token, _ in tokens:
+            spelt.append(None if token is None else spell(token))
+        borders = _find_borders(text, spelt)
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
         if best is not None and len(best) >= len(tokens):  # all but one, which was generated
@@ -120,55 +141,80 @@ def _best(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] |
     return best
 
 
-def _borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Where tokens that cover the text may begin and end, in bytes; one more than there are tokens."""
+def _find_borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
+    """Byte positions at which tokens that cover the text may begin and end.
+
+    The list is longer by one than that of the tokens.
+    """
     for special in range(min(3, len(spelt))):  # tokens before the text: BOS, a prefix
-        borders = _laid(text, spelt[special:])
+        borders = _lay_tokens(text, spelt[special:])
         if borders is not None:
             return [(0,)] * special + borders
-        if spelt[special] is not None and _ends(text, spelt[special], 0):
+        if spelt[special] is not None and _find_token_ends(text, spelt[special], 0):
             break
     return None
 
 
-def _laid(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Borders of tokens laid one after the other; None where they do not fit, or end too early."""
-    stop, steps, done = len(text.rstrip()), list[dict[int, list[int]]](), 0
+def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
+    """Borders of tokens placed one after the other.
+
+    None if they do not fit, or end too early.
+    """
+    stop = len(text.rstrip())
+    steps = list[dict[int, list[int]]]()
+    done = 0
     reached: Collection[int] = (0,)
     for number, token in enumerate(spelt, 1):
         only_spaces = isinstance(token, bytes) and token.isspace() and token in text[stop:]
-        steps.append({at: _ends(text, token, at) for at in reached if at < stop or (only_spaces and at < len(text))})
-        reached = {end for ends in steps[-1].values() for end in ends}
+        first_too_late = len(text) if only_spaces else stop
+        step = {at: _find_token_ends(text, token, at) for at in reached if at < first_too_late}
+        steps.append(step)
+        reached = set(chain.from_iterable(step.values()))
         if any(end >= stop for end in reached):
             done = number
         if not reached:
             break
     if not done:
         return None
-    ways = [{end for ends in steps[done - 1].values() for end in ends if end >= stop}]
-    for step in reversed(steps[1:done]):
-        ways.append({at for at, ends in step.items() if not ways[-1].isdisjoint(ends)})
+    return _choose_borders(text, spelt, steps[:done], stop)
+
+
+def _choose_borders(
+    text: bytes, spelt: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
+) -> list[Collection[int]]:
+    """Keep the borders from which the end of the text can be reached.
+
+    A step maps each start of a token to its possible ends.
+    """
+    last_ends = set(chain.from_iterable(steps[-1].values()))
+    ways = [{end for end in last_ends if end >= stop}]
+    for step in reversed(steps[1:]):
+        leading_on = {at for at, ends in step.items() if not ways[-1].isdisjoint(ends)}
+        ways.append(leading_on)
     borders: list[Collection[int]] = [(0,)]
     for token, step, way in zip(spelt, steps, reversed(ways), strict=False):
-        ends = way.intersection(end for at in borders[-1] for end in step[at])
+        possible_ends = chain.from_iterable(step[at] for at in borders[-1])
+        ends = way.intersection(possible_ends)
         borders.append(ends if token is not None else (min(ends),))
     return [*borders[:-1], (len(text),)]
 
 
-def _ends(text: bytes, token: Spelling, at: int) -> list[int]:
-    """Where a token may end that begins at a place, or behind spaces there."""
+def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
+    """Possible ends of a token that begins at a position, or after spaces there."""
     if token is None:
         return list(range(at, min(at + REACH, len(text) + 1)))
     if isinstance(token, re.Pattern):
-        return [end for end in range(at, min(at + REACH, len(text)) + 1) if token.fullmatch(text, at, end)]
+        furthest = min(at + REACH, len(text))
+        return [end for end in range(at, furthest + 1) if token.fullmatch(text, at, end)]
     if text.startswith(token, at):
         return [at + len(token)]
-    token, spaces = token.lstrip(), _SPACES.match(text, at)  # a space too many, or one too few
+    token = token.lstrip()  # It has a space too many, or one too few.
+    spaces = _SPACE_PATTERN.match(text, at)
     behind = spaces.end() if spaces else at
     return [behind + len(token)] if text.startswith(token, behind) else []
 
 
-def _clusters(text: str) -> list[str]:
+def _split_into_clusters(text: str) -> list[str]:
     """Characters, each with the accents that follow it."""
     clusters: list[str] = []
     for character in text:
@@ -179,9 +225,14 @@ def _clusters(text: str) -> list[str]:
     return clusters
 
 
-def _edges(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """From a byte to the characters that begin and end there, or around it."""
-    starts, ends, at = list[int](), list[int](), 0
+def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
+    """Lists from each byte to the character that begins there and to the one that ends.
+
+    Inside a character they name its own edges.
+    """
+    starts = list[int]()
+    ends = list[int]()
+    at = 0
     for cluster, raw in zip(clusters, written, strict=True):
         behind = at + len(cluster)
         starts += [at] * len(raw)
@@ -190,22 +241,33 @@ def _edges(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int]
     return [*starts, at], [*ends, at]
 
 
-def _as_read(token: str) -> Spelling:
-    """A token that is spelt as it reads, or as bytes; a pattern where part of a character is lost."""
+def _parse_plain_spelling(token: str) -> Spelling:
+    """Bytes of a token that is spelt as it reads, or as bytes.
+
+    A pattern if part of a character is lost.
+    """
     if "\ufffd" in token:
-        known = (re.escape(part.encode(errors="replace")) for part in token.lstrip().split("\ufffd"))
-        return re.compile(rb"\s*" + rb"[\x80-\xff]{1,4}".join(known))
-    byte = _BYTE.match(token)
+        parts = token.lstrip().encode(errors="replace").split("\ufffd".encode())
+        return re.compile(rb"\s*" + rb"[\x80-\xff]{1,4}".join(map(re.escape, parts)))
+    byte = _BYTE_PATTERN.match(token)
     if byte:
         return bytes.fromhex(byte[1])
     if token.startswith("bytes:"):
-        parts = _ESCAPED.findall(token.removeprefix("bytes:"))
-        return b"".join(bytes.fromhex(code) if code else character.encode() for code, character in parts)
+        parts = _ESCAPE_PATTERN.findall(token.removeprefix("bytes:"))
+        return b"".join(starmap(_decode_part, parts))
     return token.encode(errors="replace")
 
 
-def _byte_level(token: str) -> Spelling:
-    """A token as GPT-2's tokenizer and its kin spell it, a printable character for each byte; BOS stays as it is."""
+def _decode_part(code: str, character: str) -> bytes:
+    """The byte of an escape, or the bytes of a character if there is no escape."""
+    return bytes.fromhex(code) if code else character.encode()
+
+
+def _parse_byte_level_spelling(token: str) -> Spelling:
+    """Bytes of a token spelt as GPT-2's tokenizer does.
+
+    It has a printable character for each byte. BOS stays as it is.
+    """
     if all(character in ALPHABET for character in token):
         return bytes(ALPHABET[character] for character in token)
-    return _as_read(token)
+    return _parse_plain_spelling(token)

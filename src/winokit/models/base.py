@@ -1,4 +1,4 @@
-"""What we ask of a model: requests, answers, and the one method that turns the first into the second.
+"""Requests to a model, its answers, and the method that turns one into the other.
 
 Models know nothing of Winograd schemas: they see texts and spans. A scoring (`methods.scoring`) turns a problem into
 requests and answers into scores. A model says which requests it can answer (`can`), so that a scoring asked of the
@@ -17,7 +17,7 @@ from winokit.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How likely is `text` after `context`? Answered with `Pieces` of `text`.
+    """Asks how likely `text` is after `context`. Answered with `Pieces` of `text`.
 
     The boundary is that of lm-evaluation-harness: spaces at the end of the context move to the text, the whole is
     tokenised, and the tokens beyond those of the context alone are scored.
@@ -29,7 +29,7 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How likely is `text` between `before` and `after`, all its pieces masked at once?
+    """Asks how likely `text` is between `before` and `after`, with all its pieces masked.
 
     Answered with `Pieces` of `text`.
     """
@@ -41,7 +41,9 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class PseudoLikelihood:
-    """How likely is each token of `text[start:end]`, masked by itself? Answered with `Pieces` of `text`.
+    """Asks how likely each token of `text[start:end]` is, masked by itself.
+
+    Answered with `Pieces` of `text`.
 
     With `within_word`, later pieces of the same word are masked too (Kauf and Ivanova, 2023).
     """
@@ -54,7 +56,10 @@ class PseudoLikelihood:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """How much does `source` attend to each target span? Answered with an array [target, layer, head]."""
+    """Asks how much `source` attends to each target span.
+
+    Answered with an array [target, layer, head].
+    """
 
     text: str
     source: tuple[int, int]
@@ -63,7 +68,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Which of `options` answers the prompt? Answered with a `Reply`.
+    """Asks which of `options` answers the prompt. Answered with a `Reply`.
 
     `options` are what a reply may say ("A", "B", or the candidates themselves); `aliases` are other ways to say each.
     """
@@ -71,11 +76,16 @@ class Ask:
     prompt: str
     options: tuple[str, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
+    sample: int = 0
+    """Which of several answers to the same question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A vector for the text: the `mean` over tokens, the `first` token, or the mean over a `span`."""
+    """Asks for a vector of the text.
+
+    `pooling` is the `mean` over tokens, the `first` token, or the mean over a `span`.
+    """
 
     text: str
     pooling: str = "mean"
@@ -85,7 +95,10 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """A number for each candidate by the model's own rule: fine-tuned models, Python functions, retrieval."""
+    """Asks for a number for each candidate by the model's own rule.
+
+    Answered with `Scores`, by fine-tuned models, Python functions and retrieval.
+    """
 
     before: str
     after: str
@@ -101,7 +114,9 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """How often does a corpus have n-grams near each other, and in which documents? Answered with `Found`.
+    """Asks how often a corpus has n-grams near each other, and in which documents.
+
+    Answered with `Found`.
 
     Every clause must be there, which is one of its n-grams.
     """
@@ -132,7 +147,7 @@ Pieces: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back from an `Ask`.
+    """Answer to an `Ask`.
 
     Log-probabilities of the options where the model gives them, else the option it chose (None for a refusal or an
     unreadable answer), and the raw text, with whatever was thought before.
@@ -147,7 +162,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What came back from a `Choose`: a number for each candidate, or None for an abstention, and why."""
+    """Answer to a `Choose`: a number for each candidate.
+
+    None is an abstention, and `why` says for what reason.
+    """
 
     values: tuple[float, ...] | None
     why: str | None = None
@@ -155,7 +173,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came back from a `Lookup`: how often, and texts of documents with what they are called."""
+    """Answer to a `Lookup`: a count, and documents as pairs of name and text."""
 
     count: int
     approximate: bool = False
@@ -165,7 +183,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """That a request has no answer from this model, and why: its text is too long, or has no token to score.
+    """Says that this model has no answer to a request, and why.
+
+    For example the text is too long, or has no token to score.
 
     The other requests are answered all the same; a scoring abstains where it gets one of these.
     """
@@ -182,7 +202,7 @@ class Model(Protocol):
 
     @property
     def spec(self) -> str:
-        """How the user named it."""
+        """The name by which the user asked for the model."""
 
     @property
     def kind(self) -> str:
@@ -197,12 +217,15 @@ class Model(Protocol):
         """The requests it can answer."""
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
+        """Answer requests in any order, yielding (index, answer) when each is known."""
 
 
 @runtime_checkable
 class ModelOfModels(Model, Protocol):
-    """A model made of several, an ensemble: each is asked by itself, and it combines their answers."""
+    """A model made of several members, such as an ensemble.
+
+    Each member is asked by itself, and the model combines their answers.
+    """
 
     members: Sequence[Model]
     combine: str
@@ -214,7 +237,7 @@ class ModelOfModels(Model, Protocol):
 
 @dataclass(slots=True)
 class Usage:
-    """What a server was asked and charged, and whether it may be asked more."""
+    """Counts what a server was asked and charged, and says whether more is allowed."""
 
     requests: int = 0
     read: int = 0
@@ -230,46 +253,68 @@ class Usage:
 
     @classmethod
     def total(cls, usages: "Iterable[Usage]") -> "Usage":
-        """Several together."""
-        whole = cls()
+        """The sum of several usages."""
+        sum_of_usages = cls()
         for usage in usages:
-            whole.requests += usage.requests
-            whole.calls += usage.calls
-            whole.read += usage.read
-            whole.written += usage.written
-            whole.estimated |= usage.estimated
-        return whole
+            sum_of_usages.requests += usage.requests
+            sum_of_usages.calls += usage.calls
+            sum_of_usages.read += usage.read
+            sum_of_usages.written += usage.written
+            sum_of_usages.estimated |= usage.estimated
+        return sum_of_usages
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens a text has, by its length: four bytes each, which English comes close to."""
+    """Estimated number of tokens of a text, at four bytes a token.
+
+    English comes close to that.
+    """
     return -(-len(text.encode(errors="replace")) // 4)
 
 
 def cannot(model: Model, request: Request) -> BadInput:
-    """The error of a model that was asked what it cannot answer; `can` would have told."""
+    """Return the error of a model that was asked what it cannot answer.
+
+    Its `can` says which requests it answers.
+    """
     names = ", ".join(sorted(kind.__name__ for kind in model.can))
     return BadInput(f"{model.spec}: cannot answer {type(request).__name__} requests, only {names}")
 
 
 def notes_of(model: Model) -> tuple[str, ...]:
-    """What a user should know about how a model reads, as far as it is known by now: its notes, and its plan."""
+    """Notes on how a model reads, with its plan.
+
+    They may grow while the model answers.
+    """
     notes: tuple[str, ...] = getattr(model, "notes", ())
     plan = getattr(model, "plan", "")
     return (*notes, f"{model.spec}: its plan: {plan}") if plan else notes
 
 
+def samples_of(model: Model) -> int:
+    """Number of answers to each question, as the SPEC says."""
+    return int(getattr(model, "repeats", 1))
+
+
 def parameters_of(model: Model) -> int | None:
-    """How many parameters a model has, where its `network` is here to be counted or it says so; None elsewhere."""
+    """Number of a model's parameters, or None if it is unknown.
+
+    It is counted in the `network` if that is on this machine, else the model may report it.
+    """
     network = getattr(model, "network", None)
     if network is None:
         return getattr(model, "parameter_count", None)
-    own = getattr(network, "num_parameters", None)  # which knows how weights of four bits are packed
-    return int(own() if own is not None else sum(weights.numel() for weights in network.parameters()))
+    count_parameters = getattr(network, "num_parameters", None)  # which knows how weights of four bits are packed
+    if count_parameters is not None:
+        return int(count_parameters())
+    return int(sum(weights.numel() for weights in network.parameters()))
 
 
 class LetGo:
-    """Stands where a model's weights were once it is closed: whoever asks for them is told so in a line."""
+    """Replaces a model's weights after it is closed.
+
+    Any use of them raises BadInput with one line.
+    """
 
     def __init__(self, spec: str) -> None:
         self._spec = spec
@@ -278,12 +323,15 @@ class LetGo:
         raise BadInput(f"{self._spec}: was released; load it again to use it")
 
     def __call__(self, *given: object, **options: object) -> Any:
-        """What a network does; here it refuses."""
+        """Refuse to compute, as any use of a closed model does."""
         return self.weights
 
 
 class Unreadable(BadInput):
-    """A text that a model cannot read. Models catch it, and answer with the refusal it holds."""
+    """A text that a model cannot read.
+
+    Models catch it and answer with the `refusal` that it holds.
+    """
 
     def __init__(self, why: str, text: str = "") -> None:
         self.refusal = Refusal(why)
@@ -294,8 +342,8 @@ class TooLong(Unreadable):
     """A text has more tokens than the model can read."""
 
     def __init__(self, text: str, tokens: int, most: int) -> None:
-        shown = text if len(text) <= 60 else f"{text[:57]}…"
-        super().__init__(f"{tokens:,} tokens; the model reads at most {most:,}", shown)
+        short_text = text if len(text) <= 60 else f"{text[:57]}…"
+        super().__init__(f"{tokens:,} tokens; the model reads at most {most:,}", short_text)
 
 
 class NothingToScore(Unreadable):

@@ -1,4 +1,4 @@
-"""How many tokens go into a batch, and what to do when memory runs out.
+"""Choose how many tokens go into a batch, and recover when memory runs out.
 
 The SPEC may say it (`?budget=`). Else a CPU gets a number that suits its caches, and any other device one that is
 found by trying: a batch of the usual size is read, then twice as large ones for as long as memory holds them, or half
@@ -10,6 +10,7 @@ import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TypeVar
 
 from winokit.errors import BadInput, MissingExtra
@@ -21,7 +22,8 @@ try:
 except ImportError as error:
     raise MissingExtra("an hf: model", "hf") from error
 
-LEAST, MOST = 64, 16384
+LEAST = 64
+MOST = 16384
 """Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""
 FILLER = 64
 """Tokens of each text of a batch that is read to see whether memory holds it."""
@@ -50,21 +52,27 @@ class BatchBudget:
     def __init__(
         self, tokens: int, attempt: Callable[[int], object] | None = None, name: Callable[[], str] | None = None
     ) -> None:
-        self.tokens, self.attempt, self.name = tokens, attempt, name
+        self.tokens = tokens
+        self.attempt = attempt
+        self.name = name
         self.notes: tuple[str, ...] = ()
 
     def settle(self) -> None:
-        """Recall the number, or find it, where that has not been done."""
-        attempt, self.attempt = self.attempt, None
+        """Recall the number, or find it, if that has not been done."""
+        attempt = self.attempt
+        self.attempt = None
         if attempt is None or self.name is None:
             return
-        known = _recalled().get(self.name())
-        self.tokens = known or _largest(attempt, self.tokens)
-        if not known:
-            self._remember()
+        remembered_tokens = _load_remembered_budgets().get(self.name())
+        self.tokens = remembered_tokens or _find_largest_budget(attempt, self.tokens)
+        if not remembered_tokens:
+            self._remember_budget()
 
     def halve(self, spent: int, error: RuntimeError) -> None:
-        """Go on with half of what a batch just had; a second time is an error."""
+        """Halve the budget after memory ran out.
+
+        A second time it is an error. `spent` is the number of tokens that the failed batch had.
+        """
         if self.notes:
             raise BadInput(
                 f"out of memory with {spent:,} tokens per batch, after batches had been halved once: "
@@ -72,36 +80,44 @@ class BatchBudget:
             ) from error
         self.tokens = max(min(self.tokens, spent) // 2, 1)
         self.notes = (f"memory ran out: batches now have {self.tokens:,} tokens, half as many as before (?budget=)",)
-        self._remember()
+        self._remember_budget()
 
-    def _remember(self) -> None:
+    def _remember_budget(self) -> None:
         if self.name is not None:
-            path, known = user_cache(REMEMBERED), _recalled() | {self.name(): self.tokens}
+            path = user_cache(REMEMBERED)
+            budgets = _load_remembered_budgets() | {self.name(): self.tokens}
             with suppress(OSError, BadInput):  # a folder that cannot be written costs a second look, no more
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, json_bytes(known))
+                write_whole(path, json_bytes(budgets))
 
 
 def in_batches(
     run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], costs: Sequence[int], budget: BatchBudget
 ) -> Iterator[tuple[int, R]]:
-    """The index of each item and what `run` makes of it, batch by batch, the costliest first.
+    """Run items in batches, the most expensive first, yielding (index, result).
 
     Where memory does not hold a batch, it and all that are left are made again, half as large.
     """
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:
-        batch, *left = batches
-        results = _run(run, [items[at] for at in batch], len(batch) * costs[batch[0]], budget)
+        batch, *batches_left = batches
+        spent = len(batch) * costs[batch[0]]
+        results = _run_batch(run, [items[at] for at in batch], spent, budget)
         if results is None:
-            rest = [at for batch in batches for at in batch]
-            batches = [[rest[at] for at in batch] for batch in packed([costs[at] for at in rest], budget.tokens, ALIKE)]
+            batches = _repack_batches(batches, costs, budget.tokens)
             continue
         yield from zip(batch, results, strict=True)
-        batches = left
+        batches = batches_left
 
 
-def _run(
+def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
+    """Pack the indices of all batches again, for another budget."""
+    indices = list(chain.from_iterable(batches))
+    repacked = packed([costs[index] for index in indices], tokens, ALIKE)
+    return [[indices[at] for at in batch] for batch in repacked]
+
+
+def _run_batch(
     run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], spent: int, budget: BatchBudget
 ) -> Sequence[R] | None:
     try:
@@ -117,20 +133,20 @@ def _run(
     return None
 
 
-def _largest(attempt: Callable[[int], object], tokens: int) -> int:
+def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
     """The largest of tokens, its doubles and its halves that memory holds."""
-    if _fits(attempt, tokens):
-        while tokens < MOST and _fits(attempt, 2 * tokens):
+    if _fits_in_memory(attempt, tokens):
+        while tokens < MOST and _fits_in_memory(attempt, 2 * tokens):
             tokens *= 2
         return tokens
     while tokens > LEAST:
         tokens //= 2
-        if _fits(attempt, tokens):
+        if _fits_in_memory(attempt, tokens):
             return tokens
     raise BadInput(f"out of memory with {tokens} tokens per batch: {WAYS_OUT}")
 
 
-def _fits(attempt: Callable[[int], object], tokens: int) -> bool:
+def _fits_in_memory(attempt: Callable[[int], object], tokens: int) -> bool:
     try:
         attempt(tokens)
         return True
@@ -142,23 +158,32 @@ def _fits(attempt: Callable[[int], object], tokens: int) -> bool:
         free_memory()
 
 
-def _recalled() -> dict[str, int]:
-    """What was found before; a file that cannot be read is as good as none."""
+def _load_remembered_budgets() -> dict[str, int]:
+    """Budgets found by earlier runs, by their names.
+
+    A file that cannot be read counts as an empty one.
+    """
     with suppress(OSError, ValueError):
-        known = json.loads(user_cache(REMEMBERED).read_bytes())
-        if isinstance(known, dict):
-            return {name: tokens for name, tokens in known.items() if isinstance(tokens, int) and tokens > 0}
+        budgets = json.loads(user_cache(REMEMBERED).read_bytes())
+        if isinstance(budgets, dict):
+            return {name: tokens for name, tokens in budgets.items() if isinstance(tokens, int) and tokens > 0}
     return {}
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether this is torch saying that memory ran out; backends other than CUDA say so in words only."""
+    """Whether torch reports with this error that memory ran out.
+
+    Backends other than CUDA say so only in the message.
+    """
     message = str(error).lower()
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
 
 
 def free_memory() -> None:
-    """Give back what nobody holds any more: layers and their hooks hold each other, and CUDA keeps what it once had."""
+    """Free the memory that nothing refers to any more.
+
+    Layers and their hooks refer to each other, and CUDA keeps memory that it once had.
+    """
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

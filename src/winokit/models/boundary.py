@@ -1,4 +1,4 @@
-"""Where a context ends and its continuation begins, in tokens, by the rules of lm-evaluation-harness 0.4.13.
+"""Split texts at the border of context and continuation, as lm-evaluation-harness 0.4.13 does.
 
 Spaces at the end of the context move to the text; the whole is encoded with the special tokens its tokenizer adds, and
 the tokens beyond those of the context alone are scored. The harness counts them, and in text without spaces, where a
@@ -26,7 +26,7 @@ ALONE = "a single token with nothing before it has no probability; ?bos=on puts 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A continuation as tokens, and where each scored one stands in its text."""
+    """A continuation as tokens, and the place of each scored one in its text."""
 
     scored: ScoredText
     places: list[tuple[int, int]]
@@ -48,7 +48,9 @@ class Boundary:
     """
 
     def __init__(self, tokenizer: Any, *, bos: bool, verbatim: bool = False) -> None:
-        self.tokenizer, self.bos, self.verbatim = tokenizer, bos, verbatim
+        self.tokenizer = tokenizer
+        self.bos = bos
+        self.verbatim = verbatim
         start = tokenizer.bos_token_id
         self.start: int | None = tokenizer.eos_token_id if start is None else start
         if bos and self.start is None:
@@ -57,45 +59,57 @@ class Boundary:
         self.start_text = None if self.start is None else tokenizer.decode(self.start)
 
     def encode(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Each text with BOS or without, and with what else its tokenizer adds, as ids and places."""
+        """Encode each text, with BOS or without, as ids and places.
+
+        Other special tokens are those that the tokenizer adds.
+        """
         start = "" if self.verbatim else self.start_text
         marked = [text for text in texts if start is not None and text.startswith(start)]
-        plain = self._encode(list(set(texts).difference(marked)), special=True)
-        return self._encode(list(dict.fromkeys(marked)), special=False) | {
-            text: self._begun(*encoded) for text, encoded in plain.items()
-        }
+        plain = self._tokenize_texts(list(set(texts).difference(marked)), special=True)
+        encoded_texts = self._tokenize_texts(list(dict.fromkeys(marked)), special=False)
+        for text, encoded in plain.items():
+            encoded_texts[text] = self._apply_bos(*encoded)
+        return encoded_texts
 
     def split(self, requests: Sequence[base.Continuation], most: int = sys.maxsize) -> list[EncodedText | base.Refusal]:
-        """The tokens of each request, and which of them are scored; `most` is how many a model reads."""
+        """Encode each request and find which of its tokens are scored.
+
+        `most` is the number of tokens that the model reads. A text that cannot be read or scored gives a Refusal.
+        """
         sides = [moved(request) for request in requests]
-        whole = self.encode([context + text for context, text in sides])
-        alone = self.encode([context for context, _ in sides if context])
+        encoded_wholes = self.encode([context + text for context, text in sides])
+        encoded_contexts = self.encode([context for context, _ in sides if context])
         encoded: list[EncodedText | base.Refusal] = []
         for request, (context, text) in zip(requests, sides, strict=True):
-            ids, places = whole[context + text]
-            first = len(alone[context][0]) if context else 1
-            if context and reaches_across(context, text, ids, alone[context][0]):
-                first = next((at for at, (_, end) in enumerate(places) if end > len(context)), len(ids))
+            ids, places = encoded_wholes[context + text]
+            first = 1
+            if context:
+                context_ids = encoded_contexts[context][0]
+                first = len(context_ids)
+                if reaches_across(context, text, ids, context_ids):
+                    first = _count_tokens_within(places, len(context))
             if first >= len(ids):
-                bare = not context and ids and not self.bos
-                encoded.append(base.Refusal(ALONE) if bare else base.NothingToScore(request.text).refusal)
+                is_single_token = not context and ids and not self.bos
+                encoded.append(base.Refusal(ALONE) if is_single_token else base.NothingToScore(request.text).refusal)
                 continue
             if len(ids) - 1 > most:
                 encoded.append(base.TooLong(context + text, len(ids) - 1, most).refusal)
                 continue
             shift = len(context) + len(text) - len(request.text)
-            own = _placed(places[first:], shift, len(request.text))
-            encoded.append(EncodedText(ScoredText(tuple(ids), first), own))
+            text_places = _shift_places(places[first:], shift, len(request.text))
+            encoded.append(EncodedText(ScoredText(tuple(ids), first), text_places))
         return encoded
 
-    def _begun(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
-        """A text as the tokenizer made it, with BOS put before it or taken away."""
+    def _apply_bos(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
+        """Add BOS to an encoded text or remove it, as the settings say."""
         begins = ids[:1] == [self.start]
         if self.start is None or begins == self.bos:
             return ids, places
-        return (ids[1:], places[1:]) if begins else ([self.start, *ids], [(0, 0), *places])
+        if begins:
+            return ids[1:], places[1:]
+        return [self.start, *ids], [(0, 0), *places]
 
-    def _encode(self, texts: list[str], *, special: bool) -> dict[str, Any]:
+    def _tokenize_texts(self, texts: list[str], *, special: bool) -> dict[str, Any]:
         if not texts:
             return {}
         encoded = self.tokenizer(
@@ -105,19 +119,29 @@ class Boundary:
 
 
 def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[int]) -> bool:
-    """Whether the tokens of a whole do not begin with those of its context, between letters that are not ASCII."""
-    return not (context[-1:] + text[:1]).isascii() and list(ids[: len(own)]) != list(own)
+    """Whether a token of the whole reaches across the border of the context.
+
+    This compares tokens, and only for letters that are not ASCII.
+    """
+    around_border = context[-1:] + text[:1]
+    begins_alike = list(ids[: len(own)]) == list(own)
+    return not around_border.isascii() and not begins_alike
 
 
 def after_a_space(prompt: str) -> tuple[str, str]:
-    """A prompt, and what stands between it and an option, which is a word of its own."""
+    """Return a prompt and the space that separates it from an option.
+
+    The space is empty if the prompt ends with one.
+    """
     return prompt, "" if not prompt or prompt[-1].isspace() else " "
 
 
 def parts_of(
     model: base.Model, requests: Sequence[base.Request], opened: Callable[[str], tuple[str, str]] = after_a_space
 ) -> list[tuple[int, base.Continuation]]:
-    """The continuations that requests ask for, each with the request's index; refuse what the model cannot answer.
+    """Continuations that the requests need, each with its request's index.
+
+    Raises BadInput for a request that the model cannot answer.
 
     An `Ask` is one for each option, after the prompt as `opened` has it; a space at its end is moved there anyway.
     """
@@ -138,7 +162,9 @@ def joined(
     owners: Sequence[int],
     read: Iterable[tuple[int, base.Answer]],
 ) -> Iterator[tuple[int, base.Answer]]:
-    """Answers of requests from those of their parts, each when its last part is read or one of them was refused.
+    """Join the answers of parts to answers of requests.
+
+    Each is yielded when its last part is read or one of them is refused.
 
     The reply to an `Ask` has the summed log-probabilities of its options; nothing is said, so that there is no text.
 
@@ -149,27 +175,44 @@ def joined(
     read
         Parts by their number, in any order, with their answers.
     """
-    left = Counter(owners)
+    part_counts = Counter(owners)
     totals: dict[int, dict[int, float]] = defaultdict(dict)
     for number, answer in read:
         index = owners[number]
         if not isinstance(requests[index], base.Ask):
             yield index, answer
         elif isinstance(answer, base.Refusal):
-            if left.pop(index, None):
+            if part_counts.pop(index, None):
                 yield index, answer
-        elif isinstance(answer, tuple) and index in left:
+        elif isinstance(answer, tuple) and index in part_counts:
             totals[index][number] = sum(piece.logprob for piece in answer)
-            if len(totals[index]) == left[index]:
-                yield index, base.Reply(tuple(total for _, total in sorted(totals.pop(index).items())), None, "")
+            if len(totals[index]) == part_counts[index]:
+                ordered_totals = sorted(totals.pop(index).items())
+                yield index, base.Reply(tuple(total for _, total in ordered_totals), None, "")
 
 
 def moved(request: base.Continuation) -> tuple[str, str]:
-    """Context and text, spaces at the end of the one moved to the beginning of the other."""
+    """Context and text, after spaces at the context's end moved to the text."""
     context = request.context.rstrip()
     return context, request.context[len(context) :] + request.text
 
 
-def _placed(places: Sequence[tuple[int, int]], shift: int, length: int) -> list[tuple[int, int]]:
-    """Places in the whole as places in the text; what lies before it counts as its beginning."""
-    return [(min(max(start - shift, 0), length), min(max(end - shift, 0), length)) for start, end in places]
+def _count_tokens_within(places: Sequence[tuple[int, int]], border: int) -> int:
+    """Number of tokens before the first one that reaches beyond a border."""
+    for index, (_, end) in enumerate(places):
+        if end > border:
+            return index
+    return len(places)
+
+
+def _shift_places(places: Sequence[tuple[int, int]], shift: int, length: int) -> list[tuple[int, int]]:
+    """Turn places in the whole into places in the text.
+
+    What lies before the text counts as its beginning.
+    """
+    shifted_places: list[tuple[int, int]] = []
+    for start, end in places:
+        shifted_start = min(max(start - shift, 0), length)
+        shifted_end = min(max(end - shift, 0), length)
+        shifted_places.append((shifted_start, shifted_end))
+    return shifted_places

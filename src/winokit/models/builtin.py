@@ -15,6 +15,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,14 +37,14 @@ BUDGET = 1024
 
 
 def load(spec: Spec) -> "BuiltinModel":
-    """Load the built-in model; the only option is the number of `threads`."""
+    """Load the built-in model. Its only option is the number of `threads`."""
     spec.no_place()
     spec.only("threads")
     return BuiltinModel(str(spec), spec.number("threads", usable_threads(), least=1, most=1024))
 
 
 def usable_threads() -> int:
-    """What OMP_NUM_THREADS says, else the processors this process may use.
+    """Number of threads that OMP_NUM_THREADS names, else of usable processors.
 
     onnxruntime's own default pins its threads to processors, and two runs side by side would fight over the same ones.
     """
@@ -76,7 +77,10 @@ class BuiltinModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the weights and the tokenizer: nothing else changes an answer by more than rounding."""
+        """Hash of the weights and the tokenizer.
+
+        Nothing else changes an answer by more than rounding.
+        """
         digest = hashlib.blake2b(digest_size=16)
         for name in ("model_int8.onnx", "tokenizer.json"):
             digest.update((FOLDER / name).read_bytes())
@@ -85,48 +89,49 @@ class BuiltinModel:
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests, window by window and in each the longest texts first."""
         for window in windows(requests, WINDOW):
-            plan = planned(self, window, self._readings, self._mask)
+            plan = planned(self, window, self._read_texts, self._mask)
             yield from plan.refused.items()
-            yield from assembled(plan.guesses, self._logprobs(plan.guesses))
-            yield from self._vectors(plan.pools)
+            yield from assembled(plan.guesses, self._compute_logprobs(plan.guesses))
+            yield from self._compute_vectors(plan.pools)
 
-    def _readings(self, texts: list[str]) -> list[TextReading]:
+    def _read_texts(self, texts: list[str]) -> list[TextReading]:
         encodings = self._tokenizer.encode_batch(texts)
         return [TextReading.of(text, encoding, LONGEST) for text, encoding in zip(texts, encodings, strict=True)]
 
-    def _logprobs(self, wanted: Mapping[Ids, list[Guess]]) -> Iterator[tuple[Guess, float]]:
+    def _compute_logprobs(self, wanted: Mapping[Ids, list[Guess]]) -> Iterator[tuple[Guess, float]]:
         """Each guess with its log-probability."""
         texts = list(wanted.items())
         for batch in packed([len(ids) for ids, _ in texts], BUDGET):
             rows = [texts[at] for at in batch]
-            asked, at, tokens = lookups(rows)
-            logits = self._run([ids for ids, _ in rows], asked, "logits")
+            pairs, at, tokens = lookups(rows)
+            logits = self._run_graph([ids for ids, _ in rows], pairs, "logits")
             logits -= logits.max(axis=1, keepdims=True)
             normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))
             values = (logits[at, tokens] - normalisers[at]).tolist()
-            yield from zip((guess for _, guesses in rows for guess in guesses), values, strict=True)
+            guesses = chain.from_iterable(guesses for _, guesses in rows)
+            yield from zip(guesses, values, strict=True)
 
-    def _vectors(
+    def _compute_vectors(
         self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]
     ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
         """Each request with the mean of its hidden states."""
         texts = list(wanted)
         for batch in packed([len(ids) for ids in texts], BUDGET):
-            hidden = self._run([texts[at] for at in batch], [], "last_hidden_state")
+            hidden = self._run_graph([texts[at] for at in batch], [], "last_hidden_state")
             for states, at in zip(hidden, batch, strict=True):
                 for index, positions in wanted[texts[at]]:
                     yield index, states[positions].mean(axis=0)
 
-    def _run(
+    def _run_graph(
         self, texts: Sequence[Sequence[int]], positions: Sequence[tuple[int, int]], output: str
     ) -> npt.NDArray[np.float32]:
-        """One output of the graph for a batch of texts, padded to the longest."""
+        """Compute one output of the graph for a batch of padded texts."""
         ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
         attended = np.zeros_like(ids)
         for row, text in enumerate(texts):
             ids[row, : len(text)] = text
             attended[row, : len(text)] = 1
-        asked = np.array(positions, dtype=np.int64).reshape(-1, 2)
+        pairs = np.array(positions, dtype=np.int64).reshape(-1, 2)
         values: npt.NDArray[np.float32]
-        (values,) = self._session.run([output], {"input_ids": ids, "attention_mask": attended, "positions": asked})
+        (values,) = self._session.run([output], {"input_ids": ids, "attention_mask": attended, "positions": pairs})
         return values

@@ -1,4 +1,6 @@
-"""The built-in model as a torch `BertForMaskedLM`, so that training works offline too; needs the `hf` extra.
+"""Load the built-in model as a torch `BertForMaskedLM`.
+
+So training works offline too. It needs the `hf` extra.
 
 The weights are those of the ONNX file, `(u8 - 128) * scale`, read from it directly: the package has one copy of them.
 """
@@ -18,20 +20,28 @@ if TYPE_CHECKING:
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-LAYERS, HEADS = 6, 12
+LAYERS = 6
+HEADS = 12
 
 # Field numbers and element types, from onnx.proto.
-GRAPH, INITIALIZER = 7, 5
-DIMS, DATA_TYPE, NAME, RAW_DATA = 1, 2, 8, 9
+GRAPH = 7
+INITIALIZER = 5
+DIMS = 1
+DATA_TYPE = 2
+NAME = 8
+RAW_DATA = 9
 DTYPES = {1: "<f4", 2: "u1", 7: "<i8", 10: "<f2"}
 
 
 def torch_model() -> "BertForMaskedLM":
-    """The built-in model in torch, in evaluation mode, its decoder tied to the word embedding.
+    """Load the built-in model in torch, in evaluation mode.
+
+    Its decoder is tied to the word embedding.
 
     Dropout is BERT's usual 0.1 when training, although the model itself was trained without.
     """
-    torch, transformers = _import("torch"), _import("transformers")
+    torch = _import_module("torch")
+    transformers = _import_module("transformers")
     weights = state(initializers((FOLDER / "model_int8.onnx").read_bytes()))
     words, width = weights["bert.embeddings.word_embeddings.weight"].shape
     config = transformers.BertConfig(
@@ -54,8 +64,10 @@ def torch_tokenizer() -> "PreTrainedTokenizerFast":
     """The tokenizer of the built-in model, as transformers has it."""
     from tokenizers import Tokenizer
 
-    tokenizer: PreTrainedTokenizerFast = _import("transformers").PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8")),
+    fast_tokenizer = _import_module("transformers").PreTrainedTokenizerFast
+    serialized = (FOLDER / "tokenizer.json").read_text("utf-8")
+    tokenizer: PreTrainedTokenizerFast = fast_tokenizer(
+        tokenizer_object=Tokenizer.from_str(serialized),
         model_max_length=LONGEST,
         model_input_names=["input_ids", "attention_mask"],
         pad_token="[PAD]",
@@ -67,14 +79,14 @@ def torch_tokenizer() -> "PreTrainedTokenizerFast":
     return tokenizer
 
 
-def _import(name: str) -> Any:
+def _import_module(name: str) -> Any:
     with needing("the built-in model in torch", "hf"):
         return import_module(name)
 
 
 def state(stored: Arrays) -> Arrays:
     """The weights under the names of transformers, as float32."""
-    words = _expanded(stored["word_embeddings_u8"], stored["word_embeddings_scale"])
+    words = _expand_weights(stored["word_embeddings_u8"], stored["word_embeddings_scale"])
     positions = stored["positions_f16"].astype(np.float32)
     weights: Arrays = {
         "bert.embeddings.word_embeddings.weight": words,
@@ -85,39 +97,45 @@ def state(stored: Arrays) -> Arrays:
         "cls.predictions.decoder.weight": words,
         "cls.predictions.decoder.bias": stored["decoder.bias"],
     }
-    weights |= _norm(stored, "bert.embeddings.LayerNorm")
+    weights |= _convert_norm(stored, "bert.embeddings.LayerNorm")
     for layer in range(LAYERS):
-        weights |= _layer(stored, f"bert.encoder.layer.{layer}.")
-    weights |= _linear(stored, "cls.predictions.transform.dense", ["cls.predictions.transform.dense"])
-    weights |= _norm(stored, "cls.predictions.transform.LayerNorm")
+        weights |= _convert_layer(stored, f"bert.encoder.layer.{layer}.")
+    weights |= _convert_linear(stored, "cls.predictions.transform.dense", ["cls.predictions.transform.dense"])
+    weights |= _convert_norm(stored, "cls.predictions.transform.LayerNorm")
     return weights
 
 
-def _layer(stored: Arrays, layer: str) -> Arrays:
+def _convert_layer(stored: Arrays, layer: str) -> Arrays:
     attended = [f"{layer}attention.self.{part}" for part in ("query", "key", "value")]
-    return {
-        **_linear(stored, f"{layer}qkv", attended),
-        **_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"]),
-        **_norm(stored, f"{layer}attention.output.LayerNorm"),
-        **_linear(stored, f"{layer}ffn_in", [f"{layer}intermediate.dense"]),
-        **_linear(stored, f"{layer}ffn_out", [f"{layer}output.dense"]),
-        **_norm(stored, f"{layer}output.LayerNorm"),
-    }
+    weights = _convert_linear(stored, f"{layer}qkv", attended)
+    weights |= _convert_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"])
+    weights |= _convert_norm(stored, f"{layer}attention.output.LayerNorm")
+    weights |= _convert_linear(stored, f"{layer}ffn_in", [f"{layer}intermediate.dense"])
+    weights |= _convert_linear(stored, f"{layer}ffn_out", [f"{layer}output.dense"])
+    weights |= _convert_norm(stored, f"{layer}output.LayerNorm")
+    return weights
 
 
-def _linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
-    """One or more linear layers that are stored side by side; the file is input-major, torch output-major."""
-    weight = np.ascontiguousarray(_expanded(stored[f"{name}.weight_u8"], stored[f"{name}.scale"]).T)
-    weights = zip(parts, np.split(weight, len(parts)), strict=True)
-    biases = zip(parts, np.split(stored[f"{name}.bias"], len(parts)), strict=True)
-    return {f"{part}.weight": rows for part, rows in weights} | {f"{part}.bias": bias for part, bias in biases}
+def _convert_linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
+    """Convert linear layers that are stored side by side.
+
+    The file is input-major, torch is output-major.
+    """
+    expanded = _expand_weights(stored[f"{name}.weight_u8"], stored[f"{name}.scale"])
+    weights = np.split(np.ascontiguousarray(expanded.T), len(parts))
+    biases = np.split(stored[f"{name}.bias"], len(parts))
+    converted: Arrays = {}
+    for part, weight, bias in zip(parts, weights, biases, strict=True):
+        converted[f"{part}.weight"] = weight
+        converted[f"{part}.bias"] = bias
+    return converted
 
 
-def _norm(stored: Arrays, name: str) -> Arrays:
+def _convert_norm(stored: Arrays, name: str) -> Arrays:
     return {f"{name}.weight": stored[f"{name}.w"], f"{name}.bias": stored[f"{name}.b"]}
 
 
-def _expanded(stored: npt.NDArray[np.uint8], scale: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _expand_weights(stored: npt.NDArray[np.uint8], scale: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return (stored.astype(np.float32) - 128) * scale
 
 
@@ -126,24 +144,35 @@ def initializers(model: bytes) -> Arrays:
 
     It reads the few protobuf fields that matter: the `onnx` package would be a dependency for this alone.
     """
-    graphs = [value for number, value in _fields(memoryview(model)) if number == GRAPH]
-    return dict(_tensor(value) for graph in graphs for number, value in _fields(graph) if number == INITIALIZER)
+    constants: Arrays = {}
+    for graph in _select_fields(memoryview(model), GRAPH):
+        tensors = _select_fields(graph, INITIALIZER)
+        constants.update(map(_parse_tensor, tensors))
+    return constants
 
 
-def _tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
-    fields = list(_fields(message))
-    shape = [value for number, value in fields if number == DIMS]
-    by_number = dict(fields)
-    array = np.frombuffer(by_number[RAW_DATA], DTYPES[by_number[DATA_TYPE]]).reshape(shape)
+def _select_fields(message: memoryview, wanted_number: int) -> list[Any]:
+    """Values of the fields with one number."""
+    return [value for number, value in _parse_fields(message) if number == wanted_number]
+
+
+def _parse_tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
+    shape = _select_fields(message, DIMS)
+    by_number = dict(_parse_fields(message))
+    dtype = DTYPES[by_number[DATA_TYPE]]
+    array = np.frombuffer(by_number[RAW_DATA], dtype).reshape(shape)
     return str(by_number[NAME], "utf-8"), array.copy()
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:
-    """The fields of a protobuf message: number, and an int or the bytes of a string, an array or another message."""
+def _parse_fields(message: memoryview) -> Iterator[tuple[int, Any]]:
+    """Fields of a protobuf message, each a number with its value.
+
+    The value is an int, or the bytes of a string, an array or another message.
+    """
     at = 0
     while at < len(message):
-        tag, at = _varint(message, at)
-        value, at = _varint(message, at)
+        tag, at = _parse_varint(message, at)
+        value, at = _parse_varint(message, at)
         match tag & 7:
             case 0:
                 yield tag >> 3, value
@@ -154,12 +183,16 @@ def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:
                 raise ValueError(f"wire type {kind} is not among those of a graph and its tensors")
 
 
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """An integer in base 128, least digit first, and where the next field begins."""
+def _parse_varint(message: memoryview, at: int) -> tuple[int, int]:
+    """Read an integer in base 128, and the position after it.
+
+    The least digit comes first.
+    """
     value = shift = 0
     while True:
         byte = message[at]
         value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
+        at = at + 1
+        shift = shift + 7
         if byte < 128:
             return value, at

@@ -9,6 +9,7 @@ Replies may take 512 tokens, since models that reason spend them before the answ
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
@@ -18,12 +19,19 @@ import numpy as np
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
+from winokit.models.constraints import AUTO, CONSTRAINTS, JSON, KINDS, OFF, WISHES, Constraint, said_in_json
 from winokit.models.identity import ServerIdentity
 from winokit.models.registry import Spec
 from winokit.models.replies import AROUND, FilledText, choice_in
-from winokit.models.server import SERVER_OPTIONS, connect
+from winokit.models.server import SERVER_OPTIONS, Body, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
+CHAT_OPTIONS = ("temperature", "max_tokens", "logprobs", "system", "seed", "thoughts", "n", "constrain")
+"""What a SPEC may say beside how the server is asked."""
+MOST_SAMPLES = 128
+"""As many as OpenAI gives to one request."""
+SAMPLING_TEMPERATURE = 1.0
+"""With `?n=`, unless the SPEC has another: at 0 samples are copies of one."""
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
 READING = 4
@@ -36,11 +44,12 @@ BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", 
 
 
 def load(spec: Spec) -> "ChatModel":
-    """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    spec.only(*SERVER_OPTIONS, "temperature", "max_tokens", "logprobs", "system", "seed", "thoughts")
+    """Connect to the server that the SPEC names. Nothing is sent yet."""
+    spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
+    repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
     settings: dict[str, Any] = {
-        "temperature": spec.number("temperature", 0.0),
+        "temperature": spec.number("temperature", 0.0 if repeats == 1 else SAMPLING_TEMPERATURE),
         "max_tokens": spec.number("max_tokens", 512, least=1),
     }
     if "seed" in spec.options:
@@ -48,11 +57,16 @@ def load(spec: Spec) -> "ChatModel":
     if logprobs != "off":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     client = ChatClient(connect(spec, **settings), needs_logprobs=logprobs == "on")
-    return ChatModel(str(spec), client, spec.options.get("system", ""), _marks(spec))
+    model = ChatModel(str(spec), client, spec.options.get("system", ""), _parse_marks(spec))
+    model.repeats = repeats
+    model.wish = spec.choice("constrain", WISHES) or AUTO
+    if model.wish in KINDS:
+        model.constrain(model.wish)
+    return model
 
 
-def _marks(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """What the option `thoughts=OPEN,CLOSE` says stands around thoughts."""
+def _parse_marks(spec: Spec) -> tuple[tuple[str, str], ...]:
+    """Marks around thoughts, from the option `thoughts=OPEN,CLOSE`."""
     if "thoughts" not in spec.options:
         return ()
     start, comma, end = spec.options["thoughts"].partition(",")
@@ -71,128 +85,259 @@ class ChatModel:
     can: frozenset[type] = frozenset({Ask})
 
     def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
-        self.spec, self._client, self._system, self._marks = spec, client, system, marks
-        self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
+        self.spec = spec
+        self._client = client
+        self._system = system
+        self._parse_marks = marks
+        self.usage = client.server.usage
+        self.count_tokens = client.server.count_tokens
+        self.repeats = 1
+        """How many answers to a question it is asked for."""
+        self.wish = OFF
+        """Whether replies are to be constrained, and by what: one of `WISHES`."""
+        self.constraint: str | None = None
+        """What replies are constrained by: a kind, which is part of the fingerprint, or nothing."""
+        self._way: Constraint | None = None
+        """How this server is told so."""
+        self.constraint_notes: list[str] = []
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
-        determining |= {"thoughts": marks} if marks else {}
-        self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
-        readings = ({**determining, "reading": number} for number in range(1, READING))
+        self._determining = determining | ({"thoughts": marks} if marks else {})
+        self.fingerprint = self.free_fingerprint = f"chat:{json.dumps(self._determining, sort_keys=True)}"
+        """The latter is that of free replies."""
+        readings = ({**self._determining, "reading": number} for number in range(1, READING))
         self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
         """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read, then
         with names compared to the letter."""
 
+    def constrain(self, kind: str | None) -> None:
+        """Constrain replies from now on. They are kept apart from free ones."""
+        self.constraint = kind
+        if kind is not None:
+            self.fingerprint = f"chat:{json.dumps({**self._determining, 'constrain': kind}, sort_keys=True)}"
+            self.earlier = []
+
+    def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
+        """The first kind of constraint that the server obeys, or None.
+
+        `constraint_notes` then says what it does with each.
+
+        What it does with each is told in `constraint_notes`.
+        """
+        outcomes = []
+        for way in CONSTRAINTS:
+            if way.kind not in kinds:
+                continue
+            obeys = self._client.obeys(way)
+            if obeys:
+                self._way = way
+                self.constraint_notes = [
+                    f"replies are held to the options by {way.field}, which is another task than a free reply; "
+                    "?constrain=off asks freely"
+                ]
+                return way.kind
+            outcomes.append(f"{way.field} is {'refused' if obeys is None else 'ignored'}")
+        self.constraint_notes = [f"replies are free: the server constrains none ({', '.join(outcomes)})"]
+        return None
+
     def identify(self) -> ServerIdentity:
-        """Which model the server says it serves."""
+        """Return the model that the server says it serves."""
         return self._client.server.identify()
 
     @property
     def samples(self) -> bool:
-        """Whether the same question may get another reply; a server may turn out to accept no temperature."""
+        """Whether the same question may get another reply.
+
+        A server may turn out to accept no temperature.
+        """
         return float(self._client.server.settings.get("temperature", 1.0)) > 0
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """What a request makes the server read, and how many tokens it may write."""
+        """Text that the server reads for a request, and the most tokens it may write."""
         settings = self._client.server.settings
         most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
-        text = "\n".join(message["content"] for message in self._messages(request)) if isinstance(request, Ask) else ""
+        messages = self._build_messages(request) if isinstance(request, Ask) else []
+        text = "\n".join(message["content"] for message in messages)
         return [(text, most)]
 
     @property
     def plan(self) -> str:
-        """How answers are read, and what had to be changed for this server; empty until it has answered."""
+        """Describes how answers are read and what was changed for this server.
+
+        Empty until the server has answered.
+        """
+        notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
-            return "; ".join(self._client.notes)
+            return "; ".join(notes)
         how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
-        return "; ".join([how, *self._client.notes])
+        often = []
+        if self.repeats > 1:
+            temperature = self._client.server.settings.get("temperature")
+            how_warm = "the server's own temperature" if temperature is None else f"temperature {temperature:g}"
+            often = [f"{self.repeats} samples at {how_warm}"]
+        return "; ".join([how, *often, *notes])
 
     def reread(self, request: Request, place: int, kept: Answer) -> Answer:
-        """A reply kept under `earlier[place]` as it is read now, if it has no choice or a thought that was read too."""
+        """Read a reply kept under `earlier[place]` again, as it is read now.
+
+        Only if it has no choice, or if its thought was read too.
+        """
         if not (isinstance(request, Ask) and isinstance(kept, Reply)):
             return kept
-        with_thought = place == 0 and answer_in(kept.text, self._marks) != kept.text
+        with_thought = place == 0 and answer_in(kept.text, self._parse_marks) != kept.text
         if not with_thought and (kept.choice is not None or kept.why):
             return kept
-        return reply(request, Completion(kept.text), self._marks)
+        return reply(request, Completion(kept.text), self._parse_marks)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Ask all, several at once, yielding replies as they come."""
         asks = [request for request in requests if isinstance(request, Ask)]
         if len(asks) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
-        for index, completion in self._client.complete([self._messages(ask) for ask in asks]):
+        if asks and self.constraint is not None and self._way is None:
+            self._find_way(self.constraint)
+        for index, completion in self._complete_asks(asks):
             too_long = Refusal(completion.text) if completion.too_long else None
-            yield index, too_long or reply(asks[index], completion, self._marks)
+            yield index, too_long or reply(asks[index], completion, self._parse_marks, self.constraint)
 
-    def _messages(self, ask: Ask) -> Messages:
+    def _find_way(self, kind: str) -> None:
+        """Find the server's way to a kind of constraint, or raise BadInput."""
+        if self.find_constraint([kind]) is None:
+            reason = self.constraint_notes.pop().partition(": ")[2]
+            raise BadInput(
+                f"{self.spec}: expected a server that constrains replies by {kind}, found otherwise: {reason}; "
+                "?constrain=off asks for free replies"
+            )
+
+    def _complete_asks(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
+        """The completions of questions, several of one question at once."""
+        bodies = [self._build_body(ask) for ask in asks]
+        samples: dict[str, list[int]] = {}
+        for index, body in enumerate(bodies):
+            samples.setdefault(json.dumps(body, sort_keys=True), []).append(index)
+        if len(samples) == len(asks):
+            yield from self._client.complete(bodies)
+            return
+        waiting = [iter(indices) for indices in samples.values()]
+        firsts = [bodies[indices[0]] for indices in samples.values()]
+        for number, completion in self._client.complete_many(firsts, list(map(len, samples.values()))):
+            yield next(waiting[number]), completion
+
+    def _build_body(self, ask: Ask) -> Body:
+        """The body of a question, with a seed for each sample."""
+        body: dict[str, Any] = {"messages": self._build_messages(ask)}
+        seed = self._client.server.settings.get("seed")
+        if seed is not None and ask.sample:
+            body["seed"] = seed + ask.sample
+        return body if self._way is None else {**body, **self._way.body(ask.options)}
+
+    def _build_messages(self, ask: Ask) -> Messages:
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
 
-def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = ()) -> Reply:
-    """What a completion says, with log-probabilities where it tells them; a refusal chooses nothing.
+def reply(
+    ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (), constraint: str | None = None
+) -> Reply:
+    """Read the reply in a completion.
+
+    It has log-probabilities if the server gives them. A refusal chooses nothing.
 
     A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
     is of a text that was cut off: what does not begin with its answer has not come to it.
     """
-    text, answer = completion.text, answer_in(completion.text, marks)
+    text = completion.text
+    answer = answer_in(text, marks)
     if completion.refused:
         return Reply(None, None, text, REFUSED)
     in_thought = completion.cut and answer == text
-    choice = None if answer is None else _choice_of(ask, answer, in_thought)
+    choice = None if answer is None else _find_choice(ask, _unwrap_answer(answer, constraint), in_thought)
     if choice is None:
-        silent = ALL_THOUGHT if completion.ended else UNFINISHED
-        return Reply(None, None, text, UNFINISHED if completion.cut else silent if answer is None else None)
+        return Reply(None, None, text, _explain_silence(completion, answer))
     tokens: Sequence[ChatToken] = completion.tokens or ()
     if answer is not None and answer != text:
-        tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())
+        tokens = _find_answer_tokens(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
 
 
-def _choice_of(ask: Ask, answer: str, in_thought: bool) -> int | None:
+def _explain_silence(completion: Completion, answer: str | None) -> str | None:
+    """Why a completion chooses nothing, or None if its answer cannot be read."""
+    if completion.cut:
+        return UNFINISHED
+    if answer is None:
+        return ALL_THOUGHT if completion.ended else UNFINISHED
+    return None
+
+
+def _unwrap_answer(answer: str, constraint: str | None) -> str:
+    """An answer without the JSON that it was held to."""
+    return said_in_json(answer) if constraint == JSON else answer
+
+
+def _find_choice(ask: Ask, answer: str, in_thought: bool) -> int | None:
     return choice_in(answer, ask.options, ask.aliases, filled=filled_text(ask.prompt), only_leading=in_thought)
 
 
-def _tokens_of(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
-    """The tokens from where the answer begins, whether or not those of the thought came with them."""
-    place = "".join(token.text for token in tokens).rfind(answer)
+def _find_answer_tokens(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
+    """The tokens from the beginning of the answer on.
+
+    Those of the thought may come before them or be missing.
+    """
+    position = "".join(token.text for token in tokens).rfind(answer)
     for index, token in enumerate(tokens):
-        if place < len(token.text):
-            return tokens[index:] if place >= 0 else ()
-        place -= len(token.text)
+        if position < len(token.text):
+            return tokens[index:] if position >= 0 else ()
+        position -= len(token.text)
     return ()
 
 
 def filled_text(prompt: str) -> FilledText | None:
-    """The text around the blank of a question; None if it has no blank, or several lines with one."""
+    """Text around the blank of a question.
+
+    None if no line has a blank, or several lines have one.
+    """
     lines = BLANKED_LINE.findall(prompt)
     return FilledText.of(*lines[0]) if len(lines) == 1 else None
 
 
 def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
-    """Log-probability of each option at the token that says the chosen one, or None where no token shows it.
+    """Log-probability of each option at the token that names the chosen one.
+
+    None if no token shows it.
 
     An option's probability is that of all listed tokens that begin it and no other ("B", " b", "(B"). One that is not
     listed gets the smallest that is, which it cannot exceed.
     """
-    wanted = [option.lower() for option in options]
+    lowered_options = [option.lower() for option in options]
+    chosen = lowered_options[choice]
     text = "".join(token.text for token in tokens).lower()
-    place = 0
+    position = 0
     for token in tokens:
-        rest = text[place:].lstrip(AROUND + "*`")
-        place += len(token.text)
-        says_it = rest.startswith(wanted[choice]) and not rest[len(wanted[choice]) :][:1].isalnum()
-        if says_it and _begun(token.text, wanted) == choice:
-            listed = [(_begun(name, wanted), value) for name, value in token.alternatives if isfinite(value)]
-            if len(listed) < 2:
-                return None
-            smallest = min(value for _, value in listed)
-            groups = [[value for owner, value in listed if owner == at] or [smallest] for at in range(len(options))]
-            return tuple(float(np.logaddexp.reduce(group)) for group in groups)
+        text_ahead = text[position:].lstrip(AROUND + "*`")
+        position += len(token.text)
+        behind_name = text_ahead[len(chosen) :]
+        says_it = text_ahead.startswith(chosen) and not behind_name[:1].isalnum()
+        if says_it and _find_begun_option(token.text, lowered_options) == choice:
+            return _sum_alternatives(token, lowered_options)
     return None
 
 
-def _begun(token: str, wanted: Sequence[str]) -> int | None:
-    """The one option that a token begins, if any."""
+def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple[float, ...] | None:
+    """Log-probability of each option from a token's alternatives, or None if there is only one."""
+    listed: list[float] = []
+    by_option: dict[int | None, list[float]] = defaultdict(list)
+    for text, logprob in token.alternatives:
+        if isfinite(logprob):
+            listed.append(logprob)
+            by_option[_find_begun_option(text, lowered_options)].append(logprob)
+    if len(listed) < 2:
+        return None
+    smallest = min(listed)
+    groups = [by_option[index] or [smallest] for index in range(len(lowered_options))]
+    return tuple(float(np.logaddexp.reduce(group)) for group in groups)
+
+
+def _find_begun_option(token: str, wanted: Sequence[str]) -> int | None:
+    """Index of the one option that a token begins, or None."""
     bare = token.strip(AROUND + "*`").lower()
     begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None

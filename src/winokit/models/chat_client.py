@@ -1,4 +1,4 @@
-"""Chat completions of a server: the part of `chat:` models that knows nothing of answers.
+"""Request chat completions from a server, for `chat:` models.
 
 What the server does not accept (log-probabilities, a temperature, the name of a setting) is found out with the first
 request and done without, and told in `notes`.
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any, TypeAlias
 
+from winokit.models.constraints import FRUITS, QUESTION, Constraint
 from winokit.models.server import Body, Complaint, ModelServer
 from winokit.models.thoughts import answer_in, thinking_aloud
 
 PATH = "/chat/completions"
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 """Where a message has its thought, if it is kept apart: a text, or parts."""
+LOGPROBS = ("logprobs", "top_logprobs")
 TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
@@ -23,7 +25,7 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ChatToken:
-    """One token of a reply, and what could have stood in its place, each with its log-probability."""
+    """One token of a reply, with alternatives and their log-probabilities."""
 
     text: str
     alternatives: tuple[tuple[str, float], ...]
@@ -31,7 +33,10 @@ class ChatToken:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a server replied: text with any thought, whether it refused or was cut off, log-probabilities if given."""
+    """A server's reply: its text, and how it ended.
+
+    The text has any thought in it. Tokens come with log-probabilities if the server gives them.
+    """
 
     text: str
     refused: bool = False
@@ -44,7 +49,7 @@ class Completion:
 
 
 class ChatClient:
-    """A server that is talked to.
+    """A server that answers chat messages.
 
     Parameters
     ----------
@@ -61,14 +66,93 @@ class ChatClient:
         self._needs_logprobs = needs_logprobs
         self.settled = False
         """Whether an answer has shown what the server gives."""
+        self._takes_n: bool | None = None
+        """Whether a request may be for several replies; None until that was tried."""
 
-    def complete(self, conversations: Sequence[Messages]) -> Iterator[tuple[int, Completion]]:
-        """Send every conversation, yielding (index, completion) as soon as each is known."""
-        bodies = [{"messages": messages} for messages in conversations]
-        return self.server.stream(PATH, bodies, self._read, self._refused, first_alone=not self.settled)
+    def complete(self, bodies: Sequence[Body]) -> Iterator[tuple[int, Completion]]:
+        """Send every body, yielding (index, completion) when each is known."""
+        return self.server.stream(
+            PATH, bodies, self._read_payload, self._handle_complaint, first_alone=not self.settled
+        )
 
-    def _refused(self, complaint: Complaint) -> Completion | None:
-        """Change what the server complains about, or fail; a conversation may be too long by itself."""
+    def complete_many(self, bodies: Sequence[Body], counts: Sequence[int]) -> Iterator[tuple[int, Completion]]:
+        """Send every body for several replies, at once if the server can.
+
+        What a server leaves out is asked for one by one.
+        """
+        indices = range(len(bodies))
+        replies_left = dict(zip(indices, counts, strict=True))
+        if not self.settled or self._takes_n is None:  # what the server does with `n` is told by a reply that is needed
+            for _, completion in self.complete(bodies[:1]):
+                replies_left[0] -= 1
+                yield 0, completion
+        several = [index for index in indices if replies_left[index] > 1]
+        if self._takes_n is None and several:
+            yield from self._ask_several(bodies, several[:1], replies_left)
+            several = several[1:]
+        if self._takes_n:
+            yield from self._ask_several(bodies, several, replies_left)
+        singly: list[int] = []
+        for index in indices:
+            singly += [index] * replies_left[index]
+        for number, completion in self.complete([bodies[index] for index in singly]):
+            yield singly[number], completion
+
+    def _ask_several(self, bodies: Sequence[Body], indices: Sequence[int], left: dict[int, int]) -> Iterator[Any]:
+        """Ask for all replies to a body in one request."""
+        sent = [{**bodies[index], "n": left[index]} for index in indices]
+        for number, completions in self.server.stream(PATH, sent, self._read_payloads, self._handle_refused_count):
+            index = indices[number]
+            if self._takes_n is None:
+                self._takes_n = len(completions) > 1
+                if not self._takes_n:
+                    self.notes.append("the server gives one reply a request, and is asked several times")
+            for completion in completions[: left[index]]:
+                left[index] -= 1
+                yield index, completion
+
+    def _read_payloads(self, payload: Any) -> list[Completion]:
+        choices = payload["choices"]
+        if not choices:
+            raise ValueError("no reply")
+        return [self._read_payload({**payload, "choices": [choice]}) for choice in choices]
+
+    def _handle_refused_count(self, complaint: Complaint) -> list[Completion] | None:
+        """Return no replies if the server refuses to give several."""
+        if self._takes_n is None and complaint.status in (400, 422) and not complaint.too_long:
+            self._takes_n = False
+            self.notes.append("the server refuses several replies a request, and is asked several times")
+            return []
+        refused = self._handle_complaint(complaint)
+        return None if refused is None else [refused]
+
+    def obeys(self, constraint: Constraint) -> bool | None:
+        """Whether the server obeys a constraint, or None if it refuses it."""
+        logprobs = {name: self.server.settings[name] for name in LOGPROBS if name in self.server.settings}
+        self.server.settings = _drop_settings(self.server.settings, *LOGPROBS)
+        body = {"messages": [{"role": "user", "content": QUESTION}], **constraint.body(FRUITS)}
+
+        def refused(complaint: Complaint) -> Completion | None:
+            changed = without_refused(self.server.settings, complaint.text, guess=False)
+            if changed is None:
+                return Completion("", refused=True)
+            self.server.settings, note = changed
+            self.notes.append(note)
+            return None
+
+        try:
+            ((_, reply),) = self.server.stream(PATH, [body], read_completion, refused, free=True, retries=0)
+        finally:
+            self.server.settings = {**self.server.settings, **logprobs}
+        if reply.refused:
+            return None
+        return constraint.said((answer_in(reply.text) or "").strip()) in FRUITS
+
+    def _handle_complaint(self, complaint: Complaint) -> Completion | None:
+        """Change the setting that the server complains about, or raise the complaint.
+
+        A conversation that is too long gets a completion that says so.
+        """
         if complaint.too_long:
             return Completion(complaint.text, too_long=True)
         guess = not self.settled and complaint.status in (400, 422)
@@ -79,73 +163,98 @@ class ChatClient:
         self.notes.append(note)
         return None
 
-    def _read(self, payload: Any) -> Completion:
-        """A completion. The first that answers shows whether log-probabilities come with it."""
-        completion, settings = read_completion(payload), self.server.settings
+    def _read_payload(self, payload: Any) -> Completion:
+        """Read a completion. The first one shows whether log-probabilities come with it."""
+        completion = read_completion(payload)
+        settings = self.server.settings
         if self.settled or completion.refused or not (answer_in(completion.text) or "").strip():
             return completion
         if "logprobs" in settings and completion.tokens is None:
             if self._needs_logprobs:
                 raise self.server.error(PATH, "the server gives no log-probabilities", "ask with ?logprobs=auto")
-            self.server.settings = _drop(settings, "logprobs", "top_logprobs")
+            self.server.settings = _drop_settings(settings, "logprobs", "top_logprobs")
             self.notes.append("the server gives no log-probabilities")
         self.settled = True
         return completion
 
 
 def without_refused(settings: Body, complaint: str, *, guess: bool) -> tuple[Body, str] | None:
-    """The settings without what a server's complaint names, and a note; None if there is nothing to do without.
+    """Settings without what a server's complaint names, and a note.
+
+    None if there is nothing to leave out.
 
     With `guess`, a complaint that names nothing is taken to mean log-probabilities, which fewest servers know.
     """
     if TOO_LARGE.search(complaint):
         return None
     if "max_tokens" in settings and "max_tokens" in complaint:
-        renamed = {**_drop(settings, "max_tokens"), "max_completion_tokens": settings["max_tokens"]}
+        renamed = {**_drop_settings(settings, "max_tokens"), "max_completion_tokens": settings["max_tokens"]}
         return renamed, "max_tokens is sent as max_completion_tokens"
     for name in ("max_completion_tokens", "temperature"):
         if name in settings and name in complaint:
-            return _drop(settings, name), f"the server does not accept {name} and uses its own"
+            return _drop_settings(settings, name), f"the server does not accept {name} and uses its own"
     if "top_logprobs" in complaint and settings.get("top_logprobs", 0) > 5:
         return {**settings, "top_logprobs": 5}, "the server lists at most 5 tokens"
     if "logprobs" in settings and ("logprob" in complaint or guess):
-        return _drop(settings, "logprobs", "top_logprobs"), "the server does not accept requests for log-probabilities"
+        return _drop_settings(
+            settings, "logprobs", "top_logprobs"
+        ), "the server does not accept requests for log-probabilities"
     return None
 
 
 def read_completion(payload: Any) -> Completion:
-    """The completion in a server's JSON; one of many errors if there is none."""
+    """Read the completion in a server's JSON.
+
+    Raises one of many errors if there is none.
+    """
     choice = payload["choices"][0]
-    message, finish = choice["message"], choice.get("finish_reason")
+    message = choice["message"]
+    finish = choice.get("finish_reason")
     refused = bool(message.get("refusal")) or finish == "content_filter"
     content = message.get("refusal") or message.get("content")
     parts = content if isinstance(content, list) else [content]
-    thoughts = [part for part in parts if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")]
-    text = None if content is None else _text_of([part for part in parts if part not in thoughts])
-    apart = [message[name] for name in THOUGHTS if isinstance(message.get(name), str | list) and message[name]]
-    thought = _text_of([*apart[:1], *thoughts])
+    thought_parts = [part for part in parts if _is_thought(part)]
+    text = None if content is None else _join_text([part for part in parts if part not in thought_parts])
+    thought = _join_text([*_list_separate_thoughts(message)[:1], *thought_parts])
     if thought:
         text = thinking_aloud(thought, text)
     elif text is None and not refused and finish != "length":
         raise ValueError("a message without content")
     listed = (choice.get("logprobs") or {}).get("content")
-    tokens = tuple(_token(entry) for entry in listed) if listed else None
+    tokens = tuple(_read_token(entry) for entry in listed) if listed else None
     return Completion(text or "", refused, finish == "length", finish == "stop", tokens=tokens)
 
 
-def _text_of(parts: Any) -> str:
-    """What a string says, or a list of parts; a part has its text under one of several names, or parts of its own."""
+def _is_thought(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")
+
+
+def _list_separate_thoughts(message: Mapping[str, Any]) -> list[Any]:
+    """Thoughts that a server keeps apart from the text of its message."""
+    values = [message.get(name) for name in THOUGHTS]
+    return [value for value in values if isinstance(value, str | list) and value]
+
+
+def _join_text(parts: Any) -> str:
+    """Text of a string, of a part, or of a list of parts.
+
+    A part has its text under one of several names, or has parts of its own.
+    """
     if isinstance(parts, dict):
-        parts = next((parts[name] for name in ("text", "thinking", "summary", "reasoning") if parts.get(name)), "")
-    return parts if isinstance(parts, str) else "".join(_text_of(part) for part in parts)
+        texts = [parts.get(name) for name in ("text", "thinking", "summary", "reasoning")]
+        parts = next(filter(None, texts), "")
+    return parts if isinstance(parts, str) else "".join(_join_text(part) for part in parts)
 
 
-def _token(entry: Mapping[str, Any]) -> ChatToken:
+def _read_token(entry: Mapping[str, Any]) -> ChatToken:
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
-    if any(isnan(value) for value in (float(entry["logprob"]), *listed.values())):
+    text = entry["token"]
+    logprob = float(entry["logprob"])
+    if any(map(isnan, (logprob, *listed.values()))):
         raise ValueError("a log-probability that is not a number")
-    return ChatToken(entry["token"], tuple({entry["token"]: float(entry["logprob"]), **listed}.items()))
+    alternatives = {text: logprob, **listed}
+    return ChatToken(text, tuple(alternatives.items()))
 
 
-def _drop(settings: Body, *names: str) -> Body:
+def _drop_settings(settings: Body, *names: str) -> Body:
     return {name: value for name, value in settings.items() if name not in names}

@@ -1,4 +1,4 @@
-"""Chat templates: a question as the user's turn, as the model's own tokenizer writes it, up to where the answer begins.
+"""Apply chat templates: a question as the user's turn, up to the answer.
 
 `hf:NAME?chat_template=auto` takes the tokenizer's template, `chat_template=FILE` that of a Jinja file. Each option of
 an `Ask` is then scored as the whole answer of the assistant, with whatever the template puts before an answer (`gap`).
@@ -18,7 +18,8 @@ from jinja2 import TemplateError
 from winokit.errors import BadInput
 from winokit.files import read_text
 
-QUESTION, ANSWER = "Which one is it?", "This-one"
+QUESTION = "Which one is it?"
+ANSWER = "This-one"
 """Read when a template is loaded, to see what it writes around them."""
 THOUGHTS = ("<think>", "[THINK]", "<reasoning>", "<seed:think>")
 
@@ -27,24 +28,32 @@ class ChatTemplate:
     """A tokenizer with the template it is to use."""
 
     def __init__(self, tokenizer: Any, template: str, place: str) -> None:
-        self._tokenizer, self._template, self._place = tokenizer, template, place
-        asked = self._written(("user", QUESTION))
-        if QUESTION not in asked:
+        self._tokenizer = tokenizer
+        self._template = template
+        self._place = place
+        question_text = self._render_turns(("user", QUESTION))
+        if QUESTION not in question_text:
             raise BadInput(f"{place}: the chat template leaves out what the user says")
-        answered = self._written(("user", QUESTION), ("assistant", ANSWER), answered=True)
-        before = answered[len(asked) :].partition(ANSWER)[0] if answered.startswith(asked) else ""
+        answer_text = self._render_turns(("user", QUESTION), ("assistant", ANSWER), answered=True)
+        before = ""
+        if answer_text.startswith(question_text):
+            before = answer_text[len(question_text) :].partition(ANSWER)[0]
         self.gap = before if before.isspace() else ""
         # What it writes is part of it too: some write today's date, or what the tokenizer calls its tokens.
-        self.hash = hashlib.sha256(f"{template}\n{answered}".encode()).hexdigest()[:16]
+        digest = hashlib.sha256(f"{template}\n{answer_text}".encode())
+        self.hash = digest.hexdigest()[:16]
         self.notes: list[str] = []
         if "strftime_now" in template:
             self.notes.append("its chat template writes today's date, so answers depend on the day")
-        if asked.rstrip().endswith(THOUGHTS):
+        if question_text.rstrip().endswith(THOUGHTS):
             self.notes.append("its chat template opens a thought, and options are scored inside it")
 
     @classmethod
     def of(cls, option: str | None, tokenizer: Any, place: str) -> "ChatTemplate | None":
-        """The template that the option means: none, the tokenizer's own, or that of a file."""
+        """The template that the option means, or None if it names none.
+
+        `auto` is the tokenizer's own, anything else is a file.
+        """
         if option is None:
             return None
         if option != "auto":
@@ -59,10 +68,10 @@ class ChatTemplate:
             ) from None
 
     def opened(self, prompt: str) -> tuple[str, str]:
-        """The conversation up to the answer to a prompt, and what stands between it and the answer."""
-        return self._written(("user", prompt)), self.gap
+        """The conversation up to the answer, and the gap before the answer."""
+        return self._render_turns(("user", prompt)), self.gap
 
-    def _written(self, *turns: tuple[str, str], answered: bool = False) -> str:
+    def _render_turns(self, *turns: tuple[str, str], answered: bool = False) -> str:
         messages = [{"role": role, "content": content} for role, content in turns]
         try:
             text: str = self._tokenizer.apply_chat_template(

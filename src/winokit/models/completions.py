@@ -45,7 +45,7 @@ BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FI
 
 @dataclass(frozen=True)
 class Dialect:
-    """One way to ask a server for the log-probabilities of a text, and to read what it says."""
+    """One way to ask a server for log-probabilities of a text and to read them."""
 
     name: str
     asks: Mapping[str, Any]
@@ -59,17 +59,20 @@ class Dialect:
     """Whether a prompt may be a list of texts, each with a choice of its own in the answer."""
 
     def body(self, text: str) -> Body:
-        """The request about a text."""
+        """Build the request about a text."""
         return {self.text: text, **self.asks}
 
 
-def _echoed(payload: Any) -> list[ServedToken]:
+def _read_echo(payload: Any) -> list[ServedToken]:
     logprobs = payload["choices"][0]["logprobs"]
     return list(zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True))
 
 
-def _prompted(payload: Any) -> list[ServedToken]:
-    """Of each position, a table by token id; with no more asked for, it has the text's own token alone."""
+def _read_prompt_logprobs(payload: Any) -> list[ServedToken]:
+    """Tokens of vLLM's table by token id for each position.
+
+    As no alternatives are asked for, each table has only the text's own token.
+    """
     choice = payload["choices"][0]
     listed = choice.get("prompt_logprobs") or payload["prompt_logprobs"]
     tokens: list[ServedToken] = []
@@ -82,7 +85,7 @@ def _prompted(payload: Any) -> list[ServedToken]:
     return tokens
 
 
-def _generated(payload: Any) -> list[ServedToken]:
+def _read_generated(payload: Any) -> list[ServedToken]:
     rows = payload["meta_info"]["input_token_logprobs"]
     return [(text, logprob) for logprob, _, text in rows]
 
@@ -94,32 +97,35 @@ SGLANG = {
     **{"return_logprob": True, "logprob_start_len": 0, "return_text_in_logprobs": True},
 }
 DIALECTS = (
-    Dialect("echo", {"echo": True, "logprobs": 1, **ONE_TOKEN}, _echoed),
-    Dialect("prompt_logprobs", {"prompt_logprobs": 0, **ONE_TOKEN}, _prompted),
-    Dialect("/generate", SGLANG, _generated, "//generate", "text", lists=False),
+    Dialect("echo", {"echo": True, "logprobs": 1, **ONE_TOKEN}, _read_echo),
+    Dialect("prompt_logprobs", {"prompt_logprobs": 0, **ONE_TOKEN}, _read_prompt_logprobs),
+    Dialect("/generate", SGLANG, _read_generated, "//generate", "text", lists=False),
 )
 """As OpenAI had it, as vLLM has it, and SGLang's own."""
 
 
 def load(spec: Spec) -> "CompletionsModel":
-    """The model of a server, as the SPEC names both. Nothing is sent yet."""
+    """Connect to the server that the SPEC names. Nothing is sent yet."""
     spec.only(*SERVER_OPTIONS, "bos", "batch")
     batch = spec.number("batch", BATCH, least=1)
     return CompletionsModel(str(spec), connect(spec), spec.options.get("bos", ""), batch)
 
 
 class CompletionsModel:
-    """A causal model behind a server that tells how likely a text is."""
+    """A causal model behind a server that gives log-probabilities of texts."""
 
     kind = "causal"
     can: frozenset[type] = frozenset({Continuation, Ask})
 
     def __init__(self, spec: str, server: ModelServer, bos: str = "", batch: int = BATCH) -> None:
-        self.spec, self._server, self._bos = spec, server, bos
-        self.usage, self.count_tokens = server.usage, server.count_tokens
+        self.spec = spec
+        self._server = server
+        self._bos = bos
+        self.usage = server.usage
+        self.count_tokens = server.count_tokens
         self._dialect: Dialect | None = None
         self._lists: bool | None = None
-        self._bundle = Bundle(batch, _joined, _parted)
+        self._bundle = Bundle(batch, _join_bodies, _split_payload)
         self._read: dict[str, list[PlacedToken] | Refusal] = {}
         """What is known of texts: one text may be asked about in several ways."""
         determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
@@ -127,48 +133,58 @@ class CompletionsModel:
         self.notes: tuple[str, ...] = ()
 
     def identify(self) -> ServerIdentity:
-        """Which model the server says it serves. What was read before is forgotten, since it may be another now."""
+        """Return the model that the server says it serves.
+
+        Answers in memory are forgotten, since it may be another model now.
+        """
         self._read.clear()
         return self._server.identify()
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """What a request makes the server read, and how many tokens it may write."""
-        return [(_whole(part), 1) for _, part in parts_of(self, [request]) if part.text and _whole(part).strip()]
+        """Texts that the server reads for a request, and the most tokens it may write."""
+        parts = [part for _, part in parts_of(self, [request])]
+        return [(_join_whole(part), 1) for part in parts if _has_text(part)]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Send each distinct text once, in alphabetical order: what begins alike is near in a server's cache."""
-        parts = parts_of(self, requests)
-        yield from joined(requests, [index for index, _ in parts], self._answers([part for _, part in parts]))
+        """Send each distinct text once, in alphabetical order.
 
-    def _answers(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+        Texts that begin alike are then near each other in a server's cache.
+        """
+        parts = parts_of(self, requests)
+        owners = [index for index, _ in parts]
+        yield from joined(requests, owners, self._answer_parts([part for _, part in parts]))
+
+    def _answer_parts(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         asking: dict[str, list[int]] = defaultdict(list)
         for number, part in enumerate(parts):
-            if part.text and _whole(part).strip():
-                asking[_whole(part)].append(number)
+            if _has_text(part):
+                asking[_join_whole(part)].append(number)
             else:
                 yield number, NothingToScore(part.text).refusal
         unread = sorted(asking.keys() - self._read.keys())
         for text in asking.keys() & self._read.keys():
-            yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
+            for number in asking[text]:
+                yield number, self._cut_pieces(parts[number], self._read[text])
         if not unread:
             return
-        dialect = self._dialect or self._probe()
+        dialect = self._dialect or self._probe_dialects()
         bodies = [dialect.body(self._bos + text) for text in unread]
         read: Callable[[Any], list[ServedToken] | Refusal] = dialect.read
-        bundle = self._bundle if len(unread) > 1 and self._takes_lists(dialect) else None
-        for place, tokens in self._server.stream(dialect.path, bodies, read, _too_long, bundle=bundle):
+        bundle = self._bundle if len(unread) > 1 and self._check_lists(dialect) else None
+        for place, tokens in self._server.stream(dialect.path, bodies, read, _refuse_too_long, bundle=bundle):
             text = unread[place]
-            self._read[text] = tokens if isinstance(tokens, Refusal) else self._placed(dialect, text, tokens)
-            yield from ((number, self._cut(parts[number], self._read[text])) for number in asking[text])
+            self._read[text] = tokens if isinstance(tokens, Refusal) else self._place_tokens(dialect, text, tokens)
+            for number in asking[text]:
+                yield number, self._cut_pieces(parts[number], self._read[text])
 
-    def _probe(self) -> Dialect:
-        """The first dialect in which the server gives a log-probability for every token of a text but the first."""
+    def _probe_dialects(self) -> Dialect:
+        """The first dialect that gives a log-probability for every token but the first."""
         failures = []
         for dialect in DIALECTS:
             try:
                 payload = self._server.post(dialect.path, dialect.body(self._bos + PROBE))
                 tokens = dialect.read(payload)
-                shifted = _shifted(payload)
+                shifted = _is_shifted(payload)
             except Complaint as complaint:
                 if complaint.status in (401, 403):
                     raise
@@ -181,31 +197,35 @@ class CompletionsModel:
                 continue
             if shifted:
                 raise self._server.error(dialect.path, SHIFTED, BOS_WAY_OUT)
-            why = _unfit(tokens)
-            if why is None:
+            fault = _find_fault(tokens)
+            if fault is None:
                 self._dialect = dialect
-                self._say_start(tokens)
+                self._note_start(tokens)
                 return dialect
-            failures.append(f"{dialect.name}: {why}")
+            failures.append(f"{dialect.name}: {fault}")
         fact = f"no log-probabilities of the texts sent ({'; '.join(failures)}), so none can be scored"
         raise self._server.error("", fact, f"is {self._bos} a token of this model? {WAY_OUT}" if self._bos else WAY_OUT)
 
-    def _takes_lists(self, dialect: Dialect) -> bool:
-        """Whether two texts in one call come back as two, each with numbers of its own; asked once."""
+    def _check_lists(self, dialect: Dialect) -> bool:
+        """Whether two texts in one call come back as two, each with its numbers.
+
+        The server is asked once.
+        """
         if self._lists is None:
             texts = (PROBE, " ".join(reversed(PROBE.split())))
             self._lists = dialect.lists and self._bundle.most > 1
             try:
                 if self._lists:
-                    body = _joined([dialect.body(self._bos + text) for text in texts])
+                    body = _join_bodies([dialect.body(self._bos + text) for text in texts])
                     payload = self._server.post(dialect.path, body, retries=0)
-                    read = map(dialect.read, _parted(payload, len(texts)))
-                    self._lists = all(align(text, tokens) for text, tokens in zip(texts, read, strict=True))
+                    token_lists = map(dialect.read, _split_payload(payload, len(texts)))
+                    pairs = zip(texts, token_lists, strict=True)
+                    self._lists = all(align(text, tokens) for text, tokens in pairs)
             except (BadInput, ValueError, TypeError, LookupError, AttributeError):
                 self._lists = False
         return self._lists
 
-    def _say_start(self, tokens: Sequence[ServedToken]) -> None:
+    def _note_start(self, tokens: Sequence[ServedToken]) -> None:
         placed = align(PROBE, tokens) or []
         before = sum(token.end == 0 for token in placed)
         if not before and not self._bos:
@@ -214,27 +234,35 @@ class CompletionsModel:
             way_out = "; it puts BOS there itself: leave out ?bos=" if self._bos else ""
             self.notes = (f"{self.spec}: the server reads {before} tokens before every text{way_out}",)
 
-    def _placed(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
-        """The tokens of a text in their places, after a check that they are its own and all have numbers."""
+    def _place_tokens(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
+        """Place the tokens of a text, after checking that they are its own.
+
+        Raises BadInput if one has no log-probability.
+        """
         placed = align(text, tokens)
         if placed is None:
             spelt = "".join(token or "…" for token, _ in tokens[:12])
             raise self._server.error(dialect.path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
-        begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
-        begun += placed[begun].start == 0 and placed[begun].logprob is None
-        if not _are_logprobs([token.logprob for token in placed[begun:]]):
-            wrong = next(token for token in placed[begun:] if not _are_logprobs([token.logprob]))
-            fact = f"{wrong.logprob!r} is not a log-probability, of {text[wrong.start : wrong.end]!r} in {text[:40]!r}"
+        first_index = next((number for number, token in enumerate(placed) if token.end > 0), 0)
+        first_index += placed[first_index].start == 0 and placed[first_index].logprob is None
+        if not _are_logprobs([token.logprob for token in placed[first_index:]]):
+            wrong = next(token for token in placed[first_index:] if not _are_logprobs([token.logprob]))
+            token_text = text[wrong.start : wrong.end]
+            fact = f"{wrong.logprob!r} is not a log-probability, of {token_text!r} in {text[:40]!r}"
             raise self._server.error(dialect.path, fact)
         return placed
 
-    def _cut(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
+    def _cut_pieces(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
         """The pieces of a continuation from the tokens of its whole text."""
         if isinstance(read, Refusal):
             return read
         context, text = moved(part)
-        whole, border, length = context + text, len(context), len(part.text)
-        origin, scored, pieces = len(whole) - length, False, list[Piece]()
+        whole_text = context + text
+        border = len(context)
+        length = len(part.text)
+        origin = len(whole_text) - length
+        scored = False
+        pieces = list[Piece]()
         for token_start, token_end, logprob, least_end in read:
             if token_end <= border and not token_start >= border > 0:
                 continue
@@ -242,32 +270,39 @@ class CompletionsModel:
                 return Refusal(UNPLACED)
             scored = True
             if logprob is not None:
-                start, end = bare(whole, token_start, token_end)
-                pieces.append(Piece(min(max(start - origin, 0), length), min(max(end - origin, 0), length), logprob))
+                start, end = bare(whole_text, token_start, token_end)
+                piece_start = min(max(start - origin, 0), length)
+                piece_end = min(max(end - origin, 0), length)
+                pieces.append(Piece(piece_start, piece_end, logprob))
         if pieces:
             return tuple(pieces)
         return Refusal(ALONE.partition(";")[0]) if scored else NothingToScore(part.text).refusal
 
 
-def _joined(bodies: Sequence[Body]) -> Body:
-    """Several texts in one call."""
+def _join_bodies(bodies: Sequence[Body]) -> Body:
+    """Put several texts into one call."""
     return {**bodies[0], "prompt": [body["prompt"] for body in bodies]}
 
 
-def _parted(payload: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """The answer to each of them."""
+def _split_payload(payload: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Split the answer to a call into an answer for each text."""
     choices = {choice["index"]: choice for choice in payload["choices"]}
     if len(payload["choices"]) != count:
         raise ValueError(f"{len(payload['choices'])} choices for {count} texts")
     return [{**payload, "choices": [choices[place]]} for place in range(count)]
 
 
-def _whole(part: Continuation) -> str:
+def _join_whole(part: Continuation) -> str:
     return "".join(moved(part))
 
 
-def _too_long(complaint: Complaint) -> Refusal | None:
-    """A text that the model cannot read; any other complaint is an error."""
+def _has_text(part: Continuation) -> bool:
+    """Whether there is something to send and to score."""
+    return bool(part.text) and not _join_whole(part).isspace()
+
+
+def _refuse_too_long(complaint: Complaint) -> Refusal | None:
+    """Refuse a text that the model cannot read, or return None for other complaints."""
     return Refusal(complaint.text) if complaint.too_long else None
 
 
@@ -279,15 +314,16 @@ def _are_logprobs(numbers: Sequence[Any]) -> bool:
         return False
 
 
-def _shifted(payload: Any) -> bool:
-    """Whether the likeliest tokens that come with the probe are mostly those of the next place.
+def _is_shifted(payload: Any) -> bool:
+    """Whether the likeliest tokens of the probe belong to the next position.
 
     llama-cpp-python 0.3.36 takes the numbers behind a token for its own where a text does not begin with BOS.
     """
     try:
         logprobs = payload["choices"][0]["logprobs"]
-        tokens, listed = logprobs["tokens"], logprobs["top_logprobs"]
-        likeliest = [max(top, key=top.__getitem__) if top else None for top in listed]
+        tokens = logprobs["tokens"]
+        listed = logprobs["top_logprobs"]
+        likeliest = list(map(_get_likeliest, listed))
     except (LookupError, TypeError, AttributeError):
         return False
     here = sum(map(eq, likeliest, tokens))
@@ -295,8 +331,13 @@ def _shifted(payload: Any) -> bool:
     return bool(behind > max(here, 2))
 
 
-def _unfit(tokens: Sequence[ServedToken]) -> str | None:
-    """Why the tokens of the probe will not do; None where they will."""
+def _get_likeliest(logprobs: Mapping[str, float] | None) -> str | None:
+    """The token of the highest log-probability, or None if there is none."""
+    return max(logprobs, key=logprobs.__getitem__) if logprobs else None
+
+
+def _find_fault(tokens: Sequence[ServedToken]) -> str | None:
+    """What is wrong with the tokens of the probe, or None."""
     placed = align(PROBE, tokens)
     if placed is None:
         return f"{len(tokens)} tokens, not those of the text"

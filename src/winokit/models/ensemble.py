@@ -27,7 +27,9 @@ class EnsembleModel:
 
     def __init__(self, spec: str, members: Sequence[base.Model], combine: str = "probability") -> None:
         check_known("way to combine", combine, COMBINE)
-        self.spec, self.members, self.combine = spec, members, combine
+        self.spec = spec
+        self.members = members
+        self.combine = combine
         kinds = {member.kind for member in members}
         self.kind = kinds.pop() if len(kinds) == 1 else "any"
         shared = frozenset.intersection(*(member.can for member in members))
@@ -37,12 +39,15 @@ class EnsembleModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Those of the members."""
-        return tuple(note for member in self.members for note in getattr(member, "notes", ()))
+        """Notes of all members."""
+        notes: list[str] = []
+        for member in self.members:
+            notes += getattr(member, "notes", ())
+        return tuple(notes)
 
     @property
     def plan(self) -> str:
-        """Those of the members that have one."""
+        """Plans of the members that have one."""
         plans = ((member.spec, getattr(member, "plan", "")) for member in self.members)
         return "; ".join(f"{spec}: {plan}" for spec, plan in plans if plan)
 
@@ -61,32 +66,53 @@ class EnsembleModel:
                     yield index, self.combined(requests[index], answers[index])
 
     def close(self) -> None:
-        """Let every member go."""
+        """Free the memory of every member."""
         for member in self.members:
             release(member)
 
     def combined(self, request: base.Request, answers: Sequence[base.Answer]) -> base.Answer:
-        """The answer of all from that of each."""
+        """Combine the members' answers to one request."""
         for answer in answers:
             if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
         if isinstance(request, base.Choose):
-            scores = [answer.values for answer in answers if isinstance(answer, base.Scores)]
-            given = [values for values in scores if values is not None]
-            return base.Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
-        text = getattr(request, "text", "")
+            return _average_scores(answers)
+        return self._combine_words(getattr(request, "text", ""), answers)
+
+    def _combine_words(self, text: str, answers: Sequence[base.Answer]) -> base.Pieces:
+        """One piece for each word, from the members' log-probabilities of that word."""
         words = [match.span() for match in WORD.finditer(text)]
-        logprobs = np.array([[_word_logprob(answer, span) for span in words] for answer in answers])
-        mean = logprobs.mean(axis=0)
+        rows = [_sum_word_logprobs(answer, words) for answer in answers]
+        logprobs = np.array(rows)
+        combined_logprobs = logprobs.mean(axis=0)
         if self.combine == "probability":
-            mean = np.logaddexp.reduce(logprobs, axis=0) - log(len(answers))
-        return tuple(base.Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
+            combined_logprobs = np.logaddexp.reduce(logprobs, axis=0) - log(len(answers))
+        pieces: list[base.Piece] = []
+        for (start, end), logprob in zip(words, combined_logprobs, strict=True):
+            pieces.append(base.Piece(start, end, float(logprob)))
+        return tuple(pieces)
 
 
-def _word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
-    """Summed log-probability of the pieces that start within a word; white space before a word belongs to it."""
+def _average_scores(answers: Sequence[base.Answer]) -> base.Scores:
+    """Mean of the members' numbers. Members that abstain do not count."""
+    member_values = [
+        answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
+    ]
+    return base.Scores(tuple(np.mean(member_values, axis=0).tolist()) if member_values else None)
+
+
+def _sum_word_logprobs(answer: base.Answer, words: Sequence[tuple[int, int]]) -> list[float]:
+    return [_sum_word_logprob(answer, span) for span in words]
+
+
+def _sum_word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
+    """Summed log-probability of the pieces that start within a word.
+
+    White space before a word belongs to it.
+    """
     pieces: base.Pieces = answer if isinstance(answer, tuple) else ()
-    return float(sum(piece.logprob for piece in pieces if span[0] <= piece.start < span[1]))
+    start, end = span
+    return float(sum(piece.logprob for piece in pieces if start <= piece.start < end))
 
 
 def load(spec: Spec) -> EnsembleModel:
@@ -96,7 +122,10 @@ def load(spec: Spec) -> EnsembleModel:
 
 
 def members_of(spec: Spec) -> list[Spec]:
-    """The members' SPECs; of the options at the end, all but `combine` and the `name` are the last one's."""
+    """SPECs of the members.
+
+    Of the options at the end, `combine` and `name` are the ensemble's, the others the last member's.
+    """
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:
         raise BadInput(f"{spec}: expected two or more models with + between them")

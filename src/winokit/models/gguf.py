@@ -13,6 +13,7 @@ the same weights dequantised; see tests/models/test_gguf.py for how much.
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from math import inf
 from operator import eq
@@ -71,38 +72,47 @@ class GgufModel:
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
         parts = parts_of(self, requests)
-        read = self._read([part for _, part in parts])
-        for index, answer in joined(requests, [index for index, _ in parts], read):
-            logprobs = answer.logprobs if isinstance(answer, base.Reply) else None
-            yield index, answer if logprobs is None else base.Reply(logprobs, int(np.argmax(logprobs)), "")
+        owners = [index for index, _ in parts]
+        part_answers = self._read([part for _, part in parts])
+        for index, answer in joined(requests, owners, part_answers):
+            if isinstance(answer, base.Reply) and answer.logprobs is not None:
+                answer = replace(answer, choice=int(np.argmax(answer.logprobs)))
+            yield index, answer
 
     def close(self) -> None:
-        """Let llama.cpp free the weights."""
+        """Free the weights in llama.cpp."""
         self._reader = base.LetGo(self.spec)
 
     def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:
-                encoded.append((*self._tokens(request), number))
+                encoded.append((*self._split_tokens(request), number))
             except base.Unreadable as unreadable:
                 yield number, unreadable.refusal
         for tokens, first, number in sorted(encoded):
             logprobs = self._reader.logprobs(tokens, first).tolist()
-            borders = _borders(requests[number].text, [self._reader.spelling(token) for token in tokens[first:]])
+            spellings = [self._reader.spelling(token) for token in tokens[first:]]
+            borders = _find_borders(requests[number].text, spellings)
             yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
-    def _tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
-        """The tokens of a continuation, split as lm-evaluation-harness splits them, and the first one scored."""
+    def _split_tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
+        """Tokens of a continuation, and the index of the first one scored.
+
+        The border is that of lm-evaluation-harness.
+
+        The border is that of lm-evaluation-harness.
+        """
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
         first = max(len(self._reader.mark) + len(context), 1)
         before, after = moved(request)
         if reaches_across(before, after, tokens[len(self._reader.mark) :], context):
-            first, left = len(tokens), len(after.encode())
-            while left > 0 and first > 1:
+            first = len(tokens)
+            bytes_left = len(after.encode())
+            while bytes_left > 0 and first > 1:
                 first -= 1
-                left -= len(self._reader.spelling(tokens[first]))
+                bytes_left -= len(self._reader.spelling(tokens[first]))
         if first >= len(tokens):
             raise base.NothingToScore(request.text)
         if len(tokens) - 1 > self._reader.longest:
@@ -114,15 +124,18 @@ class _Reader:
     """llama.cpp with the tokens it read last still in its cache."""
 
     def __init__(self, library: Any, llama: Any, bos: bool | None) -> None:
-        self._library, self._llama = library, llama
+        self._library = library
+        self._llama = llama
         self._memory = library.llama_get_memory(llama.ctx)
         self._batch = library.llama_batch_init(BATCH, 0, 1)
         self._cached: tuple[int, ...] = ()
         self.longest: int = min(llama.n_ctx(), library.llama_model_n_ctx_train(llama.model))
         has_bos = llama.token_bos() >= 0
         stated = library.llama_vocab_get_add_bos(library.llama_model_get_vocab(llama.model))
-        self.mark = ((llama.token_bos() if has_bos else llama.token_eos()),) if (stated if bos is None else bos) else ()
-        """What stands before any text."""
+        first_token = llama.token_bos() if has_bos else llama.token_eos()
+        is_marked = stated if bos is None else bos
+        self.mark = (first_token,) if is_marked else ()
+        """Tokens before any text."""
         self.unmarked = has_bos and not self.mark and bos is None
         """Whether there is a BOS that texts go without, and nobody decided so."""
 
@@ -134,46 +147,62 @@ class _Reader:
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def spelling(self, token: int) -> bytes:
-        """What a token stands for."""
+        """Bytes that a token spells."""
         return bytes(self._llama.detokenize([token]))
 
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
         """Log-probability of each token from `first` on, given all before it."""
         inputs = tokens[:-1]
-        shared = sum(takewhile(bool, map(eq, self._cached, inputs)))
-        kept = min(shared, first - 1)
-        if not self._library.llama_memory_seq_rm(self._memory, 0, kept, -1):
+        shared_count = sum(takewhile(bool, map(eq, self._cached, inputs)))
+        cached_count = min(shared_count, first - 1)
+        if not self._library.llama_memory_seq_rm(self._memory, 0, cached_count, -1):
             # A recurrent model cannot forget half of what it read.
             self._library.llama_memory_clear(self._memory, True)
-            kept = 0
+            cached_count = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
-        parts = [self._read(inputs[at : at + BATCH], at, first - 1) for at in range(kept, len(inputs), BATCH)]
+        starts = range(cached_count, len(inputs), BATCH)
+        parts = [self._read(inputs[start : start + BATCH], start, first - 1) for start in starts]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)
-        total = np.log(np.exp(logits - highest).sum(axis=1, dtype=np.float64)) + highest[:, 0]
-        return np.asarray(logits[np.arange(len(logits)), tokens[first:]] - total, np.float64)
+        sums = np.exp(logits - highest).sum(axis=1, dtype=np.float64)
+        totals = np.log(sums) + highest[:, 0]
+        scored_logits = logits[np.arange(len(logits)), tokens[first:]]
+        return np.asarray(scored_logits - totals, np.float64)
 
     def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
-        """Read tokens at positions from `start`; logits of the positions from `wanted` on."""
+        """Read tokens at positions from `start`.
+
+        Returns the logits of the positions from `wanted` on.
+        """
         batch = self._batch
         batch.n_tokens = len(tokens)
-        for place, token in enumerate(tokens):
-            batch.token[place], batch.pos[place] = token, start + place
-            batch.n_seq_id[place], batch.seq_id[place][0] = 1, 0
-            batch.logits[place] = start + place >= wanted
+        for index, token in enumerate(tokens):
+            position = start + index
+            batch.token[index] = token
+            batch.pos[index] = position
+            batch.n_seq_id[index] = 1
+            batch.seq_id[index][0] = 0
+            batch.logits[index] = position >= wanted
         status = self._library.llama_decode(self._llama.ctx, batch)
         if status != 0:
             raise BadInput(f"llama.cpp failed to read {len(tokens)} tokens (status {status}): try a larger n_ctx")
-        rows, columns = min(len(tokens), max(start + len(tokens) - wanted, 0)), self._llama.n_vocab()
+        rows = min(len(tokens), max(start + len(tokens) - wanted, 0))
+        columns = self._llama.n_vocab()
         if rows == 0:
             return np.empty((0, columns), np.float32)
         # A copy, since llama.cpp writes the next logits to the same place.
-        return np.ctypeslib.as_array(self._library.llama_get_logits(self._llama.ctx), (rows, columns)).copy()
+        pointer = self._library.llama_get_logits(self._llama.ctx)
+        return np.ctypeslib.as_array(pointer, (rows, columns)).copy()
 
 
-def _borders(text: str, spellings: Sequence[bytes]) -> list[int]:
-    """Where tokens begin and end in a text, counted from its end, for its first token may begin before it.
+def _find_borders(text: str, spellings: Sequence[bytes]) -> list[int]:
+    """Borders of tokens in a text, counted from its end.
+
+    The first token may begin before the text. A token may hold part of a character's bytes, and its border is then
+    that of the character.
+
+    The first token may begin before the text.
 
     A token may hold part of a character's bytes; its border is then that of the character.
     """

@@ -39,7 +39,8 @@ except ImportError as error:
 
 REMOTE = {"AutoModelForSeq2SeqLM": "seq2seq", "AutoModelForMaskedLM": "masked", "AutoModelForCausalLM": "causal"}
 """The kind of a model that brings its own code, by the class it says it is."""
-BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 16384
+BUDGET_ON_CPU = 2048
+BUDGET_ELSEWHERE = 16384
 """Padded tokens of a batch of masked and sequence-to-sequence models, where the SPEC does not say."""
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 TRAINED = "winokit.json"
@@ -50,13 +51,17 @@ T = TypeVar("T")
 
 
 def load(spec: Spec) -> Model:
-    """Load a model of transformers, as the kind it was made to be or the kind asked for."""
+    """Load a model of transformers, as the kind asked for.
+
+    Without a kind it is the one that the model was made to be.
+    """
     settings = HfSettings.of(spec)
     if settings.kind is None and is_trained(settings):
         return LOADERS["winokit"](spec)
     kind = settings.kind or kind_by_config(settings)
     try:
-        model: Model = import_module(f"winokit.models.hf_{kind}").load(spec, replace(settings, kind=kind))
+        module = import_module(f"winokit.models.hf_{kind}")
+        model: Model = module.load(spec, replace(settings, kind=kind))
     except RuntimeError as error:
         if not out_of_memory(error):
             raise
@@ -65,29 +70,39 @@ def load(spec: Spec) -> Model:
 
 
 def of_objects(network: Any, tokenizer: Any) -> Model:
-    """The model of a network that is loaded already, and its tokenizer; it is put into evaluation mode.
+    """Make a model of a loaded network and its tokenizer.
+
+    The network is put into evaluation mode. The model's name is that of the folder or hub name it came from, and
+    its answers are kept by the content of its weights.
 
     Its name is that of the folder or hub name it came from, and its answers are kept by the content of its weights.
     """
     if not (hasattr(network, "config") and hasattr(tokenizer, "backend_tokenizer")):
         raise BadInput("expected a network of transformers and its fast tokenizer")
-    place = getattr(network, "name_or_path", "") or type(network).__name__
-    settings = HfSettings(place, None, "auto", str(network.device), loaded=(network.eval(), tokenizer))
+    model_name = getattr(network, "name_or_path", "") or type(network).__name__
+    settings = HfSettings(model_name, None, "auto", str(network.device), loaded=(network.eval(), tokenizer))
     settings = replace(settings, kind=kind_by_config(settings))
-    model: Model = import_module(f"winokit.models.hf_{settings.kind}").load(Spec("hf", Path(place).name), settings)
+    module = import_module(f"winokit.models.hf_{settings.kind}")
+    model: Model = module.load(Spec("hf", Path(model_name).name), settings)
     return model
 
 
 def check(spec: Spec) -> None:
-    """Refuse a SPEC whose options, configuration or kind will not do, before any weights are loaded."""
+    """Refuse a SPEC that cannot be loaded, before any weights are read.
+
+    This checks its options, configuration and kind.
+    """
     settings = HfSettings.of(spec)
-    _placing(settings)
+    _build_placing(settings)
     if settings.kind is None and not is_trained(settings):
         kind_by_config(settings)
 
 
 def is_trained(settings: HfSettings) -> bool:
-    """Whether `winokit train` wrote the folder; what is for large models has no place there."""
+    """Whether `winokit train` wrote the folder.
+
+    Raises BadInput if such a folder is given an option for large models.
+    """
     if settings.folder is None or not (settings.folder / TRAINED).exists():
         return False
     for name in LARGE:
@@ -97,7 +112,10 @@ def is_trained(settings: HfSettings) -> bool:
 
 
 def kind_by_config(settings: HfSettings) -> str:
-    """The kind of a model by its configuration: the class it was saved as, else what its family is made for."""
+    """Kind of a model by its configuration.
+
+    It is that of the class it was saved as, else what its family is made for.
+    """
     config = load_config(settings)
     names = {
         "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
@@ -126,15 +144,22 @@ def load_config(settings: HfSettings) -> Any:
     """The model's configuration."""
     if settings.loaded:
         return settings.loaded[0].config
-    return _fetch(transformers.AutoConfig.from_pretrained, settings)
+    return _load_pretrained(transformers.AutoConfig.from_pretrained, settings)
 
 
 def load_tokenizer(settings: HfSettings) -> Any:
-    """The model's tokenizer, which must be one that knows where in the text each token stands."""
+    """Load the model's tokenizer.
+
+    Raises BadInput if it does not give the positions of tokens.
+    """
     for name in ("bos", "chat_template"):
         if getattr(settings, name) is not None and settings.kind != "causal":
             raise BadInput(f"{settings.place}: {name}= is an option of causal models only")
-    tokenizer = settings.loaded[1] if settings.loaded else _fetch(transformers.AutoTokenizer.from_pretrained, settings)
+    tokenizer = (
+        settings.loaded[1]
+        if settings.loaded
+        else _load_pretrained(transformers.AutoTokenizer.from_pretrained, settings)
+    )
     if not tokenizer.is_fast:
         raise BadInput(
             f"{settings.place}: {type(tokenizer).__name__} gives no token positions; a fast tokenizer is needed"
@@ -143,7 +168,10 @@ def load_tokenizer(settings: HfSettings) -> Any:
 
 
 def load_weights(auto_class: Any, settings: HfSettings, **options: Any) -> Any:
-    """The model itself, its adapter merged, on its device, ready to be asked.
+    """Load the network on its device, with its adapter merged.
+
+    A part that the folder has no weights for (the head, if a model was saved with another) would be random numbers,
+    so that it is refused.
 
     A part that the folder has no weights for (the head, where a model was saved with another) would be random numbers.
     """
@@ -159,14 +187,17 @@ def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
 
 
 def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
-    """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
+    """Load the network as `load_weights` does, even if weights are missing.
+
+    Returns also the names of the missing weights, which are random.
+    """
     if settings.loaded:
         return settings.loaded[0], []
     dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
-    placing = _placing(settings)
+    placing = _build_placing(settings)
     if not placing and getattr(load_config(settings), "quantization_config", None):
         placing = {"device_map": {"": settings.device}}  # stored quantised: such weights cannot be moved
-    model, report = _fetch(
+    model, report = _load_pretrained(
         auto_class.from_pretrained, settings, dtype=dtype, output_loading_info=True, **placing, **options
     )
     if settings.adapter is not None:
@@ -174,7 +205,7 @@ def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[A
             raise BadInput(
                 f"{settings.place}: adapter= needs all weights in memory: raise max_memory=, or merge it first"
             )
-        model = _with_adapter(model, settings.adapter, merge=settings.load_in is None)
+        model = _add_adapter(model, settings.adapter, merge=settings.load_in is None)
     if not placing:
         model = model.to(settings.device)
     elif isinstance(settings.device_map, dict):
@@ -182,8 +213,11 @@ def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[A
     return model.eval(), sorted(report["missing_keys"])
 
 
-def _placing(settings: HfSettings) -> dict[str, Any]:
-    """The arguments of `from_pretrained` that quantise a model and spread it; none for one that is moved as a whole."""
+def _build_placing(settings: HfSettings) -> dict[str, Any]:
+    """Arguments of `from_pretrained` that quantise a model and spread it.
+
+    Empty for a model that is moved to one device as a whole.
+    """
     if settings.device_map is None and settings.load_in is None:
         return {}
     for package, option in (("accelerate", "device_map="), ("bitsandbytes", "load_in=")):
@@ -205,7 +239,7 @@ def _placing(settings: HfSettings) -> dict[str, Any]:
 
 
 def _check_covered(settings: HfSettings, model: Any, device_map: dict[str, int | str]) -> None:
-    """Refuse a map that leaves parts of the model out."""
+    """Refuse a device map that leaves out parts of the model."""
     from accelerate.utils import check_device_map
 
     try:
@@ -216,7 +250,10 @@ def _check_covered(settings: HfSettings, model: Any, device_map: dict[str, int |
 
 
 def input_device(network: Any) -> torch.device:
-    """Where texts go in: the first device of a model that is spread; weights on CPU and disk are read on it too."""
+    """The device that texts are sent to.
+
+    It is the first device of a model that is spread. Weights on CPU and disk are read on it too.
+    """
     spread = [str(place) for place in (getattr(network, "hf_device_map", None) or {}).values()]
     if not spread:
         device: torch.device = network.device
@@ -226,7 +263,7 @@ def input_device(network: Any) -> torch.device:
 
 
 def as_loaded(settings: HfSettings, network: Any) -> HfSettings:
-    """The settings, with the precision that the weights of the loaded network have.
+    """Return the settings with the precision of the loaded weights.
 
     `auto` is no precision: the same weights are the same model, whether their precision was asked for or found.
     """
@@ -234,30 +271,42 @@ def as_loaded(settings: HfSettings, network: Any) -> HfSettings:
 
 
 def fingerprint(settings: HfSettings) -> str:
-    """What determines the answers: the content of a local folder, or the commit of a hub model; dtype and adapter."""
+    """Identify everything that determines the answers.
+
+    A local folder is identified by its content and a hub model by its commit, both with dtype and adapter.
+    """
     assert settings.dtype != "auto", "the precision is known once the weights are loaded"
     if settings.loaded:
-        weights = _weights(*settings.loaded)
+        weights = _hash_network(*settings.loaded)
     elif settings.folder is not None:
-        weights = _contents(settings.folder, settings.gguf_file)
+        weights = _hash_folder(settings.folder, settings.gguf_file)
     else:
         weights = f"{settings.place}@{load_config(settings)._commit_hash or settings.revision or 'main'}"
-        weights += f"/{settings.gguf_file}" if settings.gguf_file else ""
-    adapter = f" adapter={_contents(Path(settings.adapter))}" if settings.adapter else ""
-    quantised = f" load_in={settings.load_in}" if settings.load_in else ""
-    quantised += f" compute_dtype={settings.compute_dtype}" if settings.compute_dtype else ""
-    return f"hf {settings.kind} {weights} dtype={settings.dtype}{quantised}{adapter}"
+        if settings.gguf_file:
+            weights += f"/{settings.gguf_file}"
+    parts = [f"hf {settings.kind} {weights} dtype={settings.dtype}"]
+    if settings.load_in:
+        parts.append(f"load_in={settings.load_in}")
+    if settings.compute_dtype:
+        parts.append(f"compute_dtype={settings.compute_dtype}")
+    if settings.adapter:
+        parts.append(f"adapter={_hash_folder(Path(settings.adapter))}")
+    return " ".join(parts)
 
 
 def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]) -> BatchBudget:
-    """The tokens of a model's batches: as the SPEC says, as suits a CPU, or to be looked for."""
+    """Budget of a model's batches, in tokens.
+
+    It is that of the SPEC, else the usual one on a CPU, else one that is found by trying.
+    """
     if settings.budget is not None or settings.device == "cpu":
         return BatchBudget(settings.budget or usual)
 
     def name() -> str:
         spread = f" {settings.device_map} {settings.max_memory}" if settings.device_map is not None else ""
         gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-        return f"{fingerprint(settings)} on {settings.device} of {', '.join(gpus) or settings.device}{spread}"
+        hardware = ", ".join(gpus) or settings.device
+        return f"{fingerprint(settings)} on {settings.device} of {hardware}{spread}"
 
     return BatchBudget(usual, attempt, name)
 
@@ -265,21 +314,25 @@ def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]
 def padded(rows: Sequence[Sequence[int]], pad: int, device: Any) -> torch.Tensor:
     """Rows of numbers as one tensor of shape (rows, longest), padded on the right."""
     length = max(map(len, rows))
-    return torch.tensor([[*row, *[pad] * (length - len(row))] for row in rows], device=device)
+    padded_rows = [[*row, *[pad] * (length - len(row))] for row in rows]
+    return torch.tensor(padded_rows, device=device)
 
 
 class HfModel:
-    """What a masked or sequence-to-sequence model has once it is loaded."""
+    """Shared parts of a loaded masked or sequence-to-sequence model."""
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
-        self.spec, self.settings, self.tokenizer, self.model = spec, as_loaded(settings, model), tokenizer, model
+        self.spec = spec
+        self.settings = as_loaded(settings, model)
+        self.tokenizer = tokenizer
+        self.model = model
         self.device = input_device(model)
         usual = BUDGET_ON_CPU if settings.device == "cpu" else BUDGET_ELSEWHERE
         self.budget = budget_of(self.settings, usual, self.read_filler)
 
     @property
     def network(self) -> Any:
-        """What was loaded."""
+        """The loaded network."""
         return self.model
 
     @cached_property
@@ -289,26 +342,29 @@ class HfModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That memory ran out."""
+        """A note that memory ran out, if it did."""
         return tuple(f"{self.spec}: {note}" for note in self.budget.notes)
 
     def read_filler(self, tokens: int) -> None:
-        """Read so many tokens, of no meaning."""
+        """Read `tokens` tokens without meaning."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let the weights go."""
+        """Free the weights."""
         self.model = LetGo(self.spec)
         free_memory()
 
-    def _padded(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Token ids, and where they are not padding, both of shape (texts, longest)."""
+    def _pad_ids(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Pad token ids, and mark which are not padding.
+
+        Both tensors are of shape (texts, longest).
+        """
         ids = padded(texts, self.tokenizer.pad_token_id or 0, self.device)
         return ids, padded([[1] * len(text) for text in texts], 0, self.device)
 
 
-def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
-    """Call a `from_pretrained` without its chatter, its complaints put in one line."""
+def _load_pretrained(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
+    """Call a `from_pretrained` quietly, and turn its errors into one line."""
     try:
         with quiet():
             own_code = {"trust_remote_code": settings.trust_remote_code}
@@ -332,7 +388,7 @@ def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: A
 def quiet() -> Iterator[None]:
     """Keep transformers and the hub from writing between our own lines."""
     bars: Any = transformers.utils.logging
-    shown = bars.is_progress_bar_enabled()
+    bars_enabled = bars.is_progress_bar_enabled()
     loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub", "accelerate")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -343,50 +399,65 @@ def quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-        if shown:
+        if bars_enabled:
             bars.enable_progress_bar()
 
 
-def _with_adapter(model: Any, folder: str, *, merge: bool) -> Any:
-    """The model with the weights of a LoRA added to its own, or beside them where those are quantised."""
+def _add_adapter(model: Any, folder: str, *, merge: bool) -> Any:
+    """Add the weights of a LoRA to a model.
+
+    They stay beside its own weights if those are quantised.
+    """
     with needing("adapter=", "hf"):
         from peft import PeftModel
     if not (Path(folder) / "adapter_config.json").exists():
         raise BadInput(f"adapter {folder}: no such folder, or no adapter_config.json in it")
     try:
-        adapted = PeftModel.from_pretrained(model, folder)
-        return adapted.merge_and_unload() if merge else adapted.get_base_model()
+        adapted_model = PeftModel.from_pretrained(model, folder)
+        return adapted_model.merge_and_unload() if merge else adapted_model.get_base_model()
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise BadInput(
             f"adapter {folder}: does not fit the model: {shorten(str(error), 200, placeholder=' …')}"
         ) from error
 
 
-def _contents(folder: Path, gguf_file: str | None = None) -> str:
-    """A hash of everything in a model's folder that has a say: configuration, tokenizer, weights."""
-    weights = (
-        [folder / gguf_file] if gguf_file else sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
-    )
-    small = sorted(path for pattern in SMALL_FILES for path in folder.glob(pattern))
-    whole = hashlib.sha256()
+def _hash_folder(folder: Path, gguf_file: str | None = None) -> str:
+    """Hash everything in a model's folder that determines its answers.
+
+    That is configuration, tokenizer and weights.
+    """
+    if gguf_file:
+        weights = [folder / gguf_file]
+    else:
+        weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+    small: list[Path] = []
+    for pattern in SMALL_FILES:
+        small += folder.glob(pattern)
+    small.sort()
+    digest = hashlib.sha256()
     for path in [*small, *weights]:
         stat = path.stat()
-        whole.update(f"{path.name} {_content(path, stat.st_size, stat.st_mtime_ns)}\n".encode())
-    return whole.hexdigest()
+        content = _hash_file(path, stat.st_size, stat.st_mtime_ns)
+        digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()
 
 
-def _weights(network: Any, tokenizer: Any) -> str:
-    """A hash of all that has a say in the answers of a network that was handed over."""
-    whole = hashlib.sha256(network.config.to_json_string().encode())
-    whole.update(tokenizer.backend_tokenizer.to_str().encode())
+def _hash_network(network: Any, tokenizer: Any) -> str:
+    """Hash everything that determines the answers of a network given as an object."""
+    digest = hashlib.sha256(network.config.to_json_string().encode())
+    digest.update(tokenizer.backend_tokenizer.to_str().encode())
     for name, values in sorted(network.state_dict().items()):
-        whole.update(name.encode())
-        whole.update(values.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return whole.hexdigest()
+        digest.update(name.encode())
+        plain_values = values.detach().cpu().contiguous()
+        digest.update(plain_values.view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 @cache
-def _content(path: Path, size: int, changed: int) -> str:
-    """A hash of a file's bytes, kept in memory while its size and time of change stay."""
+def _hash_file(path: Path, size: int, changed: int) -> str:
+    """Hash a file's bytes.
+
+    The hash is kept in memory as long as the file's size and time of change stay the same.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

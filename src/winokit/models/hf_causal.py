@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,7 +35,8 @@ from winokit.models.packing import ScoredText, Tree, forest, singles
 from winokit.models.reading import TextReading
 from winokit.models.registry import Spec
 
-CPU_BUDGET, GPU_BUDGET = 512, 4096
+CPU_BUDGET = 512
+GPU_BUDGET = 4096
 ATTENTION = 1 / 1000
 """What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
@@ -72,7 +73,9 @@ def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
 
 
 def multiply_with_onednn(network: torch.nn.Module) -> None:
-    """Have the linear layers of a network multiply with oneDNN, where processor and precision allow it.
+    """Let the linear layers of a network multiply with oneDNN, if possible.
+
+    Processor and precision must allow it.
 
     torch ships two libraries for float32 products on x86 and takes MKL by default. On an AMD EPYC, oneDNN takes a
     seventh less time to score WinoGrande with SmolLM2 (`benchmarks/scoring.py`); answers differ by rounding alone.
@@ -81,18 +84,22 @@ def multiply_with_onednn(network: torch.nn.Module) -> None:
         return
     for layer in network.modules():
         # Subclasses have their own ways with weights: quantised layers, adapters.
-        if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
-            vars(layer)["forward"] = partial(_product, layer)
+        if type(layer) is not torch.nn.Linear:
+            continue
+        if layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+            vars(layer)["forward"] = partial(_multiply_layer, layer)
 
 
-def _product(layer: Any, states: torch.Tensor) -> torch.Tensor:
+def _multiply_layer(layer: Any, states: torch.Tensor) -> torch.Tensor:
     # The operation is the one that torch.compile emits for a linear layer; "none" is the activation after it.
     product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, layer.weight, layer.bias, "none", [], "")
     return product
 
 
 def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
-    """Whether a model's texts begin with BOS: as the SPEC says, else its own files, else its tokenizer.
+    """Whether a model's texts begin with BOS.
+
+    The SPEC decides, else the model's files, else its tokenizer.
 
     Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
     tokenizer_config.json where there is a tokenizer.json.
@@ -101,28 +108,41 @@ def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
         return bool(settings.bos)
     stated = None
     if settings.gguf_file is not None:
-        stated = _gguf_bos(settings, settings.gguf_file)
+        stated = _read_gguf_bos(settings, settings.gguf_file)
     elif not settings.loaded:
         stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
     return stated if isinstance(stated, bool) else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
 
 
-def _gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
-    """What a GGUF file says; where it says nothing, SentencePiece vocabularies (`llama`) have BOS, as in llama.cpp."""
+def _read_gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
+    """Whether a GGUF file puts BOS before texts, or None if it does not say.
+
+    A SentencePiece vocabulary (`llama`) without such a field has BOS, as in llama.cpp.
+    """
     from gguf import GGUFReader
 
     path = cached_file(settings.place, file, revision=settings.revision)
     assert path is not None  # the tokenizer was read from it
     reader = GGUFReader(path)
-    fields = (reader.get_field(f"tokenizer.ggml.{name}") for name in ("add_bos_token", "model"))
-    stated, model = (None if field is None else field.parts[field.data[0]].tobytes() for field in fields)
+
+    def read_field(name: str) -> bytes | None:
+        field = reader.get_field(f"tokenizer.ggml.{name}")
+        return None if field is None else field.parts[field.data[0]].tobytes()
+
+    stated = read_field("add_bos_token")
     if stated is not None:
         return stated == b"\x01"
-    return True if model == b"llama" else None
+    return True if read_field("model") == b"llama" else None
+
+
+def _list_sizes(config: Any, names: Sequence[str]) -> list[int]:
+    """Values of those options of a configuration that are set."""
+    sizes = [getattr(config, name, None) for name in names]
+    return [size for size in sizes if size]
 
 
 class CausalReader:
-    """A network that guesses tokens, and the way in which it reads texts."""
+    """A network that guesses tokens, with its way of reading texts."""
 
     def __init__(self, network: Any, settings: hf.HfSettings) -> None:
         self.network = network
@@ -130,8 +150,8 @@ class CausalReader:
         quantised = getattr(network, "is_quantized", False)
         self.tolerance = TOLERANCE_QUANTISED if quantised else TOLERANCE.get(network.dtype, 1e-4)
         config = network.config.get_text_config()
-        self.most = next((size for name in CONTEXT_SIZES if (size := getattr(config, name, None))), sys.maxsize)
-        windows = [size for name in WINDOWS if (size := getattr(config, name, None))]
+        self.most = next(iter(_list_sizes(config, CONTEXT_SIZES)), sys.maxsize)
+        windows = _list_sizes(config, WINDOWS)
         # Windows are counted in the row, or not at all under a mask of our own: within one, neither can be told.
         self.widest = min([LARGEST_TREE, *windows, self.most])
         # Weights elsewhere are fetched for every batch, so that small ones do not pay.
@@ -142,100 +162,138 @@ class CausalReader:
         self.plan = "plain"
 
     def choose_plan(self, sample: Sequence[ScoredText]) -> bool:
-        """Read a sample in every way, keep the fastest whose answers are right, and say whether there is one.
+        """Choose the fastest way of reading that gives right answers on a sample.
+
+        Returns whether there is one.
 
         Right is what the network says when it reads one text at a time and writes logits for all of it. A model that
         looks ahead fails even so: its guesses change with the padding.
         """
-        head, self.head = self.head, None
-        right = [self._guess(singles([text]), masked=False)[0][0] for text in sample]
+        head = self.head
+        self.head = None
+        right: list[Logprobs] = []
+        for text in sample:
+            (guessed,) = self._guess_tokens(singles([text]), masked=False)
+            right.append(guessed[0])
         if not np.isfinite(np.concatenate(right)).all():
             raise BadInput(
                 f"{self.network.dtype} is too narrow for this model: it returns {right[0][0]}; try dtype=float32"
             )
         for self.plan, self.head in product(("prefix tree", "plain"), (head, None)):
-            if self._agrees(sample, right):
+            if self._agrees_with(sample, right):
                 return True
         return False
 
-    def _agrees(self, sample: Sequence[ScoredText], right: Sequence[Logprobs]) -> bool:
+    def _agrees_with(self, sample: Sequence[ScoredText], right: Sequence[Logprobs]) -> bool:
         try:
-            read = dict(self.read(sample))
+            answers = dict(self.read(sample))
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, RuntimeError) and out_of_memory(error):
                 raise
             return False
-        gaps = [abs(a - b) for i, logprobs in enumerate(right) for a, b in zip(read[i], logprobs, strict=True)]
-        return all(gap <= self.tolerance for gap in gaps)
+        for index, right_logprobs in enumerate(right):
+            for logprob, right_logprob in zip(answers[index], right_logprobs, strict=True):
+                if not abs(logprob - right_logprob) <= self.tolerance:  # also if one is NaN
+                    return False
+        return True
 
     def read(self, texts: Sequence[ScoredText]) -> Iterator[tuple[int, Logprobs]]:
-        """The log-probability of each scored token of each text."""
+        """Log-probabilities of the scored tokens of each text."""
         largest = min(self.widest, self.budget.tokens)
         fit = [self.plan == "prefix tree" and len(text.read) <= largest for text in texts]
         for masked in (True, False):
             numbers = [number for number, fits in enumerate(fit) if fits == masked]
             chosen = [texts[number] for number in numbers]
             trees = forest(chosen, ATTENTION, largest) if masked else singles(chosen)
-            guess = partial(self._guess, masked=masked)
-            for _, by_text in in_batches(guess, trees, [len(tree) for tree in trees], self.budget):
-                yield from ((numbers[index], logprobs) for index, logprobs in by_text.items())
+            sizes = [len(tree) for tree in trees]
+            guess = partial(self._guess_tokens, masked=masked)
+            for _, by_text in in_batches(guess, trees, sizes, self.budget):
+                for index, logprobs in by_text.items():
+                    yield numbers[index], logprobs
 
     def read_filler(self, tokens: int) -> None:
-        """Read so many tokens, of no meaning, and guess each."""
-        row, length = Tree(), min(FILLER, self.most)
+        """Read `tokens` tokens without meaning, and guess each."""
+        row = Tree()
+        length = min(FILLER, self.most)
         row.plant(0, ScoredText((0,) * (length + 1), 1))
-        self._guess([row] * max(tokens // length, 1), masked=False)
+        self._guess_tokens([row] * max(tokens // length, 1), masked=False)
 
     @torch.inference_mode()
-    def _guess(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
-        """Read trees, one a row, and look up what they guess."""
-        ids = self._rows([tree.tokens for tree in trees])
+    def _guess_tokens(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
+        """Read trees, one a row, and look up the tokens they guess."""
+        ids = self._pad_rows([tree.tokens for tree in trees])
         length = ids.shape[1]
-        guesses = [(row * length + node, token) for row, tree in enumerate(trees) for node, token in tree.all_guesses()]
+        guesses: list[tuple[int, int]] = []
+        for row, tree in enumerate(trees):
+            guesses += [(row * length + node, token) for node, token in tree.all_guesses()]
         nodes, tokens = torch.tensor(guesses, device=self.device).T
         places, which = nodes.unique(return_inverse=True)
-        logits = self._logits(ids, places, self._as_trees(trees, length) if masked else {})
-        logprobs = iter((logits[which, tokens].float() - _total(logits)[which]).tolist())
-        return [{index: [next(logprobs) for _ in guesses] for index, guesses in tree.guesses.items()} for tree in trees]
+        logits = self._compute_logits(ids, places, self._build_tree_inputs(trees, length) if masked else {})
+        totals = _sum_exponentials(logits)
+        guessed = logits[which, tokens].float() - totals[which]
+        logprobs = iter(guessed.tolist())
+        return [_take_by_text(tree, logprobs) for tree in trees]
 
-    def _logits(self, ids: torch.Tensor, places: torch.Tensor, extra: dict[str, Any]) -> torch.Tensor:
-        """The logits at some places of a batch, counted row after row; the output layer is spared the others."""
+    def _compute_logits(self, ids: torch.Tensor, places: torch.Tensor, extra: dict[str, Any]) -> torch.Tensor:
+        """Logits at some places of a batch.
+
+        Places are counted row after row. The output layer is not applied to the others.
+        """
 
         def at_places(states: torch.Tensor) -> torch.Tensor:
             return states.flatten(0, 1)[places.to(states.device)]
 
         if self.head is None:
             return at_places(self.network(ids, use_cache=False, **extra).logits).to(self.device)
-        hook = self.head.register_forward_pre_hook(lambda _, inputs: (at_places(inputs[0]).unsqueeze(0),))
+
+        def select_inputs(_: Any, inputs: Any) -> tuple[torch.Tensor]:
+            return (at_places(inputs[0]).unsqueeze(0),)
+
+        hook = self.head.register_forward_pre_hook(select_inputs)
         try:
             logits: torch.Tensor = self.network(ids, use_cache=False, **extra).logits
         finally:
             hook.remove()
         return logits.squeeze(0).to(self.device)
 
-    def _rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Token ids padded on the right, where no causal model looks."""
+    def _pad_rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Pad token ids on the right, where no causal model looks."""
         return hf.padded(tokens, 0, self.device)
 
-    def _as_trees(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
-        """Positions and mask that make rows trees; padding sees itself, since it must see something."""
-        sees = np.broadcast_to(np.eye(length, dtype=np.bool_), (len(trees), length, length)).copy()
+    def _build_tree_inputs(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
+        """Positions and mask that make trees of rows.
+
+        Padding sees itself, since it must see something.
+        """
+        own_tokens = np.eye(length, dtype=np.bool_)
+        sees = np.broadcast_to(own_tokens, (len(trees), length, length)).copy()
         for row, tree in enumerate(trees):
             sees[row, : len(tree), : len(tree)] = tree.visible()
         visible = torch.from_numpy(sees).to(self.device).unsqueeze(1)
         mask = torch.zeros_like(visible, dtype=self.network.dtype)
         mask.masked_fill_(~visible, torch.finfo(mask.dtype).min)
-        return {"attention_mask": mask, "position_ids": self._rows([tree.depths for tree in trees])}
+        return {"attention_mask": mask, "position_ids": self._pad_rows([tree.depths for tree in trees])}
 
     @torch.inference_mode()
     def states(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
-        """The last hidden states of texts, a vector for each token."""
-        hidden = self.network.base_model(self._rows(texts), use_cache=False).last_hidden_state
+        """Last hidden states of texts, a vector for each token."""
+        hidden = self.network.base_model(self._pad_rows(texts), use_cache=False).last_hidden_state
         return [states[: len(ids)].float().cpu() for ids, states in zip(texts, hidden, strict=True)]
 
 
-def _total(logits: torch.Tensor) -> torch.Tensor:
-    """The logarithm of the sum of exponentials, in pieces that stay in the processor's cache."""
+def _take_by_text(tree: Tree, logprobs: Iterator[float]) -> dict[int, Logprobs]:
+    """Take the next log-probabilities for the guesses of a tree, by the number of the text."""
+    by_text: dict[int, Logprobs] = {}
+    for index, guesses in tree.guesses.items():
+        by_text[index] = list(islice(logprobs, len(guesses)))
+    return by_text
+
+
+def _sum_exponentials(logits: torch.Tensor) -> torch.Tensor:
+    """Logarithm of the sum of exponentials of each row.
+
+    It is computed in pieces that stay in the processor's cache.
+    """
     return torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, 32)])
 
 
@@ -253,28 +311,40 @@ class CausalModel:
         template: ChatTemplate | None = None,
     ) -> None:
         self.spec = str(spec)
-        self.settings, self.boundary, self.reader, self.template = settings, boundary, reader, template
-        self.can: frozenset[type] = frozenset(
-            {base.Continuation, base.Ask, base.Embed} if template is None else {base.Ask}
-        )
-        sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, EncodedText)]
+        self.settings = settings
+        self.boundary = boundary
+        self.reader = reader
+        self.template = template
+        answerable = {base.Continuation, base.Ask, base.Embed} if template is None else {base.Ask}
+        self.can: frozenset[type] = frozenset(answerable)
+        sample = [
+            encoded_text.scored for encoded_text in boundary.split(SAMPLE) if isinstance(encoded_text, EncodedText)
+        ]
         if not reader.choose_plan(sample):
             raise BadInput(f"{settings.place}: not a causal model, since its predictions change with what follows")
 
     @property
     def network(self) -> Any:
-        """What was loaded."""
+        """The loaded network."""
         return self.reader.network
 
     @property
     def plan(self) -> str:
-        """How texts are read: `prefix tree`, or `plain` where the model cannot read trees."""
+        """The way of reading texts: `prefix tree`, or `plain`.
+
+        The latter is for models that cannot read trees.
+        """
         return self.reader.plan
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That texts begin without BOS, where nobody decided so; what a template writes; that memory ran out."""
-        notes = [*self.reader.budget.notes, *([OFFLOADED] if self.reader.offloaded else [])]
+        """Notes on memory, on missing BOS and on the chat template.
+
+        BOS is mentioned only if neither the SPEC nor a template decided about it.
+        """
+        notes = list(self.reader.budget.notes)
+        if self.reader.offloaded:
+            notes.append(OFFLOADED)
         bos = self.boundary.tokenizer.bos_token
         if self.template is not None:
             notes += self.template.notes
@@ -290,19 +360,22 @@ class CausalModel:
         return f"{hf.fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Answer requests, those with long texts first."""
-        parts = parts_of(self, requests, after_a_space if self.template is None else self.template.opened)
+        """Answer requests, with long texts first."""
+        opened = after_a_space if self.template is None else self.template.opened
+        parts = parts_of(self, requests, opened)
         if requests:
             self.reader.budget.settle()
-        yield from joined(requests, [index for index, _ in parts], self._read([part for _, part in parts]))
-        yield from self._embed({i: request for i, request in enumerate(requests) if isinstance(request, base.Embed)})
+        owners = [index for index, _ in parts]
+        yield from joined(requests, owners, self._read_parts([part for _, part in parts]))
+        embeds = {index: request for index, request in enumerate(requests) if isinstance(request, base.Embed)}
+        yield from self._embed_texts(embeds)
 
     def close(self) -> None:
-        """Let the weights go."""
+        """Free the weights."""
         self.reader.network = self.reader.head = base.LetGo(self.spec)
         free_memory()
 
-    def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
+    def _read_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         encoded = self.boundary.split(requests, self.reader.most)
         yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, base.Refusal))
         texts = [(number, text) for number, text in enumerate(encoded) if isinstance(text, EncodedText)]
@@ -310,16 +383,19 @@ class CausalModel:
             number, text = texts[place]
             yield number, text.pieces(logprobs)
 
-    def _embed(
+    def _embed_texts(
         self, requests: Mapping[int, base.Embed]
     ) -> Iterator[tuple[int, npt.NDArray[np.float32] | base.Refusal]]:
-        """Pooled hidden states; a text is read once, however many vectors are wanted of it."""
+        """Pool hidden states.
+
+        A text is read once, even if several vectors of it are needed.
+        """
         encoded = self.boundary.encode([request.text for request in requests.values()])
         wanted: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
         for name, request in requests.items():
             ids, places = encoded[request.text]
-            own = [place if place[0] < place[1] else None for place in places]
-            reading = TextReading(request.text, ids, own, [], self.reader.most)
+            token_places = [place if place[0] < place[1] else None for place in places]
+            reading = TextReading(request.text, ids, token_places, [], self.reader.most)
             try:
                 reading.check()
                 tokens = reading.pooled(request)
@@ -328,5 +404,7 @@ class CausalModel:
                 yield name, unreadable.refusal
         texts = list(wanted)
         ids = [encoded[text][0] for text in texts]
-        for i, of_text in in_batches(self.reader.states, ids, list(map(len, ids)), self.reader.budget):
-            yield from ((name, of_text[tokens].mean(0).numpy()) for name, tokens in wanted[texts[i]])
+        lengths = list(map(len, ids))
+        for index, states in in_batches(self.reader.states, ids, lengths, self.reader.budget):
+            for name, tokens in wanted[texts[index]]:
+                yield name, states[tokens].mean(0).numpy()

@@ -57,7 +57,10 @@ def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
 
 
 class MaskedModel(HfModel):
-    """A masked language model, loaded. A sentence encoder, which came without its head, gives vectors only."""
+    """A loaded masked language model.
+
+    A sentence encoder without its head gives vectors only.
+    """
 
     kind = "masked"
 
@@ -66,37 +69,42 @@ class MaskedModel(HfModel):
         self.can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed} if has_head else {Embed})
         self.longest = most_tokens(model)
         self.attention_budget = BatchBudget(ATTENTION_BUDGET)
-        texts = self._probe()
-        asked = [(row, column) for row, text in enumerate(texts) for column in range(0, len(text), 2)]
-        self.gathers = head_takes_positions(model, self._inputs(texts), *zip(*asked, strict=True))
-        self.pads = self._padding_is_ignored()
+        texts = self._encode_probe()
+        probe_places: list[tuple[int, int]] = []
+        for row, text in enumerate(texts):
+            probe_places += [(row, column) for column in range(0, len(text), 2)]
+        self.gathers = head_takes_positions(model, self._build_inputs(texts), *zip(*probe_places, strict=True))
+        self.pads = self._ignores_padding()
 
     @property
     def plan(self) -> str:
-        """How texts are read."""
+        """Describes the way of reading texts."""
         where = "logits where masked" if self.gathers else "logits everywhere"
         return where if self.pads else f"{where}, texts of one length a batch"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests, window by window and in each the longest texts first."""
+        """Answer requests, window by window, with the longest texts of each first."""
         if requests:
             self.budget.settle()
         readings = partial(read, self.tokenizer, most=self.longest)
         for window in windows(requests, WINDOW):
             plan = planned(self, window, readings, self.tokenizer.mask_token_id)
             yield from plan.refused.items()
-            yield from assembled(plan.guesses, self._run(self._logprobs, plan.guesses, self.budget))
-            yield from self._run(self._attention, plan.gazes, self.attention_budget, power=2)
-            yield from self._run(self._vectors, plan.pools, self.budget)
+            yield from assembled(plan.guesses, self._run_batches(self._compute_logprobs, plan.guesses, self.budget))
+            yield from self._run_batches(self._compute_attention, plan.gazes, self.attention_budget, power=2)
+            yield from self._run_batches(self._compute_vectors, plan.pools, self.budget)
 
-    def _run(
+    def _run_batches(
         self,
         run: Callable[[Sequence[tuple[Ids, list[W]]]], Sequence[list[R]]],
         wanted: Mapping[Ids, list[W]],
         budget: BatchBudget,
         power: int = 1,
     ) -> Iterator[R]:
-        """What `run` finds in each text, batch by batch; a text of n tokens costs n to the `power` of the budget."""
+        """Results of `run` for each text, batch by batch.
+
+        A text of n tokens costs n to the `power` of the budget.
+        """
         alike: dict[int, list[tuple[Ids, list[W]]]] = defaultdict(list)
         for item in wanted.items():
             alike[0 if self.pads else len(item[0])].append(item)
@@ -107,23 +115,25 @@ class MaskedModel(HfModel):
 
     @torch.inference_mode()
     def read_filler(self, tokens: int) -> None:
-        """Read so many tokens, of no meaning, and guess one of each text."""
-        ids = (self._probe()[1] * FILLER)[: min(FILLER, self.longest)]
+        """Read `tokens` tokens without meaning, and guess one of each text."""
+        ids = (self._encode_probe()[1] * FILLER)[: min(FILLER, self.longest)]
         rows = max(tokens // len(ids), 1)
-        self._logits([ids] * rows, [(row, 1) for row in range(rows)], gather=self.gathers)
+        places = [(row, 1) for row in range(rows)]
+        self._compute_logits([ids] * rows, places, gather=self.gathers)
 
-    def _logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
+    def _compute_logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
         """Each guess with its log-probability."""
-        asked, at, tokens = lookups(batch)
-        logits = self._logits([ids for ids, _ in batch], asked, gather=self.gathers).float()
+        pairs, at, tokens = lookups(batch)
+        logits = self._compute_logits([ids for ids, _ in batch], pairs, gather=self.gathers).float()
         totals = logits.logsumexp(-1)
-        values = iter((logits[at, tokens] - totals[at]).tolist())
-        return [[(guess, next(values)) for guess in wanted] for _, wanted in batch]
+        logprobs = iter((logits[at, tokens] - totals[at]).tolist())
+        return [list(zip(guesses, logprobs, strict=False)) for _, guesses in batch]
 
-    def _attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
-        """Each request with what its source pays to each target, by layer and head."""
+    def _compute_attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
+        """Each request with its attention, by target, layer and head."""
         with eager(self.model):
-            layers = self.model.base_model(**self._inputs([ids for ids, _ in batch]), output_attentions=True).attentions
+            inputs = self._build_inputs([ids for ids, _ in batch])
+            layers = self.model.base_model(**inputs, output_attentions=True).attentions
         length = max(len(ids) for ids, _ in batch)
         if not layers or layers[0] is None or layers[0].shape[-2:] != (length, length):
             raise BadInput(f"{self.spec}: {type(self.model).__name__} returns no attention weights")
@@ -133,35 +143,45 @@ class MaskedModel(HfModel):
             answers.append([(gaze.request, reduced(paid, gaze)) for gaze in gazes])
         return answers
 
-    def _vectors(self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]) -> list[list[tuple[int, Vector]]]:
+    def _compute_vectors(
+        self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]
+    ) -> list[list[tuple[int, Vector]]]:
         """Each request with the mean of its hidden states."""
-        hidden = self.model.base_model(**self._inputs([ids for ids, _ in batch])).last_hidden_state
-        return [
-            [(request, hidden[row, positions].float().mean(0).cpu().numpy()) for request, positions in pools]
-            for row, (_, pools) in enumerate(batch)
-        ]
+        hidden = self.model.base_model(**self._build_inputs([ids for ids, _ in batch])).last_hidden_state
+        answers: list[list[tuple[int, Vector]]] = []
+        for row, (_, pools) in enumerate(batch):
+            vectors: list[tuple[int, Vector]] = []
+            for request, positions in pools:
+                mean = hidden[row, positions].float().mean(0)
+                vectors.append((request, mean.cpu().numpy()))
+            answers.append(vectors)
+        return answers
 
-    def _logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
-        """Logits at the (row, column) pairs asked for."""
-        return logits_at(self.model, self._inputs(texts), *zip(*asked, strict=True), gather=gather)
+    def _compute_logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
+        """Logits at (row, column) pairs."""
+        return logits_at(self.model, self._build_inputs(texts), *zip(*asked, strict=True), gather=gather)
 
-    def _inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
-        return dict(zip(("input_ids", "attention_mask"), self._padded(texts), strict=True))
+    def _build_inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
+        return dict(zip(("input_ids", "attention_mask"), self._pad_ids(texts), strict=True))
 
-    def _padding_is_ignored(self) -> bool:
+    def _ignores_padding(self) -> bool:
         """Whether a text gets the same logits alone and beside a longer one."""
-        texts = self._probe()
-        asked = [(0, column) for column in range(len(texts[0]))]
+        texts = self._encode_probe()
+        probe_places = [(0, column) for column in range(len(texts[0]))]
         with torch.inference_mode():
-            alone, beside = (self._logits(batch, asked, gather=self.gathers) for batch in (texts[:1], texts))
-        return same(alone, beside)
+            logits_alone = self._compute_logits(texts[:1], probe_places, gather=self.gathers)
+            logits_together = self._compute_logits(texts, probe_places, gather=self.gathers)
+        return same(logits_alone, logits_together)
 
-    def _probe(self) -> list[Ids]:
+    def _encode_probe(self) -> list[Ids]:
         return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
 
 
 def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places, *, gather: bool) -> torch.Tensor:
-    """Logits at these rows and columns; to `gather`, the head is given these positions only."""
+    """Logits at these rows and columns.
+
+    With `gather` the head is given these positions only.
+    """
     logits: torch.Tensor
     if gather:
         with only_at(model.base_model, rows, columns):
@@ -172,7 +192,9 @@ def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Plac
 
 
 def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places) -> bool:
-    """Whether the language-modelling head, given some positions only, says of them what it says among all.
+    """Whether the head gives the same logits when it gets only some positions.
+
+    A head that looks at more than one position does not, nor does a body that is not where we look for it.
 
     A head that looks at more than one position, or a body that is not where we look for it, would not.
     """
@@ -188,13 +210,18 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
 
 
 def same(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether two computations of logits differ by no more than rounding."""
+    """Whether two computations of logits differ only by rounding."""
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
-    return first.shape == second.shape and torch.allclose(first.float(), second.float(), rtol=0, atol=rounding)
+    if first.shape != second.shape:
+        return False
+    return torch.allclose(first.float(), second.float(), rtol=0, atol=rounding)
 
 
 def most_tokens(model: Any) -> int:
-    """How many tokens the model has positions for; RoBERTa's first stand unused, up to that of the padding."""
+    """Number of tokens that the model has positions for.
+
+    RoBERTa's first positions are not used, up to that of the padding.
+    """
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
         return table.num_embeddings - table.padding_idx - 1
@@ -202,15 +229,22 @@ def most_tokens(model: Any) -> int:
 
 
 def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
-    """[target, layer, head] from [layer, head, from, to]: mean over the source's tokens, max over a target's."""
+    """Reduce attention of shape [layer, head, from, to] to [target, layer, head].
+
+    This takes the mean over the source's tokens and the maximum over a target's.
+    """
     by_source = paid[:, :, gaze.source].mean(2)
-    array: Vector = torch.stack([by_source[:, :, target].amax(-1) for target in gaze.targets]).cpu().numpy()
+    by_target = [by_source[:, :, target].amax(-1) for target in gaze.targets]
+    array: Vector = torch.stack(by_target).cpu().numpy()
     return array
 
 
 @contextmanager
 def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[None]:
-    """Meanwhile the body hands on only the hidden states at these rows and columns, as one text of that many tokens."""
+    """Let the body return only the hidden states at these rows and columns.
+
+    In the context, they look like one text of that many tokens.
+    """
 
     def gather(module: torch.nn.Module, arguments: Any, output: Any) -> Any:
         output.last_hidden_state = output.last_hidden_state[rows, columns].unsqueeze(0)
@@ -225,7 +259,10 @@ def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[No
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Meanwhile the model computes attention in the plain way, since the faster ones never write it down."""
+    """Compute attention in the plain way inside the context.
+
+    The faster ways never store it.
+    """
     usual = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:

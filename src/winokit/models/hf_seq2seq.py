@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 import torch
@@ -34,7 +35,10 @@ Logprobs: TypeAlias = list[float]
 
 @dataclass(frozen=True, slots=True)
 class Seq2seqPart:
-    """What the encoder reads and the decoder scores for a request, or for one option of an `Ask`."""
+    """Texts that are read and scored for a request or one of its options.
+
+    The encoder reads the prompt and the decoder scores the target.
+    """
 
     number: int
     request: base.Request
@@ -43,7 +47,7 @@ class Seq2seqPart:
     """None for an `Embed`, which needs the encoder alone."""
 
     def check(self) -> None:
-        """Raise for a text that cannot be read or scored."""
+        """Raise Unreadable if a text cannot be read or scored."""
         if not self.prompt.ids:
             raise base.NothingToScore(self.prompt.text)
         self.prompt.check()
@@ -60,15 +64,27 @@ class Seq2seqPart:
 
     @property
     def ids(self) -> list[int]:
-        """What the decoder should say, up to the last token that is scored."""
-        return [] if self.target is None else self.target.ids[: self.own[-1] + 1]
+        """Target tokens of the decoder, up to the last one scored."""
+        if self.target is None:
+            return []
+        last = self.own[-1]
+        return self.target.ids[: last + 1]
 
     def pieces(self, logprobs: Logprobs) -> base.Pieces:
-        """The scored tokens, those of a continuation without the spaces that came from its context."""
+        """The scored tokens with their log-probabilities.
+
+        Those of a continuation are without the spaces that came from its context.
+        """
         assert self.target is not None
-        moved = len(self.target.text) - len(self.request.text) if isinstance(self.request, base.Continuation) else 0
-        places = [(max(start - moved, 0), max(end - moved, 0)) for start, end in filter(None, self.target.places)]
-        return tuple(base.Piece(*place, logprob) for place, logprob in zip(places, logprobs, strict=True))
+        space_count = 0
+        if isinstance(self.request, base.Continuation):
+            space_count = len(self.target.text) - len(self.request.text)
+        places = filter(None, self.target.places)
+        pieces: list[base.Piece] = []
+        for (start, end), logprob in zip(places, logprobs, strict=True):
+            piece = base.Piece(max(start - space_count, 0), max(end - space_count, 0), logprob)
+            pieces.append(piece)
+        return tuple(pieces)
 
 
 def load(spec: Spec, settings: HfSettings) -> "Seq2SeqModel":
@@ -90,15 +106,17 @@ class Seq2SeqModel(HfModel):
         self.longest_target = most_tokens(model.config, "decoder")
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Answer requests, window by window and in each the longest prompts first."""
+        """Answer requests, window by window, with the longest prompts of each first."""
         if requests:
             self.budget.settle()
         for window in windows(requests, WINDOW):
-            owners = [index for index, request in window.items() for _ in self._sides(request)]
-            yield from joined(window, owners, self._read(window, owners))
+            owners: list[int] = []
+            for index, request in window.items():
+                owners += [index] * len(self._split_sides(request))
+            yield from joined(window, owners, self._read_parts(window, owners))
 
-    def _sides(self, request: base.Request) -> list[tuple[str, str | None]]:
-        """Each text that the encoder reads, with what the decoder scores after it."""
+    def _split_sides(self, request: base.Request) -> list[tuple[str, str | None]]:
+        """Texts that the encoder reads, each with the text that the decoder scores."""
         match request:
             case base.Ask(prompt, options):
                 if not options:
@@ -110,62 +128,77 @@ class Seq2SeqModel(HfModel):
                 return [(text, None)]
         raise base.cannot(self, request)
 
-    def _read(self, requests: Mapping[int, base.Request], owners: Sequence[int]) -> Iterator[tuple[int, base.Answer]]:
-        """Read each prompt once, then answer all that is asked about it, part by part."""
-        sides = [side for request in requests.values() for side in self._sides(request)]
-        texts = list(dict.fromkeys(prompt for prompt, _ in sides))
-        prompts = dict(zip(texts, read(self.tokenizer, texts, self.longest), strict=True))
-        options = [option for _, option in sides if option is not None]
-        targets = iter(read(self.tokenizer, options, self.longest_target, as_target=True))
+    def _read_parts(
+        self, requests: Mapping[int, base.Request], owners: Sequence[int]
+    ) -> Iterator[tuple[int, base.Answer]]:
+        """Read each prompt once, then answer its parts one by one."""
         by_prompt: dict[Ids, list[Seq2seqPart]] = defaultdict(list)
-        for number, (index, (prompt, option)) in enumerate(zip(owners, sides, strict=True)):
-            target = None if option is None else next(targets)
-            part = Seq2seqPart(number, requests[index], prompts[prompt], target)
+        for part in self._list_parts(requests, owners):
             try:
                 part.check()
                 by_prompt[tuple(part.prompt.ids)].append(part)
             except base.Unreadable as unreadable:
-                yield number, unreadable.refusal
+                yield part.number, unreadable.refusal
         encoded = list(by_prompt)
         rows: list[tuple[torch.Tensor, Seq2seqPart]] = []
-        held = 0
-        for at, state in in_batches(self._encode, encoded, list(map(len, encoded)), self.budget):
+        waiting_tokens = 0
+        lengths = list(map(len, encoded))
+        for at, state in in_batches(self._encode_prompts, encoded, lengths, self.budget):
             for part in by_prompt[encoded[at]]:
                 if isinstance(part.request, base.Embed):
-                    yield part.number, state[part.prompt.pooled(part.request)].float().mean(0).cpu().numpy()
+                    positions = part.prompt.pooled(part.request)
+                    yield part.number, state[positions].float().mean(0).cpu().numpy()
                 else:
                     rows.append((state, part))
-            held += len(state)
-            if held >= self.budget.tokens:
-                yield from self._score(rows)
-                rows, held = [], 0
-        yield from self._score(rows)
+            waiting_tokens += len(state)
+            if waiting_tokens >= self.budget.tokens:
+                yield from self._score_rows(rows)
+                rows = []
+                waiting_tokens = 0
+        yield from self._score_rows(rows)
 
-    def _score(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:
-        """Decode targets, each after a prompt that the encoder has read."""
+    def _list_parts(self, requests: Mapping[int, base.Request], owners: Sequence[int]) -> list[Seq2seqPart]:
+        """The parts of requests, with their texts read by the tokenizer."""
+        sides: list[tuple[str, str | None]] = []
+        for request in requests.values():
+            sides += self._split_sides(request)
+        texts = list(dict.fromkeys(prompt for prompt, _ in sides))
+        prompts = dict(zip(texts, read(self.tokenizer, texts, self.longest), strict=True))
+        options = [option for _, option in sides if option is not None]
+        targets = iter(read(self.tokenizer, options, self.longest_target, as_target=True))
+        parts: list[Seq2seqPart] = []
+        for index, (prompt, option) in zip(owners, sides, strict=True):
+            target = None if option is None else next(targets)
+            parts.append(Seq2seqPart(len(parts), requests[index], prompts[prompt], target))
+        return parts
+
+    def _score_rows(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:
+        """Decode targets, each after its encoded prompt."""
         costs = [len(state) + len(part.ids) for state, part in rows]
-        for at, logprobs in in_batches(self._decode, rows, costs, self.budget):
-            yield rows[at][1].number, rows[at][1].pieces(logprobs)
+        for at, logprobs in in_batches(self._decode_rows, rows, costs, self.budget):
+            _, part = rows[at]
+            yield part.number, part.pieces(logprobs)
 
     def read_filler(self, tokens: int) -> None:
-        """Have the encoder read so many tokens, of no meaning."""
+        """Let the encoder read `tokens` tokens without meaning."""
         length = min(FILLER, self.longest)
-        self._encode([(0,) * length] * max(tokens // length, 1))
+        self._encode_prompts([(0,) * length] * max(tokens // length, 1))
 
     @torch.inference_mode()
-    def _encode(self, prompts: Sequence[Ids]) -> list[torch.Tensor]:
-        """The encoder's last hidden states of each prompt, without padding."""
-        ids, attended = self._padded(prompts)
+    def _encode_prompts(self, prompts: Sequence[Ids]) -> list[torch.Tensor]:
+        """Last hidden states of each prompt in the encoder, without padding."""
+        ids, attended = self._pad_ids(prompts)
         states = self.model.get_encoder()(input_ids=ids, attention_mask=attended).last_hidden_state
         return [state[: len(prompt)] for state, prompt in zip(states, prompts, strict=True)]
 
     @torch.inference_mode()
-    def _decode(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> list[Logprobs]:
-        """The log-probability of each scored token of each row."""
+    def _decode_rows(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> list[Logprobs]:
+        """Log-probabilities of the scored tokens of each row."""
         states = pad_sequence([state for state, _ in rows], batch_first=True)
-        _, attended = self._padded([part.prompt.ids for _, part in rows])
+        _, attended = self._pad_ids([part.prompt.ids for _, part in rows])
         targets = [(part.ids, part.own) for _, part in rows]
-        inputs, decoded = self._padded([[self.start, *ids[:-1]] for ids, _ in targets])
+        target_rows = [[self.start, *ids[:-1]] for ids, _ in targets]
+        inputs, decoded = self._pad_ids(target_rows)
         logits = self.model(
             encoder_outputs=(states,),
             attention_mask=attended,
@@ -173,12 +206,17 @@ class Seq2SeqModel(HfModel):
             decoder_attention_mask=decoded,
             use_cache=False,
         ).logits
-        places = [(row, position) for row, (_, own) in enumerate(targets) for position in own]
-        numbers, positions = zip(*places, strict=True)
-        tokens = [targets[row][0][position] for row, position in places]
-        scored = logits[numbers, positions].float()
-        values = iter((scored[range(len(tokens)), tokens] - scored.logsumexp(-1)).tolist())
-        return [[next(values) for _ in own] for _, own in targets]
+        row_numbers: list[int] = []
+        positions: list[int] = []
+        tokens: list[int] = []
+        for row, (ids, own) in enumerate(targets):
+            row_numbers += [row] * len(own)
+            positions += own
+            tokens += [ids[position] for position in own]
+        scored = logits[row_numbers, positions].float()
+        logprobs = scored[range(len(tokens)), tokens] - scored.logsumexp(-1)
+        values = iter(logprobs.tolist())
+        return [list(islice(values, len(own))) for _, own in targets]
 
 
 def start_token(place: str, model: Any) -> int:
@@ -191,7 +229,10 @@ def start_token(place: str, model: Any) -> int:
 
 
 def most_tokens(config: Any, side: str) -> int:
-    """How many tokens a side of the model has positions for; T5 counts distances and so has no limit."""
+    """Number of tokens that a side of the model has positions for.
+
+    T5 counts distances and so has no limit.
+    """
     for name in (f"max_{side}_position_embeddings", "max_position_embeddings"):
         if most := getattr(config, name, None):
             return int(most)

@@ -1,4 +1,4 @@
-"""The options of `hf:` models, each checked, and all together."""
+"""Read and check the options of `hf:` models."""
 
 import os
 import re
@@ -25,7 +25,7 @@ DEVICE = "WINOKIT_DEVICE"
 
 @dataclass(frozen=True, slots=True)
 class HfSettings:
-    """How a model is to be loaded and run, as the SPEC says and with its defaults filled in."""
+    """Settings to load and run a model, with defaults filled in."""
 
     place: str
     kind: str | None  # until `hf.load` has looked at the configuration
@@ -50,17 +50,22 @@ class HfSettings:
 
     @classmethod
     def of(cls, spec: Spec) -> "HfSettings":
-        """Read the options of a SPEC, each checked, and all together."""
+        """Read the options of a SPEC and check each, and all together."""
         options = spec.only(*OPTIONS)
         _check_together(options)
-        device_map = _device_map(options.get("device_map"))
-        device = usable_device(options.get("device") or (_devices()[0] if device_map is not None else None))
-        load_in, template = spec.choice("load_in", ("4bit", "8bit")), options.get("chat_template")
+        device_map = _parse_device_map(options.get("device_map"))
+        named_device = options.get("device")
+        if not named_device and device_map is not None:
+            named_device = _list_devices()[0]
+        device = usable_device(named_device)
+        load_in = spec.choice("load_in", ("4bit", "8bit"))
+        template = options.get("chat_template")
         dtype = spec.choice("dtype", DTYPES)
+        usual_dtype = "float32" if device == "cpu" and not load_in else "auto"
         settings = cls(
-            place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
+            place=_resolve_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
             kind=spec.choice("kind", KINDS),
-            dtype=dtype or ("float32" if device == "cpu" and not load_in else "auto"),
+            dtype=dtype or usual_dtype,
             device=device,
             revision=options.get("revision"),
             adapter=options.get("adapter"),
@@ -68,9 +73,9 @@ class HfSettings:
             budget=spec.number("budget", 0, least=1) or None,
             bos=spec.switch("bos"),
             device_map=device_map,
-            max_memory=_max_memory(options.get("max_memory")),
+            max_memory=_parse_max_memory(options.get("max_memory")),
             load_in=load_in,
-            compute_dtype=_compute_dtype(load_in, dtype),
+            compute_dtype=_choose_compute_dtype(load_in, dtype),
             trust_remote_code=spec.choice("trust_remote_code", ("true", "false")) == "true",
             chat_template=None if template == "off" else template,
         )
@@ -88,13 +93,13 @@ class HfSettings:
 
     @property
     def source(self) -> dict[str, Any]:
-        """The arguments of `from_pretrained` that say which files are meant."""
+        """Arguments of `from_pretrained` that say which files to load."""
         source = {"revision": self.revision, "gguf_file": self.gguf_file}
         return {name: value for name, value in source.items() if value is not None}
 
 
-def _place(place: str) -> str:
-    """A folder's path or a hub name, as transformers wants it."""
+def _resolve_place(place: str) -> str:
+    """Resolve a place to a folder's path or a hub name, as transformers expects."""
     path = Path(place).expanduser()
     if path.is_dir():
         return str(path)
@@ -103,7 +108,7 @@ def _place(place: str) -> str:
     return place
 
 
-def _compute_dtype(load_in: str | None, dtype: str | None) -> str | None:
+def _choose_compute_dtype(load_in: str | None, dtype: str | None) -> str | None:
     """Precision of products with weights in 4 bits, or None for other weights."""
     if load_in != "4bit":
         return None
@@ -117,63 +122,87 @@ def _check_together(options: Mapping[str, str]) -> None:
         ("gguf_file", "load_in"): "a GGUF file is quantised already",
         ("bos", "chat_template"): "the template says what texts begin with",
     }
-    given = {name for name, value in options.items() if value != "off" or name != "chat_template"}
+    given_options = {name for name, value in options.items() if value != "off" or name != "chat_template"}
     for names, why in contradictions.items():
-        if given >= set(names):
+        if given_options >= set(names):
             raise BadInput(f"hf: {'= and '.join(names)}= contradict each other, since {why}: leave one of them out")
-    if "max_memory" in given and "device_map" not in given:
+    if "max_memory" in given_options and "device_map" not in given_options:
         raise BadInput("hf: max_memory= limits how a model is spread: give device_map=auto, or another, too")
 
 
-def _device_map(given: str | None) -> str | dict[str, int | str] | None:
-    """How a model is spread: a way of accelerate's, or a JSON file's map."""
+def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
+    """Parse the way to spread a model.
+
+    It is a way of accelerate, or the map in a JSON file.
+    """
     if given is None or given in DEVICE_MAPS:
         return given
     path = Path(given).expanduser()
     if not path.is_file():
         raise UnknownName("way to spread a model (device_map; or a JSON file)", given, DEVICE_MAPS)
     places = read_object(path)
-    if not places or not all(isinstance(place, (int, str)) for place in places.values()):
+    are_devices = all(isinstance(place, (int, str)) for place in places.values())
+    if not places or not are_devices:
         raise BadInput(f'{path}: expected the devices of parts, such as {{"model.layers.0": 0, "lm_head": "cpu"}}')
     return places
 
 
-def _max_memory(given: str | None) -> dict[int | str, int] | None:
-    """Bytes by device, of `0:20GiB,cpu:60GiB`, or of `20GiB` for every GPU and what the CPU has."""
+def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
+    """Parse limits of memory into bytes by device.
+
+    `0:20GiB,cpu:60GiB` limits these two, `20GiB` every GPU and leaves the CPU what it has.
+    """
     if given is None:
         return None
+    gpu_count = torch.cuda.device_count()
     limits: dict[int | str, int] = {}
     for part in given.split(","):
         device, colon, size = part.strip().rpartition(":")
-        number = SIZE.fullmatch(size)
-        known = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
-        if not number or not known:
+        match = SIZE.fullmatch(size)
+        is_device = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
+        if not match or not is_device:
             raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {given!r}")
-        value = int(float(number[1]) * (1024 if number[3] else 1000) ** ("KMGT".index(number[2].upper()) + 1))
-        limits[int(device) if device.isdigit() else device] = value
-        if device.isdigit() and int(device) >= torch.cuda.device_count():
-            raise BadInput(
-                f"hf: max_memory: GPU {device} is not on this machine, which has {torch.cuda.device_count()}"
-            )
+        limits[int(device) if device.isdigit() else device] = _count_bytes(match)
+        if device.isdigit() and int(device) >= gpu_count:
+            raise BadInput(f"hf: max_memory: GPU {device} is not on this machine, which has {gpu_count}")
     if "" not in limits:
         return limits
-    if not torch.cuda.device_count():
+    if not gpu_count:
         raise BadInput(f"hf: max_memory={given} applies to every GPU, but there is none; use max_memory=cpu:{given}")
+    return _limit_every_gpu(limits[""])
+
+
+def _count_bytes(size: re.Match[str]) -> int:
+    """Bytes of a match of `SIZE`, such as 20GiB or 20GB."""
+    number, unit, is_binary = size.groups()
+    base = 1024 if is_binary else 1000
+    exponent = "KMGT".index(unit.upper()) + 1
+    return int(float(number) * base**exponent)
+
+
+def _limit_every_gpu(limit: int) -> dict[int | str, int]:
+    """Free memory of all devices, with this limit for GPUs."""
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
-    return {device: limits[""] if isinstance(device, int) else free for device, free in get_max_memory().items()}
+    limits: dict[int | str, int] = {}
+    for device, free in get_max_memory().items():
+        limits[device] = limit if isinstance(device, int) else free
+    return limits
 
 
-def _devices() -> list[str]:
-    """The kinds of device there are, the best first."""
+def _list_devices() -> list[str]:
+    """Kinds of device on this machine, the best first."""
     gpus = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     return [*(name for name, count in gpus.items() if count), "cpu"]
 
 
 def usable_device(name: str | None) -> str:
-    """The device asked for, which must be there; else that of $WINOKIT_DEVICE, else the best there is."""
+    """The device asked for, else that of $WINOKIT_DEVICE, else the best one.
+
+    Raises BadInput if it is not on this machine.
+    """
     there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
-    name = name or os.environ.get(DEVICE) or _devices()[0]
+    name = name or os.environ.get(DEVICE) or _list_devices()[0]
     try:
         device = torch.device(name)
     except RuntimeError as error:

@@ -1,4 +1,6 @@
-"""JSON over HTTP, many requests at once, by aiohttp on an event loop in a thread of its own.
+"""Send JSON over HTTP, many requests at once, in a thread of its own.
+
+It uses aiohttp on an event loop.
 
 The caller's thread may run a loop already, as a notebook's does. Proxies are those of the environment, certificates the
 system's. A POST is sent once: whether to try again is for the caller, who knows what it costs.
@@ -41,15 +43,24 @@ UNTRUSTED = "check the URL, or set SSL_CERT_FILE to the certificate of whoever s
 
 
 class ExchangeFailed(Exception):
-    """No reply: no connection, one that broke, or something on it that is not HTTP."""
+    """No reply came back.
+
+    There was no connection, it broke, or the server does not speak HTTP.
+    """
 
 
 class NotConnected(ExchangeFailed):
-    """No connection could be made: no such host, nobody listening, or the network is down."""
+    """No connection could be made.
+
+    There is no such host, nobody listens there, or the network is down.
+    """
 
 
 class CannotConnect(NotConnected):
-    """No patience will make a connection: a certificate is not trusted, or a proxy lets nobody through."""
+    """No connection can be made, however often it is tried.
+
+    A certificate is not trusted, or a proxy refuses.
+    """
 
     def __init__(self, fact: str, way_out: str) -> None:
         super().__init__(fact)
@@ -58,7 +69,7 @@ class CannotConnect(NotConnected):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back, whatever the status; names of headers in lower case."""
+    """A reply of any status. Names of headers are in lower case."""
 
     status: int
     reason: str
@@ -75,11 +86,11 @@ def open_client(url: str, key: str | None, connections: int) -> "HttpClient":
     Raises BadInput if the environment names a proxy that is no HTTP proxy.
     """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return HttpClient(url, headers, _proxy_of(url), connections)
+    return HttpClient(url, headers, _find_proxy(url), connections)
 
 
 class HttpClient:
-    """Requests to one address, each under a ticket that comes back with its reply.
+    """Sends requests to one address and returns replies under their tickets.
 
     Parameters
     ----------
@@ -94,7 +105,8 @@ class HttpClient:
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None, connections: int) -> None:
         has_tls = any(address.startswith("https:") for address in (url, proxy or ""))
         certificates = trusted_certificates() if has_tls else True  # This may raise: no thread runs yet.
-        self._url, self._proxy = url, proxy
+        self._url = url
+        self._proxy = proxy
         self._arrived: SimpleQueue[tuple[Any, int, Outcome]] = SimpleQueue()
         self._underway: dict[Any, int] = {}
         """The number of the sending by its ticket; touched by the caller's thread alone."""
@@ -109,25 +121,28 @@ class HttpClient:
         ).result()
 
     def send(self, ticket: Any, body: bytes | None) -> None:
-        """Send a POST of JSON, or a GET if there is no body; redirects are replies like others."""
+        """Send a POST of JSON, or a GET if there is no body.
+
+        Redirects are replies like others.
+        """
         self._sent += 1
         self._underway[ticket] = self._sent
-        self._loop.call_soon_threadsafe(self._start, ticket, self._sent, body)
+        self._loop.call_soon_threadsafe(self._start_task, ticket, self._sent, body)
 
-    def _start(self, ticket: Any, number: int, body: bytes | None) -> None:
-        self._tasks[number] = self._loop.create_task(self._exchange(ticket, number, body))
+    def _start_task(self, ticket: Any, number: int, body: bytes | None) -> None:
+        self._tasks[number] = self._loop.create_task(self._exchange_once(ticket, number, body))
 
-    async def _exchange(self, ticket: Any, number: int, body: bytes | None) -> None:
+    async def _exchange_once(self, ticket: Any, number: int, body: bytes | None) -> None:
         """Put the outcome of one request where the caller's thread finds it."""
         try:
-            outcome = await self._ask(body)
+            outcome = await self._send_request(body)
         except Exception as error:  # No reply may keep its caller waiting, whatever a server has made of it.
-            outcome = _failure(error)
+            outcome = _convert_error(error)
         finally:
             del self._tasks[number]
         self._arrived.put((ticket, number, outcome))
 
-    async def _ask(self, body: bytes | None) -> Outcome:
+    async def _send_request(self, body: bytes | None) -> Outcome:
         method = "GET" if body is None else "POST"
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = io.BytesIO(body) if body and len(body) >= LARGE_BODY else body
@@ -136,13 +151,16 @@ class HttpClient:
         )
         async with request as response:
             if response.status == PROXY_REFUSES:
-                return _proxy_failure(response.status, response.reason)
+                return _convert_proxy_error(response.status, response.reason)
             content = await _read_content(response)
             names = {name.lower(): value for name, value in response.headers.items()}
             return HttpReply(response.status, response.reason or "", names, content)
 
     def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
-        """Return what has come since, with its tickets; if nothing has, wait for it so long at most."""
+        """Return the replies that have arrived, each with its ticket.
+
+        If there are none, wait for one at most `seconds`.
+        """
         replies: list[tuple[Any, Outcome]] = []
         pause = seconds
         with suppress(Empty):
@@ -155,21 +173,21 @@ class HttpClient:
         return replies
 
     def forget(self, ticket: Any) -> None:
-        """Wait no longer for a reply; its connection is closed."""
-        self._loop.call_soon_threadsafe(self._cancel, self._underway.pop(ticket))
+        """Stop waiting for a reply and close its connection."""
+        self._loop.call_soon_threadsafe(self._cancel_task, self._underway.pop(ticket))
 
-    def _cancel(self, number: int) -> None:
+    def _cancel_task(self, number: int) -> None:
         if number in self._tasks:
             self._tasks[number].cancel()
 
     def close(self) -> None:
-        """Wait for no reply any longer, and end the thread."""
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        """Stop waiting for replies, and end the thread."""
+        asyncio.run_coroutine_threadsafe(self._close_session(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    async def _end(self) -> None:
+    async def _close_session(self) -> None:
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -183,11 +201,12 @@ async def _open_session(
 ) -> "ClientSession":
     import aiohttp
 
+    # With brotli or zstd installed aiohttp would offer these too.
+    usual_headers = {"User-Agent": "winokit", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=connections, ssl=certificates),
         cookie_jar=aiohttp.DummyCookieJar(),
-        # With brotli or zstd installed aiohttp would offer these too.
-        headers={"User-Agent": "winokit", "Accept": "*/*", "Accept-Encoding": "gzip, deflate", **headers},
+        headers={**usual_headers, **headers},
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECTING),
         max_line_size=LONGEST_HEADER,
         max_field_size=LONGEST_HEADER,
@@ -206,14 +225,17 @@ async def _read_content(response: "ClientResponse") -> bytes:
     return b"".join(pieces)
 
 
-def _failure(error: Exception) -> ExchangeFailed:
-    """Return an error of this module for one of aiohttp's: its text has no user and no password."""
+def _convert_error(error: Exception) -> ExchangeFailed:
+    """Return an error of this module for one of aiohttp's.
+
+    Its text has no user and no password.
+    """
     import aiohttp
 
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return NotConnected(f"no connection within {CONNECTING:g} s")
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return _proxy_failure(error.status, error.message)
+        return _convert_proxy_error(error.status, error.message)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return CannotConnect(f"its certificate is not trusted ({error.certificate_error})", UNTRUSTED)
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -221,8 +243,7 @@ def _failure(error: Exception) -> ExchangeFailed:
         if isinstance(cause, ssl.SSLError) and cause.reason in NO_TLS:
             return CannotConnect("it does not speak TLS", "check whether the URL begins with http")
         where = "connection to the proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "connection"
-        reason = strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror or cause
-        return NotConnected(f"no {where} ({reason})")
+        return NotConnected(f"no {where} ({_explain_cause(cause)})")
     # What a server sent is not repeated: it may be a part of the key.
     if isinstance(error, aiohttp.ClientResponseError):
         return ExchangeFailed("the reply is not HTTP")
@@ -233,8 +254,18 @@ def _failure(error: Exception) -> ExchangeFailed:
     return ExchangeFailed(f"{type(error).__name__} {error}".strip())
 
 
-def _proxy_failure(status: int, reason: str | None) -> NotConnected:
-    """Return the error of a proxy that answers for itself: one that refuses is not asked again."""
+def _explain_cause(cause: OSError) -> object:
+    """The system's words for an error, if it has any."""
+    if cause.errno and cause.errno > 0:
+        return strerror(cause.errno)
+    return cause.strerror or cause
+
+
+def _convert_proxy_error(status: int, reason: str | None) -> NotConnected:
+    """Return the error of a proxy that answers for itself.
+
+    A proxy that refuses is not asked again.
+    """
     fact = f"the proxy answers with status {status} {reason or ''}".strip()
     if status == PROXY_REFUSES:
         return CannotConnect(fact, "check its user and password in HTTPS_PROXY or HTTP_PROXY")
@@ -243,7 +274,7 @@ def _proxy_failure(status: int, reason: str | None) -> NotConnected:
     return NotConnected(fact)
 
 
-def _proxy_of(url: str) -> str | None:
+def _find_proxy(url: str) -> str | None:
     """Return the proxy that the environment names for an address, or None."""
     parts = urlsplit(url)
     proxies = getproxies()
@@ -261,7 +292,10 @@ def _proxy_of(url: str) -> str | None:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """Return what a server's certificate is checked with: $SSL_CERT_FILE, else the system's, else certifi's."""
+    """Return the certificates that a server's own is checked with.
+
+    They are those of $SSL_CERT_FILE, else the system's, else certifi's.
+    """
     own_file = os.environ.get("SSL_CERT_FILE") or None
     if own_file and not Path(own_file).is_file():
         raise BadInput(f"SSL_CERT_FILE: no file {own_file}; name one with certificates, or unset it")
@@ -277,4 +311,6 @@ def trusted_certificates() -> ssl.SSLContext:
 
 
 def _has_certificates(paths: ssl.DefaultVerifyPaths) -> bool:
-    return bool(paths.cafile) or (paths.capath is not None and any(Path(paths.capath).iterdir()))
+    if paths.cafile:
+        return True
+    return paths.capath is not None and any(Path(paths.capath).iterdir())

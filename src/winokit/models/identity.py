@@ -1,4 +1,6 @@
-"""Which model a server serves, as far as it says: one entry of `/models`, part of what answers are kept under.
+"""Identify the model that a server serves, by its entry in `/models`.
+
+The identity is part of the keys that answers are kept under.
 
 A name says little: a server may serve another model under it tomorrow, or the same one mended. Most servers list `id`,
 `root`, `owned_by` and `created`. Only `created` can tell a model from the one before it, and only where it is a date
@@ -32,7 +34,7 @@ Entry: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ServerIdentity:
-    """What a server says of the model it serves."""
+    """A server's statements about the model it serves."""
 
     facts: Mapping[str, str | int] = field(default_factory=dict)
     """Of id, root, owned_by, created and tokens those that say something; empty if no such model is listed."""
@@ -43,22 +45,27 @@ class ServerIdentity:
 
     @property
     def tells(self) -> bool:
-        """Whether the same identity means the same model: it has a date of its own, or a corpus its size."""
+        """Whether the same identity means the same model.
+
+        It does if a model has a date of its own, or a corpus its size.
+        """
         return self.confirmed and not TELLING.isdisjoint(self.facts)
 
     @property
     def text(self) -> str:
-        """The facts as they stand in keys; empty if there are none."""
+        """The facts as they are written in keys, or an empty text."""
         return json.dumps(self.facts, sort_keys=True) if self.facts else ""
 
     @classmethod
     def recall(cls, text: str) -> "ServerIdentity":
-        """The identity that has this `text`."""
+        """Return the identity that has this `text`."""
         return cls(json.loads(text) if text else {})
 
 
 def read_identity(payload: Any, name: str, asked_at: float) -> ServerIdentity:
-    """The identity of a model from the JSON of `/models`; an empty one if it is not listed.
+    """Read the identity of a model from the JSON of `/models`.
+
+    It is empty if the model is not listed.
 
     Parameters
     ----------
@@ -67,42 +74,48 @@ def read_identity(payload: Any, name: str, asked_at: float) -> ServerIdentity:
     asked_at
         Seconds since 1970, by the server's clock where it has one.
     """
-    entries = _listed_entries(payload)
-    entry = _entry_of(name, entries)
+    entries = _list_entries(payload)
+    entry = _find_entry(name, entries)
     if entry is None:
         return ServerIdentity()
     facts: dict[str, str | int] = {key: entry[key] for key in FACTS if isinstance(entry.get(key), str)}
-    created = _creation_time(entry, entries, asked_at)
+    created = _read_creation_time(entry, entries, asked_at)
     if created is not None:
         facts["created"] = created
     return ServerIdentity(facts)
 
 
 def server_time(headers: Mapping[str, str]) -> float:
-    """Seconds since 1970 by the `Date` of a reply; by our own clock if it has none."""
+    """Seconds since 1970 by the `Date` of a reply.
+
+    By our own clock if the reply has none.
+    """
     try:
         return parsedate_to_datetime(headers.get("date", "")).timestamp()
     except ValueError:
         return time()
 
 
-def _listed_entries(payload: Any) -> list[Entry]:
+def _list_entries(payload: Any) -> list[Entry]:
     listed = payload.get("data") if isinstance(payload, dict) else payload
     if not isinstance(listed, list):
         return []
     return [entry for entry in listed if isinstance(entry, dict)]
 
 
-def _entry_of(name: str, entries: Sequence[Entry]) -> Entry | None:
-    """The entry of a model's name; the only one, if there is one only."""
+def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
+    """The entry of a model's name, or the only entry."""
     for entry in entries:
         if entry.get("id") in (name, f"{name}{OLLAMA_TAG}"):
             return entry
     return entries[0] if len(entries) == 1 else None
 
 
-def _creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
-    """Since when the model exists, in seconds since 1970; None if its `created` is no date of its own."""
+def _read_creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
+    """Seconds since 1970 at which the model was created.
+
+    None if its `created` is not a date of its own.
+    """
     created = entry.get("created")
     if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created <= LATEST:
         return None

@@ -26,11 +26,11 @@ def load(spec: Spec) -> "NgramModel":
     """The n-gram model in the file that the SPEC names."""
     spec.only()
     path = spec.file_or_fail("FILE (ARPA or KenLM binary)")
-    return NgramModel(str(spec), path, _kenlm(path))
+    return NgramModel(str(spec), path, _open_kenlm(path))
 
 
 class NgramModel:
-    """Counts of words, asked for the words that follow."""
+    """An n-gram model, asked for the words that follow."""
 
     kind = "causal"
     can: frozenset[type] = frozenset({Continuation})
@@ -46,28 +46,33 @@ class NgramModel:
         for index, request in enumerate(requests):
             if not isinstance(request, Continuation):
                 raise cannot(self, request)
-            yield index, self._pieces(request)
+            yield index, self._score_words(request)
 
-    def _pieces(self, request: Continuation) -> Pieces | Refusal:
-        """The words that end within the text; one that begins in the context is cut at the border."""
-        whole, border = request.context + request.text, len(request.context)
-        spans = word_spans(whole)
-        known = " ".join(self._known(whole[start:end]) for start, end in spans)
-        scores = self._counts.full_scores(known, bos=True, eos=False)
-        pieces = tuple(
-            Piece(max(start - border, 0), end - border, log10 * log(10))
-            for (start, end), (log10, _, _) in zip(spans, scores, strict=True)
-            if end > border
-        )
-        return pieces or NothingToScore(request.text).refusal
+    def _score_words(self, request: Continuation) -> Pieces | Refusal:
+        """Score the words that end within the text.
 
-    def _known(self, word: str) -> str:
-        """The word as the model may know it."""
+        A word that begins in the context is cut at the border.
+        """
+        whole_text = request.context + request.text
+        border = len(request.context)
+        spans = word_spans(whole_text)
+        words = [whole_text[start:end] for start, end in spans]
+        known_words = " ".join(map(self._find_known_form, words))
+        scores = self._counts.full_scores(known_words, bos=True, eos=False)
+        pieces: list[Piece] = []
+        for (start, end), (log10, _, _) in zip(spans, scores, strict=True):
+            if end > border:
+                piece = Piece(max(start - border, 0), end - border, log10 * log(10))
+                pieces.append(piece)
+        return tuple(pieces) or NothingToScore(request.text).refusal
+
+    def _find_known_form(self, word: str) -> str:
+        """The word as it is, or in lower case if only that is in the model."""
         return word if word in self._counts or word.lower() not in self._counts else word.lower()
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    r"""Where each word of a text starts and ends.
+    r"""Start and end of each word of a text.
 
     >>> text = 'Mr. Hill said: "It isn\'t Ann\'s."'
     >>> [text[start:end] for start, end in word_spans(text)]
@@ -86,12 +91,14 @@ def word_spans(text: str) -> list[tuple[int, int]]:
         while last := LAST_PART.search(text[start:end]):
             behind.insert(0, (start + last.start(), end))
             end = start + last.start()
-        spans += [(start, end)] * (start < end) + behind
+        if start < end:
+            spans.append((start, end))
+        spans += behind
     return spans
 
 
-def _kenlm(path: Path) -> Any:
-    """The file as KenLM reads it, silently."""
+def _open_kenlm(path: Path) -> Any:
+    """Open a file with KenLM, silently."""
     with needing("an n-gram model", "ngram"):
         import kenlm
     config = kenlm.Config()

@@ -1,4 +1,4 @@
-"""N-gram indexes of very large corpora behind HTTP: `infinigram:INDEX@URL`.
+"""Query n-gram indexes of very large corpora over HTTP: `infinigram:INDEX@URL`.
 
 Liu et al., "Infini-gram: Scaling Unbounded n-gram Language Models to a Trillion Tokens" (2024),
 https://arxiv.org/abs/2401.17377. A query is a POST of JSON that names the index, the type of query and what is looked
@@ -40,7 +40,10 @@ PUBLIC = "https://api.infini-gram.io"
 INDEX_OPTIONS = (*EXCHANGE_OPTIONS, "documents")
 USUAL_POLICY = RetryPolicy(concurrency=4, timeout=60.0, rate=5.0)
 """A free server that many share is not asked more than five times a second."""
-MOST_CLAUSES, MOST_TERMS, MOST_CHARACTERS, MOST_DOCUMENTS = 4, 4, 1000, 10
+MOST_CLAUSES = 4
+MOST_TERMS = 4
+MOST_CHARACTERS = 1000
+MOST_DOCUMENTS = 10
 """What one query may have, and what it may show."""
 CLAUSE_SAMPLE = 500_000
 """Occurrences of a frequent clause that are looked at, if there are several clauses: the most that is allowed."""
@@ -62,20 +65,26 @@ class IndexServer(ModelServer):
     ways_out = WAYS_OUT
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
-        """There is no model whose name could change."""
+        """Check nothing, since the server has no model whose name could change."""
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
-        """Nothing: requests are counted, and no tokens."""
+        """Count no tokens, since the server charges none."""
 
 
 class NgramIndex:
-    """One index of a server, which answers `Lookup` requests as a model does: kept, dated, and counted."""
+    """One index of a server, which answers `Lookup` requests.
+
+    As those of a model, its answers are kept, dated and counted.
+    """
 
     kind = "any"
     can: frozenset[type] = frozenset({Lookup})
 
     def __init__(self, spec: str, index: str, server: ModelServer, documents: int = MOST_DOCUMENTS) -> None:
-        self.spec, self.index, self.documents, self._server = spec, index, documents, server
+        self.spec = spec
+        self.index = index
+        self.documents = documents
+        self._server = server
         self.usage = server.usage
         determining = {"url": server.url, "index": index, "reading": READING}
         self.fingerprint = f"{PREFIX}:{json.dumps(determining, sort_keys=True)}"
@@ -91,17 +100,17 @@ class NgramIndex:
         return ServerIdentity({"id": self.index, "tokens": tokens})
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """The query of a request; the server writes no tokens."""
+        """The query of a request. The server writes no tokens."""
         return [(json.dumps(_build_body(request)), 0)] if isinstance(request, Lookup) else []
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Look everything up, several queries at once, yielding what was found as it comes."""
+        """Look up all requests, several queries at once, yielding answers as they come."""
         lookups = [request for request in requests if isinstance(request, Lookup)]
         if len(lookups) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Lookup)))
-        return self._server.stream("", [_build_body(lookup) for lookup in lookups], self._read)
+        return self._server.stream("", [_build_body(lookup) for lookup in lookups], self._read_found)
 
-    def _read(self, payload: dict[str, Any]) -> Found:
+    def _read_found(self, payload: dict[str, Any]) -> Found:
         if "error" in payload:
             raise self._server.error("", f"the index {self.index!r} cannot be asked: {payload['error']}", NAME_WAY_OUT)
         count = payload["cnt"] if "documents" in payload else payload["count"]
@@ -118,7 +127,7 @@ NAME_WAY_OUT = "check its name, and which indexes the server has"
 
 
 def load_index(spec: Spec) -> NgramIndex:
-    """The index that a SPEC names: `infinigram:INDEX@URL?rate=5`. Nothing is sent yet."""
+    """Connect to the index that a SPEC names: `infinigram:INDEX@URL?rate=5`. Nothing is sent yet."""
     index, url = name_and_url(spec, PUBLIC, "INDEX@URL")
     key = server_key(spec) if spec.options.get("key_env") else None  # a key of another server is not sent to this one
     server = IndexServer(url, key, {"index": index}, retry_policy(spec, USUAL_POLICY))
@@ -127,7 +136,9 @@ def load_index(spec: Spec) -> NgramIndex:
 
 
 def is_askable(term: str) -> bool:
-    """Whether an n-gram can be looked for: AND and OR in capitals would be taken for operators.
+    """Whether an n-gram can be looked for.
+
+    AND and OR in capitals would be taken for operators.
 
     >>> is_askable("bread and butter"), is_askable("bread AND butter"), is_askable(" ")
     (True, False, False)
@@ -152,5 +163,8 @@ def _build_body(lookup: Lookup) -> Body:
 
 
 def _join_spans(document: Mapping[str, Any]) -> str:
-    """The text of a document from its spans, each a text and the clause that it matches."""
+    """Join the text of a document from its spans.
+
+    A span is a text and the clause that it matches.
+    """
     return "".join(str(text) for text, *_ in document["spans"])

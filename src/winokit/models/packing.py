@@ -1,4 +1,4 @@
-"""Which texts go into one batch, and which into one row.
+"""Choose which texts go into one batch, and which into one row.
 
 A batch holds texts alike in length, so that little is padded, and no more than memory holds (`packed`). A row may hold
 many texts as a tree (`forest`), so that a beginning that they share is read once: the two options of a problem, and a
@@ -9,7 +9,7 @@ attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, takewhile
 from operator import eq
 
 import numpy as np
@@ -34,18 +34,23 @@ def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list
     batches: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        full = batches and len(batches[-1]) * longest >= ENOUGH and lengths[index] < alike * longest
-        if batches and not full and (len(batches[-1]) + 1) * longest <= budget:
+        length = lengths[index]
+        rows = len(batches[-1]) if batches else 0
+        is_full = rows * longest >= ENOUGH and length < alike * longest
+        if rows and not is_full and (rows + 1) * longest <= budget:
             batches[-1].append(index)
         else:
             batches.append([index])
-            longest = lengths[index]
+            longest = length
     return batches
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredText:
-    """A text as tokens, those from `first` on to be scored; the first token of all has nothing to be guessed from."""
+    """A text as tokens, scored from `first` on.
+
+    The first token of all has nothing to be guessed from.
+    """
 
     tokens: tuple[int, ...]
     first: int
@@ -70,25 +75,30 @@ class Tree:
         return len(self.tokens)
 
     def shared(self, text: ScoredText) -> int:
-        """How many tokens the text has in common with the one planted last."""
+        """Number of tokens that the text has in common with the one planted last."""
         return sum(takewhile(bool, map(eq, map(self.tokens.__getitem__, self.path), text.read)))
 
     def plant(self, index: int, text: ScoredText) -> None:
-        """Add a text under its number; texts must come in the order of their tokens."""
+        """Add a text under its number.
+
+        Texts must come in the order of their tokens.
+        """
         del self.path[self.shared(text) :]
         for depth in range(len(self.path), len(text.read)):
             self.parents.append(self.path[-1] if self.path else -1)
             self.depths.append(depth)
             self.path.append(len(self.tokens))
             self.tokens.append(text.tokens[depth])
-        self.guesses[index] = list(zip(self.path[text.first - 1 :], text.tokens[text.first :], strict=True))
+        nodes = self.path[text.first - 1 :]
+        scored_tokens = text.tokens[text.first :]
+        self.guesses[index] = list(zip(nodes, scored_tokens, strict=True))
 
     def all_guesses(self) -> list[tuple[int, int]]:
-        """What is to be guessed, text after text: node, and token guessed there."""
-        return [guess for guesses in self.guesses.values() for guess in guesses]
+        """All guesses, text after text, as pairs of node and token."""
+        return list(chain.from_iterable(self.guesses.values()))
 
     def visible(self) -> npt.NDArray[np.bool_]:
-        """What each token sees: its ancestors and itself."""
+        """Mask of the tokens that each token sees: its ancestors and itself."""
         sees = np.zeros((len(self), len(self)), dtype=np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -106,20 +116,25 @@ def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tre
     trees: list[Tree] = []
     for index in sorted(range(len(texts)), key=lambda index: texts[index].tokens):
         text = texts[index]
-        if not trees or not _joins(trees[-1], text, attention, most):
+        if not trees or not _should_join(trees[-1], text, attention, most):
             trees.append(Tree())
         trees[-1].plant(index, text)
     return trees
 
 
-def _joins(tree: Tree, text: ScoredText, attention: float, most: int) -> bool:
-    saved, alone = tree.shared(text), len(text.read)
+def _should_join(tree: Tree, text: ScoredText, attention: float, most: int) -> bool:
+    saved = tree.shared(text)
+    alone = len(text.read)
     together = len(tree) + alone - saved
-    return together <= max(most, len(tree)) and saved > attention * (together**2 - len(tree) ** 2 - alone**2)
+    more_attention = attention * (together**2 - len(tree) ** 2 - alone**2)
+    return together <= max(most, len(tree)) and saved > more_attention
 
 
 def singles(texts: Sequence[ScoredText]) -> list[Tree]:
-    """Each text a tree of its own, for models that cannot read trees; a text given twice is planted once."""
+    """Plant each text in a tree of its own, for models that cannot read trees.
+
+    A text given twice is planted once.
+    """
     trees: dict[tuple[int, ...], Tree] = {}
     for index, text in enumerate(texts):
         trees.setdefault(text.read, Tree()).plant(index, text)

@@ -1,4 +1,4 @@
-"""The built-in model's word pieces: one ruler for the length of candidates, whatever model is asked."""
+"""Count word pieces of the built-in model, the measure of length for candidates."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -13,7 +13,7 @@ FOLDER = files("winokit") / "assets" / "minilm-mlm"
 
 
 def piece_counts(texts: Iterable[str]) -> dict[str, int]:
-    """How many word pieces each distinct text has.
+    """Number of word pieces of each distinct text.
 
     >>> piece_counts(["trophy", "the suitcase"])
     {'trophy': 1, 'the suitcase': 2}
@@ -25,7 +25,10 @@ def piece_counts(texts: Iterable[str]) -> dict[str, int]:
 
 @cache
 def tokenizer() -> "Tokenizer":
-    """Return the built-in model's tokenizer, loaded once; it pads nothing and cuts nothing off."""
+    """Return the built-in model's tokenizer, loaded once.
+
+    It pads nothing and cuts nothing off.
+    """
     from tokenizers import Tokenizer
 
     return Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8"))

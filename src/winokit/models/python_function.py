@@ -1,4 +1,4 @@
-"""Your own scorer: `python:module:function`, or in Python a function, called as f(before, after, candidates, pronoun).
+"""Ask your own function for scores: `python:module:function`.
 
 It returns a number for each candidate, the highest for its choice, or None to abstain. The module is looked for in the
 working directory first. Answers are kept as long as the function's source file stays the same; what that file imports
@@ -23,17 +23,24 @@ from winokit.models.registry import Spec
 
 
 def load(spec: Spec) -> "PythonFunction":
-    """The function that the SPEC names."""
+    """Load the function that the SPEC names."""
     spec.only()
-    module_name, _, name = spec.place_or_fail("module:function").partition(":")
+    place = spec.place_or_fail("module:function")
+    module, function = function_named(str(spec), place)
+    return PythonFunction(str(spec), function, _find_sources(str(spec), module, function))
+
+
+def function_named(spec: str, place: str) -> tuple[ModuleType, Callable[..., object]]:
+    """The module and the function that `module:function` names."""
+    module_name, _, name = place.partition(":")
     if not module_name or not name:
         raise BadInput(f"{spec}: expected python:module:function")
-    module = _module(str(spec), module_name)
+    module = _import_module(spec, module_name)
     function = getattr(module, name, None)
     if not callable(function):
         instead = "no function" if function is None else f"something that is not a function ({type(function).__name__})"
         raise BadInput(f"{spec}: module {module_name!r} has {instead} named {name!r}")
-    return PythonFunction(str(spec), function, _sources(str(spec), module, function))
+    return module, function
 
 
 HANDED_OVER: "WeakKeyDictionary[Callable[..., object], str]" = WeakKeyDictionary()
@@ -41,9 +48,9 @@ HANDED_OVER: "WeakKeyDictionary[Callable[..., object], str]" = WeakKeyDictionary
 
 
 def of_function(function: Callable[..., object]) -> "PythonFunction":
-    """The model of a function that is handed over."""
+    """Make a model of a function given as an object."""
     if not callable(function):
-        raise BadInput(f"a model must be a SPEC, a model or a function; found {_short(function)}")
+        raise BadInput(f"a model must be a SPEC, a model or a function; found {_shorten_value(function)}")
     name = getattr(function, "__name__", type(function).__name__)
     model = PythonFunction(name.strip("<>"), function, ())
     model.fingerprint = f"function {HANDED_OVER.setdefault(function, uuid.uuid4().hex)}"
@@ -69,30 +76,34 @@ class PythonFunction:
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
                 raise cannot(self, request)
-            yield index, self._choose(request)
+            yield index, self._call_function(request)
 
-    def _choose(self, request: Choose) -> Scores:
+    def _call_function(self, request: Choose) -> Scores:
         try:
             returned = self._function(request.before, request.after, request.candidates, request.pronoun)
         except (Exception, SystemExit) as error:  # a function that calls sys.exit() must not end us without a word
-            raise BadInput(f"{self.spec} failed with {_said(error)} on {_shown(request)}") from error
-        return Scores(None if returned is None else self._numbers(returned, request))
+            raise BadInput(f"{self.spec} failed with {_format_error(error)} on {_shorten_request(request)}") from error
+        return Scores(None if returned is None else self._check_numbers(returned, request))
 
-    def _numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
-        """What came back as one finite number per candidate."""
+    def _check_numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
+        """Return one finite number per candidate.
+
+        Raises BadInput if anything else came back.
+        """
         try:
             # The characters of "12" would pass for two numbers.
             numbers = () if isinstance(returned, (str, bytes)) else tuple(map(float, returned))  # type: ignore[call-overload]
         except (TypeError, ValueError, OverflowError):
             numbers = ()
-        if len(numbers) != len(request.candidates) or not all(isfinite(number) for number in numbers):
-            wanted = f"{len(request.candidates)} numbers, one per candidate, or None"
-            raise BadInput(f"{self.spec} must return {wanted}; it returned {_short(returned)} on {_shown(request)}")
+        if len(numbers) != len(request.candidates) or not all(map(isfinite, numbers)):
+            expected = f"{len(request.candidates)} numbers, one per candidate, or None"
+            fact = f"it returned {_shorten_value(returned)} on {_shorten_request(request)}"
+            raise BadInput(f"{self.spec} must return {expected}; {fact}")
         return numbers
 
 
-def _module(spec: str, name: str) -> ModuleType:
-    """The module, from the working directory or from where Python looks anyway.
+def _import_module(spec: str, name: str) -> ModuleType:
+    """Import the module from the working directory, or from Python's path.
 
     The directory stays on the path: a function may import its neighbours when it is called.
     """
@@ -102,14 +113,18 @@ def _module(spec: str, name: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        beside = "" if error.name and (name + ".").startswith(error.name + ".") else f", which {name!r} imports"
-        raise BadInput(f"{spec}: no module named {error.name!r}{beside}; Python looked in {here} first") from None
+        is_asked_for = bool(error.name) and f"{name}.".startswith(f"{error.name}.")
+        importer = "" if is_asked_for else f", which {name!r} imports"
+        raise BadInput(f"{spec}: no module named {error.name!r}{importer}; Python looked in {here} first") from None
     except (Exception, SystemExit) as error:
-        raise BadInput(f"{spec}: importing {name!r} failed with {_said(error)}") from error
+        raise BadInput(f"{spec}: importing {name!r} failed with {_format_error(error)}") from error
 
 
-def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> list[Path]:
-    """The files of the module and of the function, which may have been defined elsewhere."""
+def _find_sources(spec: str, module: ModuleType, function: Callable[..., object]) -> list[Path]:
+    """Source files of the module and of the function.
+
+    The function may be defined in another file.
+    """
     try:
         defined = inspect.getsourcefile(inspect.unwrap(function))
     except TypeError:  # an object that can be called
@@ -120,17 +135,17 @@ def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> 
     return sorted(Path(name) for name in names)
 
 
-def _said(error: BaseException) -> str:
-    """An exception in one line."""
+def _format_error(error: BaseException) -> str:
+    """Write an exception in one line."""
     message = " ".join(str(error).split())
     return type(error).__name__ + (f" ({message})" if message else "")
 
 
-def _shown(request: Choose) -> str:
-    return _short(f"{request.before}_{request.after}")
+def _shorten_request(request: Choose) -> str:
+    return _shorten_value(f"{request.before}_{request.after}")
 
 
-def _short(thing: object) -> str:
-    """A thing in one line of moderate length."""
-    shown = " ".join(repr(thing).split())
-    return shown if len(shown) <= 80 else f"{shown[:78]}…{shown[-1]}"
+def _shorten_value(thing: object) -> str:
+    """Write a value in one line of moderate length."""
+    line = " ".join(repr(thing).split())
+    return line if len(line) <= 80 else f"{line[:78]}…{line[-1]}"

@@ -1,4 +1,6 @@
-"""Guessing: `random`, or `random?seed=7`. What chance looks like under every scoring.
+"""Guess at random: `random`, or `random?seed=7`.
+
+This shows the chance level under every scoring.
 
 A number depends on the seed and on the request alone, so that order, batches and repetition change nothing. A text is
 one piece, however long: neither a sum nor a mean over pieces then prefers long or short candidates.
@@ -16,19 +18,20 @@ from winokit.models.registry import Spec
 
 DIMENSIONS = 32
 """Length of the vectors that stand for texts."""
-LAYERS, HEADS = 2, 4
+LAYERS = 2
+HEADS = 4
 """Shape of the attention that a guesser pays."""
 
 
 def load(spec: Spec) -> "RandomModel":
-    """The guesser with the seed of the SPEC."""
+    """Make the guesser with the seed of the SPEC."""
     spec.no_place()
     spec.only("seed")
     return RandomModel(spec.number("seed", 0, least=-inf), str(spec))
 
 
 class RandomModel:
-    """Answers anything, at random."""
+    """A model that answers anything at random."""
 
     kind = "any"
     can: frozenset[type] = frozenset(
@@ -45,28 +48,28 @@ class RandomModel:
     )
 
     def __init__(self, seed: int = 0, spec: str = "random") -> None:
-        self.seed, self.spec = seed, spec
+        self.seed = seed
+        self.spec = spec
         self.fingerprint = f"random:{seed}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Guess, in the order asked."""
         for index, request in enumerate(requests):
             digest = hashlib.blake2b(repr((self.seed, request)).encode(), digest_size=16).digest()
-            yield index, _guess(request, Random(int.from_bytes(digest, "big")))
+            yield index, _guess_answer(request, Random(int.from_bytes(digest, "big")))
 
 
-def _guess(request: base.Request, draws: Random) -> base.Answer:
+def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
     match request:
         case base.Continuation() | base.Fill():
-            return _one_piece(request.text, 0, len(request.text), draws)
+            return _guess_piece(request.text, 0, len(request.text), draws)
         case base.PseudoLikelihood():
-            return _one_piece(request.text, request.start, request.end, draws)
+            return _guess_piece(request.text, request.start, request.end, draws)
         case base.Attention():
-            return np.array([_numbers(draws, LAYERS * HEADS) for _ in request.targets], np.float32).reshape(
-                len(request.targets), LAYERS, HEADS
-            )
+            rows = [_draw_numbers(draws, LAYERS * HEADS) for _ in request.targets]
+            return np.array(rows, np.float32).reshape(len(rows), LAYERS, HEADS)
         case base.Ask():
-            shares = np.log(_numbers(draws, len(request.options)))
+            shares = np.log(_draw_numbers(draws, len(request.options)))
             logprobs = tuple(float(share) for share in shares - np.logaddexp.reduce(shares))
             choice = int(np.argmax(logprobs))
             return base.Reply(logprobs, choice, request.options[choice])
@@ -75,15 +78,15 @@ def _guess(request: base.Request, draws: Random) -> base.Answer:
         case base.Lookup():
             return base.Found(draws.randrange(1000))
         case base.Choose():
-            return base.Scores(tuple(_numbers(draws, len(request.candidates))))
+            return base.Scores(tuple(_draw_numbers(draws, len(request.candidates))))
 
 
-def _one_piece(text: str, start: int, end: int, draws: Random) -> base.Pieces | base.Refusal:
+def _guess_piece(text: str, start: int, end: int, draws: Random) -> base.Pieces | base.Refusal:
     if not text[start:end].strip():
         return base.NothingToScore(text[start:end]).refusal
-    return (base.Piece(start, end, log(_numbers(draws, 1)[0])),)
+    return (base.Piece(start, end, log(_draw_numbers(draws, 1)[0])),)
 
 
-def _numbers(draws: Random, count: int) -> list[float]:
-    """Numbers above 0 and up to 1, which have a logarithm."""
+def _draw_numbers(draws: Random, count: int) -> list[float]:
+    """Draw numbers above 0 and up to 1, which have a logarithm."""
     return [1.0 - draws.random() for _ in range(count)]

@@ -1,4 +1,4 @@
-"""A text as a tokenizer reads it: which tokens, where each stands, and in which word; and what requests want of it.
+"""Read a text with a tokenizer, and plan what a masked model must look up.
 
 To a masked language model a request is some texts with tokens masked, and what to look up in each. Candidates of
 equally many pieces leave the same masked text behind, so that texts are the keys of a plan, and each is read once.
@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 from winokit.errors import check_known
@@ -24,7 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """Token ids, and of each the place and the word; both are None for [CLS] and its like."""
+    """Tokens of a text, with the place and the word of each.
+
+    Both are None for [CLS] and similar tokens.
+    """
 
     text: str
     ids: list[int]
@@ -35,35 +39,45 @@ class TextReading:
 
     @classmethod
     def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
-        """The reading of a text from its encoding by the `tokenizers` library."""
+        """Read a text from its encoding by the `tokenizers` library."""
         special = encoding.special_tokens_mask
-        places = [None if out else bare(text, *place) for place, out in zip(encoding.offsets, special, strict=True)]
+        places: list[tuple[int, int] | None] = []
+        for offsets, is_special in zip(encoding.offsets, special, strict=True):
+            places.append(None if is_special else bare(text, *offsets))
         words = encoding.word_ids
-        if len({word for word, out in zip(words, special, strict=True) if not out}) < 2:
+        own_words = {word for word, is_special in zip(words, special, strict=True) if not is_special}
+        if len(own_words) < 2:
             # A tokenizer that does not cut a text into words first takes all of it for one.
-            starts = [word.start() for word in re.finditer(r"\S+", text)]
-            words = [None if place is None else bisect_right(starts, place[0]) for place in places]
+            words = _number_words(text, places)
         return cls(text, encoding.ids, places, words, most)
 
     def check(self) -> None:
-        """Raise where the model cannot read it."""
+        """Raise TooLong if the model cannot read the text."""
         if len(self.ids) > self.most:
             raise base.TooLong(self.text, len(self.ids), self.most)
 
     def own(self) -> list[int]:
-        """Positions of the text's own tokens, all but [CLS] and its like; without any there is nothing to score."""
+        """Positions of the text's own tokens, without [CLS] and similar ones.
+
+        Raises NothingToScore if there are none.
+        """
         positions = [position for position, place in enumerate(self.places) if place is not None]
         if not positions:
             raise base.NothingToScore(self.text)
         return positions
 
     def inside(self, start: int, end: int) -> list[int]:
-        """Positions of the tokens that reach into `text[start:end]`; without any there is nothing to score."""
-        positions = [
-            position
-            for position, place in enumerate(self.places)
-            if place is not None and place[0] < end and max(place[1], place[0] + 1) > start
-        ]
+        """Positions of the tokens that reach into `text[start:end]`.
+
+        Raises NothingToScore if there are none.
+        """
+        positions: list[int] = []
+        for position, place in enumerate(self.places):
+            if place is None:
+                continue
+            token_start, token_end = place
+            if token_start < end and max(token_end, token_start + 1) > start:
+                positions.append(position)
         if not positions or not self.text[start:end].strip():
             raise base.NothingToScore(self.text[start:end])
         return positions
@@ -81,7 +95,7 @@ class TextReading:
         return tuple(ids)
 
     def pooled(self, request: base.Embed) -> list[int]:
-        """The tokens a vector is the mean of."""
+        """Positions whose mean is the vector."""
         check_known("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
@@ -90,8 +104,19 @@ class TextReading:
         return [0] if request.pooling == "first" else list(range(len(self.ids)))
 
 
+def _number_words(text: str, places: Sequence[tuple[int, int] | None]) -> list[int | None]:
+    """Number of the word, between white space, that each token begins in."""
+    starts = [word.start() for word in re.finditer(r"\S+", text)]
+    numbers: list[int | None] = []
+    for place in places:
+        numbers.append(None if place is None else bisect_right(starts, place[0]))
+    return numbers
+
+
 def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[TextReading]:
-    """Readings of texts, special tokens included; one of more tokens than `most` says so when it is used.
+    """Readings of texts, special tokens included.
+
+    A text of more than `most` tokens raises an error when it is checked.
 
     Some tokenizers of transformers read what a decoder is to write (`as_target`) in another way than what an encoder
     reads.
@@ -120,14 +145,21 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
-    """The requests in parts of this size; each part has its requests by their places among all."""
+    """Split requests into parts of this size.
+
+    Each part has its requests by their indices among all.
+    """
     indexed = list(enumerate(requests))
-    return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
+    starts = range(0, len(indexed), size)
+    return [dict(indexed[start : start + size]) for start in starts]
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A token to guess: for which request, its position among the tokens, its place in the scored text, and its id."""
+    """A token to guess, with its request and its position.
+
+    `place` is that in the scored text.
+    """
 
     request: int
     position: int
@@ -137,7 +169,10 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Gaze:
-    """Attention asked for: by which request, from which positions, to which positions of each target."""
+    """Attention to look up, from a source to targets.
+
+    Both are positions of tokens.
+    """
 
     request: int
     source: list[int]
@@ -146,7 +181,7 @@ class Gaze:
 
 @dataclass(slots=True)
 class MaskPlan:
-    """What a window of requests wants to know, by the token ids to read."""
+    """Everything to look up for a window of requests, by the token ids to read."""
 
     mask: int
     """The id that hides a token."""
@@ -162,23 +197,30 @@ class MaskPlan:
             case base.Fill(before, text):
                 positions = reading.inside(len(before), len(before) + len(text))
                 for position in positions:
-                    self._guess(index, position, positions, reading, len(before), len(text))
+                    self._plan_guess(index, position, positions, reading, len(before), len(text))
             case base.PseudoLikelihood(text, start, end, within_word):
                 for position in reading.inside(start, end):
                     hidden = reading.rest_of_word(position) if within_word else [position]
-                    self._guess(index, position, hidden, reading, 0, len(text))
+                    self._plan_guess(index, position, hidden, reading, 0, len(text))
             case base.Attention(_, source, targets):
-                gaze = Gaze(index, reading.inside(*source), [reading.inside(*target) for target in targets])
+                source_positions = reading.inside(*source)
+                target_positions = [reading.inside(*target) for target in targets]
+                gaze = Gaze(index, source_positions, target_positions)
                 self.gazes[tuple(reading.ids)].append(gaze)
             case base.Embed():
                 pool = index, reading.pooled(request)
                 self.pools[tuple(reading.ids)].append(pool)
 
-    def _guess(
+    def _plan_guess(
         self, index: int, position: int, hidden: Sequence[int], reading: TextReading, origin: int, length: int
     ) -> None:
-        """Plan to guess one token, with some positions masked; a glued one may reach out of the scored text."""
-        start, end = (min(max(edge - origin, 0), length) for edge in reading.places[position] or (0, 0))
+        """Plan to guess one token, with some positions masked.
+
+        A token that is glued to its neighbour may reach out of the scored text.
+        """
+        token_start, token_end = reading.places[position] or (0, 0)
+        start = min(max(token_start - origin, 0), length)
+        end = min(max(token_end - origin, 0), length)
         guess = Guess(index, position, (start, end), reading.ids[position])
         self.guesses[reading.masked(hidden, self.mask)].append(guess)
 
@@ -186,14 +228,21 @@ class MaskPlan:
 def planned(
     model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
-    """What a masked model must read and look up to answer these requests; `read` turns texts into readings."""
-    plan, texts = MaskPlan(mask), []
+    """Plan what a masked model must read and look up for these requests.
+
+    `read` turns texts into readings.
+    """
+    plan = MaskPlan(mask)
+    texts = []
     for request in requests.values():
         if type(request) not in model.can or not isinstance(
             request, base.Fill | base.PseudoLikelihood | base.Attention | base.Embed
         ):
             raise base.cannot(model, request)
-        texts.append(request.before + request.text + request.after if isinstance(request, base.Fill) else request.text)
+        if isinstance(request, base.Fill):
+            texts.append(request.before + request.text + request.after)
+        else:
+            texts.append(request.text)
     for (index, request), reading in zip(requests.items(), read(texts), strict=True):
         try:
             reading.check()
@@ -204,21 +253,29 @@ def planned(
 
 
 def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """The (row, position) pairs whose logits a batch needs, and for each guess which of them it reads and its token."""
-    asked = sorted({(row, guess.position) for row, (_, guesses) in enumerate(batch) for guess in guesses})
-    order = {place: at for at, place in enumerate(asked)}
-    at = [order[row, guess.position] for row, (_, guesses) in enumerate(batch) for guess in guesses]
-    return asked, at, [guess.token for _, guesses in batch for guess in guesses]
+    """The (row, position) pairs whose logits a batch needs.
+
+    Then of each guess the index of its pair, and its token.
+    """
+    places: list[tuple[int, int]] = []
+    tokens: list[int] = []
+    for row, (_, guesses) in enumerate(batch):
+        places += [(row, guess.position) for guess in guesses]
+        tokens += [guess.token for guess in guesses]
+    pairs = sorted(set(places))
+    order = {place: index for index, place in enumerate(pairs)}
+    return pairs, [order[place] for place in places], tokens
 
 
 def assembled(
     wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
 ) -> Iterator[tuple[int, base.Pieces]]:
-    """Pieces of each request as soon as its last token is guessed."""
-    left = Counter(guess.request for row in wanted.values() for guess in row)
+    """Pieces of each request, as soon as its last token is guessed."""
+    guess_counts = Counter(guess.request for guess in chain.from_iterable(wanted.values()))
     by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)
     for guess, logprob in guessed:
         pieces = by_request[guess.request]
         pieces[guess.position] = base.Piece(*guess.place, logprob)
-        if len(pieces) == left[guess.request]:
-            yield guess.request, tuple(pieces[position] for position in sorted(by_request.pop(guess.request)))
+        if len(pieces) == guess_counts[guess.request]:
+            del by_request[guess.request]
+            yield guess.request, tuple(pieces[position] for position in sorted(pieces))

@@ -39,7 +39,7 @@ ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True
 
 @dataclass(frozen=True)
 class Spec:
-    """A model as the user names it: prefix, place, options."""
+    """A model as the user names it, in prefix, place and options."""
 
     prefix: str
     place: str
@@ -63,7 +63,9 @@ class Spec:
         return cls(prefix, place, dict(parse_qsl(query, keep_blank_values=True)))
 
     def __str__(self) -> str:
-        """What the model is called in rows and on pages: its `name`, else the SPEC without addresses of servers.
+        """Name of the model in rows and on pages.
+
+        It is its `name`, else the SPEC without addresses of servers.
 
         >>> str(Spec.parse("chat:tiny@http://10.0.0.7:8000/v1?seed=1")), str(Spec.parse("hf:gpt2?name=GPT-2"))
         ('chat:tiny?seed=1', 'GPT-2')
@@ -73,54 +75,69 @@ class Spec:
     @property
     def text(self) -> str:
         """The SPEC as users write it."""
-        query = "&".join(f"{key}={value}" for key, value in self.options.items())
-        return self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
+        text = self.prefix
+        if self.place:
+            text += f":{self.place}"
+        if self.options:
+            text += "?" + "&".join(f"{key}={value}" for key, value in self.options.items())
+        return text
 
     def only(self, *known: str, of: str = "models") -> Mapping[str, str]:
-        """The options, after a check that each is one of `known`, or `name`."""
+        """Return the options after checking that all are known.
+
+        `name` is always allowed.
+        """
         for name in self.options:
             check_known(f"option of {self.prefix!r} {of}", name, (*known, "name"))
         return self.options
 
     def choice(self, name: str, known: Sequence[str]) -> str | None:
-        """The value of an option, which must be one of `known`; None where it is not given."""
+        """Value of an option that must be one of `known`, or None if it is not given."""
         value = self.options.get(name)
         if value is not None:
             check_known(f"value of option {name}", value, known)
         return value
 
     def switch(self, name: str) -> bool | None:
-        """Whether an option is `on`; None where it is not given."""
+        """Whether an option is `on`, or None if it is not given."""
         value = self.choice(name, ("on", "off"))
         return None if value is None else value == "on"
 
     def number(self, name: str, default: N, least: float = 0, most: float = inf) -> N:
-        """The value of an option as a finite number of the default's type, within bounds."""
+        """Value of an option as a finite number within bounds.
+
+        Its type is that of the default.
+        """
         if name not in self.options:
             return default
-        given, kind = self.options[name], type(default)
+        text = self.options[name]
+        kind = type(default)
         with suppress(ValueError):
-            number = kind(given)
+            number = kind(text)
             if least <= number <= most and number < inf:
                 return number
         what = "a whole number" if kind is int else "a number"
-        within = f" from {least:g} to {most:g}" if most < inf else f" of at least {least:g}" if least > -inf else ""
-        raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {given!r}")
+        within = ""
+        if most < inf:
+            within = f" from {least:g} to {most:g}"
+        elif least > -inf:
+            within = f" of at least {least:g}"
+        raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {text!r}")
 
     def file_or_fail(self, what: str) -> Path:
-        """The place as a file, which must be there."""
+        """Return the place as a path. Raises BadInput if no file is there."""
         path = Path(self.place_or_fail(what))
         if not path.is_file():
             raise BadInput(f"{path}: no such file")
         return path
 
     def no_place(self) -> None:
-        """Refuse a place, where there is only one model."""
+        """Refuse a place if there is only one model."""
         if self.place:
             raise BadInput(f"{self.prefix}: expected nothing after the colon, found {self.place!r}")
 
     def place_or_fail(self, what: str) -> str:
-        """The place, which must be given."""
+        """Return the place. Raises BadInput if it is empty."""
         if not self.place:
             raise BadInput(f"{self.prefix}: expected {what} after the colon")
         return self.place
@@ -146,7 +163,10 @@ the hunter and word association come by entry point, as those of other packages 
 
 
 def as_model(given: ModelLike) -> str | Model:
-    """What a user of Python gives for a model, as a SPEC or a model: a function is wrapped."""
+    """Turn a SPEC, model or function into a SPEC or a model.
+
+    A function is wrapped.
+    """
     if isinstance(given, (str, Model)):
         return given
     from winokit.models.python_function import of_function
@@ -155,7 +175,9 @@ def as_model(given: ModelLike) -> str | Model:
 
 
 def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
-    """Load a model by its SPEC, under the `name` it is given there; a model is taken as it is.
+    """Load a model by its SPEC.
+
+    It is called by the `name` that the SPEC gives it. A model is returned as it is.
 
     A function `f(before, after, candidates, pronoun)` that returns one number per candidate, or None to abstain, is a
     model too, and so is a network of transformers that you have loaded, given with its tokenizer.
@@ -195,59 +217,65 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     if not parsed.options.get("name", "").isprintable():
         raise BadInput(f"{parsed.prefix}: option name: expected a name that can be printed, found {str(parsed)!r}")
     # A name is no part of what a model is: who makes a fingerprint of the SPEC must not see it.
-    nameless = replace(parsed, options={key: value for key, value in parsed.options.items() if key != "name"})
-    model = _loader(parsed)(nameless)
+    options = {key: value for key, value in parsed.options.items() if key != "name"}
+    nameless = replace(parsed, options=options)
+    model = _find_loader(parsed)(nameless)
     if "name" in parsed.options:
         model.spec = str(parsed)  # type: ignore[misc]
     return model
 
 
 def check_model(spec: str | Model) -> None:
-    """Refuse a SPEC that cannot be loaded, as far as that can be told without loading: another model may come first.
+    """Refuse a SPEC that cannot be loaded, without loading it.
+
+    Another model may come first, so an error should come early.
 
     A module of models may have a function `check` for that beside its `load`. A file must be there, and what is loaded
     in no time is.
     """
     if isinstance(spec, str):
         parsed = Spec.parse(spec)
-        home = sys.modules[_loader(parsed).__module__]
+        home = sys.modules[_find_loader(parsed).__module__]
         check: Callable[[Spec], object] = getattr(home, "check", lambda parsed: None)
         check(parsed)
         if parsed.prefix in ("gguf", "ngram"):
             parsed.file_or_fail("FILE")
         elif parsed.prefix in ("random", "python"):
-            _loader(parsed)(parsed)
+            _find_loader(parsed)(parsed)
 
 
-def _loader(spec: Spec) -> Callable[[Spec], Model]:
-    if spec.prefix not in MODELS and (meant := _meant(spec.text)):
+def _find_loader(spec: Spec) -> Callable[[Spec], Model]:
+    if spec.prefix not in MODELS and (meant := _guess_spec(spec.text)):
         raise UnknownName(MODELS.kind, spec.text, MODELS, meant)
     return MODELS[spec.prefix]
 
 
-def _meant(text: str) -> str | None:
-    """The SPEC of somebody who left out its prefix: a server, a file, a folder, or a name on the hub.
+def _guess_spec(text: str) -> str | None:
+    """Guess the SPEC of a user who left out its prefix.
+
+    It may be a server, a file, a folder, or a name on the hub. None if it looks like neither.
 
     >>> _meant("gpt2"), _meant("gpt-4o"), _meant("buildin")
     ('hf:gpt2', 'chat:gpt-4o', None)
     >>> _meant("llama@http://localhost:8000/v1")
     'chat:llama@http://localhost:8000/v1 or completions:llama@http://localhost:8000/v1'
     """
-    place = text.partition("?")[0]
-    if "http://" in place or "https://" in place:
-        server = text if "@" in place else f"MODEL@{text}"
+    location = text.partition("?")[0]
+    if "http://" in location or "https://" in location:
+        server = text if "@" in location else f"MODEL@{text}"
         return f"chat:{server} or completions:{server}"
-    if SERVED_NAME.match(place):
+    if SERVED_NAME.match(location):
         return f"chat:{text}"
-    if place.endswith(".gguf"):
+    if location.endswith(".gguf"):
         return f"gguf:{text}"
-    if place and Path(place).expanduser().is_dir():
+    if location and Path(location).expanduser().is_dir():
         return f"hf:{text}"
-    return f"hf:{text}" if HUB_NAME.fullmatch(place) and not get_close_matches(place, list(MODELS)) else None
+    is_misspelt = bool(get_close_matches(location, list(MODELS)))
+    return f"hf:{text}" if HUB_NAME.fullmatch(location) and not is_misspelt else None
 
 
 def release(model: Model) -> None:
-    """Free the memory of a model that is not to be asked any more, so that the next one has room.
+    """Free the memory of a model that is not needed any more.
 
     It keeps its name, fingerprint, plan and notes. A model without a `close()` holds nothing worth freeing.
     """

@@ -1,4 +1,4 @@
-"""What a reply chooses: one reader for chat models, tables and logs.
+"""Read which option a reply chooses, for chat models, tables and logs.
 
 Names are compared by their letters and digits, as the overlap guard compares texts: case, accents, apostrophes, hyphens
 and other marks do not count, so "joes uncle" is "Joe's uncle". Each name in a reply is replaced by one character for
@@ -42,9 +42,12 @@ _WORD = re.compile(
 IS_KATAKANA = re.compile(f"[{_KANA}]")
 IS_HAN = re.compile(f"[{_HAN}]")
 
-SAID_ONCE, IN_PROSE, IN_WORDS = 0xE000, 0xE400, 0xE800
+SAID_ONCE = 0xE000
+IN_PROSE = 0xE400
+IN_WORDS = 0xE800
 """The character of the first option, for names of one character, for `PROSE`, and for all others."""
-LETTER, NAME = r"[\ue000-\ue3ff]", r"[\ue000-\uebff]"
+LETTER = r"[\ue000-\ue3ff]"
+NAME = r"[\ue000-\uebff]"
 PRIVATE = re.compile(NAME)
 
 REPLIES = our_toml("assets/replies.toml")
@@ -52,9 +55,9 @@ NEGATED = re.compile(rf"(?:{'|'.join(REPLIES['negated'])})\Z", re.IGNORECASE)
 DENIED = re.compile("|".join(REPLIES["denied"]))
 UNSURE = re.compile(rf"\b(?:{'|'.join(REPLIES['unsure'])})\b|{'|'.join(REPLIES['unsure_anywhere'])}", re.IGNORECASE)
 """What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
-NEGATING, DECLARING, DOUBTING = (
-    frozenset(REPLIES["telling"][kind].split()) for kind in ("negated", "declares", "unsure")
-)
+NEGATING = frozenset(REPLIES["telling"]["negated"].split())
+DECLARING = frozenset(REPLIES["telling"]["declares"].split())
+DOUBTING = frozenset(REPLIES["telling"]["unsure"].split())
 """Words without which a reply in ASCII need not be searched for such patterns."""
 LONGEST_NEGATION = 40
 """Characters before a name in which a negation of it is looked for."""
@@ -84,7 +87,7 @@ NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
 class NamedPlace(NamedTuple):
-    """A name in a reply: from which character to which, of which option, and as which character."""
+    """A name in a reply: its span, its option, and the character for it."""
 
     start: int
     end: int
@@ -94,7 +97,7 @@ class NamedPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilledText:
-    """What stands before and after the blank that a reply may have filled, as letters and digits."""
+    """Letters before and after a blank that a reply may have filled."""
 
     before: str
     after: str
@@ -102,12 +105,12 @@ class FilledText:
     @classmethod
     def of(cls, before: str, after: str) -> "FilledText":
         """The letters around a blank."""
-        return _filled_text(before, after)
+        return _build_filled_text(before, after)
 
 
 @dataclass(frozen=True, slots=True)
 class OptionNames:
-    """Every way to say each option; a way that two options share says neither."""
+    """All names of the options, without those that two options share."""
 
     spelled: dict[str, int]
     """Options by their names in lower case, to the letter."""
@@ -127,7 +130,7 @@ def choice_in(
     filled: FilledText | None = None,
     only_leading: bool = False,
 ) -> int | None:
-    """Which option a reply chooses, or None if it chooses none or it is not clear which.
+    """Index of the option that a reply chooses, or None if it is not clear.
 
     In this order: the reply is the option; it is the text with its blank filled; it is a numbered list, of which the
     first counts; "the answer is B"; it begins with the option and punctuation; one option stands in parentheses; it
@@ -164,7 +167,8 @@ def plain_reply(text: str) -> str:
     if not ORNAMENTAL.isdisjoint(answer):
         answer = TAG.sub(" ", ORNAMENTS.sub("", answer))
     if answer[:1] in "#>•-\n\t ":
-        answer = answer[BULLETS.match(answer).end() :] if BULLETS.match(answer) else answer  # type: ignore[union-attr]
+        bullets = BULLETS.match(answer)
+        answer = answer[bullets.end() :] if bullets else answer
     return answer.strip()
 
 
@@ -178,11 +182,12 @@ def letters_of(text: str) -> str:
         return "".join(_PLAIN_WORD.findall(text.lower()))
     if "_" in text:
         text = text.replace("_", " ")
-    return "".join([_folded(word) for word in _WORD.findall(unicodedata.normalize("NFC", text.translate(NARROW)))])
+    normalized = unicodedata.normalize("NFC", text.translate(NARROW))
+    return "".join([_fold_word(word) for word in _WORD.findall(normalized)])
 
 
 @lru_cache(1 << 12)
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     """A word as it is compared."""
     if not word.isascii():
         parts = unicodedata.normalize("NFKD", word)
@@ -191,7 +196,7 @@ def _folded(word: str) -> str:
 
 
 @lru_cache(1 << 12)
-def _filled_text(before: str, after: str) -> FilledText:
+def _build_filled_text(before: str, after: str) -> FilledText:
     return FilledText(letters_of(before), letters_of(after))
 
 
@@ -201,20 +206,21 @@ def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...])
     names: list[tuple[str, int]] = []
     for index, option in enumerate(options):
         ways = (option, *aliases[index]) if index < len(aliases) else (option,)
-        names += [(bare, index) for bare in map(_bare_name, ways) if bare]
-    written = {name for name, _ in names if len(name) == 1}
-    spelled = _unshared([(name.lower(), index) for name, index in names])
-    lettered = _unshared([(letters_of(name), index) for name, index in names])
+        names += [(bare, index) for bare in map(_strip_name, ways) if bare]
+    single_names = {name for name, _ in names if len(name) == 1}
+    spelled = _drop_shared_names([(name.lower(), index) for name, index in names])
+    lettered = _drop_shared_names([(letters_of(name), index) for name, index in names])
     lettered.pop("", None)
-    return OptionNames(spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(written))
+    single_letters = frozenset(name for name in lettered if len(name) == 1)
+    return OptionNames(spelled, lettered, single_letters, frozenset(single_names))
 
 
-def _bare_name(name: str) -> str:
+def _strip_name(name: str) -> str:
     """A name without the marks around it."""
     return (name if name.isascii() else name.translate(NARROW)).strip(AROUND)
 
 
-def _unshared(names: Sequence[tuple[str, int]]) -> dict[str, int]:
+def _drop_shared_names(names: Sequence[tuple[str, int]]) -> dict[str, int]:
     """Options by their names, without the names that two options share."""
     owners: dict[str, int] = {}
     shared = {name for name, index in names if owners.setdefault(name, index) != index}
@@ -224,25 +230,32 @@ def _unshared(names: Sequence[tuple[str, int]]) -> dict[str, int]:
 
 
 class ReplyReading:
-    """A reply and the options that it names in one place or another."""
+    """A reply, read for the options that it names."""
 
     def __init__(self, text: str, names: OptionNames) -> None:
         self.text = text
         self.names = names
         self.is_ascii = text.isascii()
-        self.words = _PLAIN_WORD.findall(text.lower()) if self.is_ascii else [*map(_folded, _WORD.findall(text))]
+        if self.is_ascii:
+            self.words = _PLAIN_WORD.findall(text.lower())
+        else:
+            self.words = list(map(_fold_word, _WORD.findall(text)))
         self.letters = "".join(self.words)
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """From which character to which each word stands."""
-        found = _PLAIN_WORD.finditer(self.text.lower()) if self.is_ascii else _WORD.finditer(self.text)
-        return [match.span() for match in found]
+        """Span of each word in the text."""
+        matches = _PLAIN_WORD.finditer(self.text.lower()) if self.is_ascii else _WORD.finditer(self.text)
+        return [match.span() for match in matches]
 
     @cached_property
     def edges(self) -> dict[int, int]:
-        """Words by where each begins among the letters; the last edge is the end."""
-        return dict(zip(accumulate(map(len, self.words), initial=0), range(len(self.words) + 1), strict=True))
+        """Index of the word that begins at each edge among the letters.
+
+        The last edge is the end.
+        """
+        edges = accumulate(map(len, self.words), initial=0)
+        return {edge: index for index, edge in enumerate(edges)}
 
     def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
         """The option that the reply chooses."""
@@ -250,7 +263,7 @@ class ReplyReading:
         if exact is not None:
             return exact
         if only_leading:
-            return _only(self.declared(at_once=True) or self.leading())
+            return _get_only(self.declared(at_once=True) or self.leading())
         solved = self.solved(filled)
         if solved is not None:
             return solved
@@ -260,7 +273,7 @@ class ReplyReading:
             options = {end} if end is not None else set()
         if not options and not self.is_unsure():
             options = self.closing() or self.mentioned()
-        return _only(options)
+        return _get_only(options)
 
     def exact(self) -> int | None:
         """The option whose name is all that the reply says."""
@@ -268,26 +281,33 @@ class ReplyReading:
         return self.names.lettered.get(self.letters) if option is None else option
 
     def solved(self, filled: FilledText | None) -> int | None:
-        """The option that fills the blank, if the reply is the text, or the end of it, or all of it up to the blank."""
+        """The option that fills the blank, if the reply repeats the text.
+
+        The reply may be the whole text, the end of it, or all of it up to the blank.
+        """
         if filled is None or len(self.words) < 2:
             return None
         names = [name for name in self.names.lettered if len(name) > 1]
-        options = {self.names.lettered[name] for name in names if self._ends_with(name + filled.after, filled.before)}
+        repeating = [name for name in names if self._repeats_text(name + filled.after, filled.before)]
+        options = {self.names.lettered[name] for name in repeating}
         if options or len(filled.before) < LEAST_BEGINNING or not self.letters.startswith(filled.before):
-            return _only(options)
+            return _get_only(options)
         after = self.letters[len(filled.before) :].removeprefix("the")
         fitting = [name for name in names if after.startswith(name.removeprefix("the"))]
         return self.names.lettered[max(fitting, key=len)] if fitting else None
 
-    def _ends_with(self, end: str, before: str) -> bool:
-        """Whether the reply ends so, and begins as the end of what stands before the blank, or with nothing."""
+    def _repeats_text(self, end: str, before: str) -> bool:
+        """Whether the reply ends in `end` and begins like the end of `before`.
+
+        It may also begin with `end`.
+        """
         if not self.letters.endswith(end):
             return False
         start = self.letters.removesuffix(end)
         return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
-        """The one option of which the reply says what the text says after its blank."""
+        """The one option that the reply puts before the text after the blank."""
         if filled is None or len(filled.after) < LEAST_ENDING:
             return None
         options = set()
@@ -295,39 +315,50 @@ class ReplyReading:
             at = self.letters.find(name + filled.after) if len(name) > 1 else -1
             if at >= 0 and at in self.edges and not self._is_negated(self.edges[at]):
                 options.add(option)
-        return _only(options)
+        return _get_only(options)
 
     def listed(self) -> set[int]:
-        """The first option of a list with numbers of its own: "1) the trophy 2) the suitcase"."""
+        """The first option of a numbered list: "1) the trophy 2) the suitcase"."""
         first = NUMBERED_FIRST.match(self.text)
         second = NUMBERED_SECOND.search(self.text, first.end()) if first else None
         if first is None or second is None:
             return set()
-        named = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
-        if len(named) != 2 or len(self.words) > MOST_LISTED + sum(len(self._words_in(place)) for place in named):
+        full_names = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
+        name_length = sum(len(self._split_words(place)) for place in full_names)
+        if len(full_names) != 2 or len(self.words) > MOST_LISTED + name_length:
             return set()
-        ahead = {mention.option for mention in named if first.end() <= mention.start < second.start()}
-        behind = {mention.option for mention in named if mention.start >= second.end()}
-        return ahead if len(ahead) == 1 and len(behind) == 1 and ahead != behind else set()
+        first_items = {mention.option for mention in full_names if first.end() <= mention.start < second.start()}
+        second_items = {mention.option for mention in full_names if mention.start >= second.end()}
+        are_single = len(first_items) == 1 and len(second_items) == 1
+        return first_items if are_single and first_items != second_items else set()
 
-    def _words_in(self, place: NamedPlace) -> list[str]:
+    def _split_words(self, place: NamedPlace) -> list[str]:
         return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
 
     def declared(self, *, at_once: bool = False) -> set[int]:
-        """Options after "the answer is", "Choice:" and the like; with `at_once` only if a text begins so."""
+        """Options after "the answer is", "Choice:" and similar words.
+
+        With `at_once` only if a text begins so.
+        """
         if not self.mentions or (self.is_ascii and DECLARING.isdisjoint(self.words)):
             return set()
         marked = self.marked
         if at_once:
-            return _options_in(DECLARED_AT_ONCE.findall(marked))
+            return _decode_options(DECLARED_AT_ONCE.findall(marked))
         if not self.is_ascii:
-            return _options_in(DECLARED.findall(marked)) | _options_in(DECLARED_BOTH.findall(marked))
-        leads = [lead.start() for lead in DECLARING_WORD.finditer(marked.lower())]
-        found = [pattern.match(marked, lead) for lead in leads for pattern in (DECLARED, DECLARED_BOTH)]
-        return _options_in([match[1] for match in found if match])
+            return _decode_options(DECLARED.findall(marked)) | _decode_options(DECLARED_BOTH.findall(marked))
+        marks: list[str] = []
+        for lead in DECLARING_WORD.finditer(marked.lower()):
+            for pattern in (DECLARED, DECLARED_BOTH):
+                match = pattern.match(marked, lead.start())
+                if match:
+                    marks.append(match[1])
+        return _decode_options(marks)
 
     def leading(self) -> set[int]:
-        """The option before the first punctuation, and any other that is said right after it or listed below it.
+        """The option before the first punctuation, and any right after it.
+
+        An option listed below it counts as well.
 
         "B is right" begins with its answer; "the jug was poured out" need not.
         """
@@ -336,27 +367,30 @@ class ReplyReading:
         if first is None or (NUMBERED_FIRST.match(self.text) and NUMBERED_SECOND.search(self.text)):
             return set()
         end = first.end(1) if first[1] else first.end(2)
-        beside = BESIDE.match(marked, end)
-        near = [beside[1]] if beside else []
+        next_match = BESIDE.match(marked, end)
+        near = [next_match[1]] if next_match else []
         below = BELOW.findall(marked, end) if "\n" in marked else []
-        return _options_in([first[1] or first[2], *near, *below])
+        return _decode_options([first[1] or first[2], *near, *below])
 
     def bracketed(self) -> set[int]:
         """Options in parentheses."""
         marked = self.marked
         if "(" in marked or "[" in marked or "「" in marked:
-            return _options_in(BRACKETED.findall(marked))
+            return _decode_options(BRACKETED.findall(marked))
         return set()
 
     def closing(self) -> set[int]:
-        """The option that ends a text, if it is the only one in it."""
+        """The option that ends a text, if it is the only one named."""
         mentions = self.mentions
-        ends = bool(mentions) and mentions[-1].end >= self.places[-1][1]
+        if not mentions:
+            return set()
+        _, last_end = self.places[-1]
         options = {mention.option for mention in mentions}
-        return options if ends and len(options) == 1 else set()
+        is_last = mentions[-1].end >= last_end
+        return options if is_last and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
-        """Options that a text names by a word which means nothing else."""
+        """Options named by a word that means nothing else."""
         return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
@@ -367,7 +401,7 @@ class ReplyReading:
 
     @cached_property
     def marked(self) -> str:
-        """The reply with a character in the place of each name."""
+        """The reply with one character in place of each name."""
         parts: list[str] = []
         at = 0
         for mention in self.mentions:
@@ -377,19 +411,25 @@ class ReplyReading:
 
     @cached_property
     def mentions(self) -> list[NamedPlace]:
-        """The names in the reply that are not denied, in order; of names within names the longest counts."""
+        """Names in the reply that are not denied, in order.
+
+        Of names within names the longest counts.
+        """
         mentions: list[NamedPlace] = []
         reached = 0
-        for first, last in sorted(self._spans(), key=lambda span: (span[0], -span[1])):
+        for first, last in sorted(self._find_spans(), key=lambda span: (span[0], -span[1])):
             name = "".join(self.words[first:last])
-            if first >= reached and self._counts(name, first, last - 1):
+            if first >= reached and self._is_name_said(name, first, last - 1):
                 reached = last
                 if not self._is_denied(first, last):
-                    mentions.append(self._named_place(name, first, last))
+                    mentions.append(self._make_named_place(name, first, last))
         return mentions
 
-    def _spans(self) -> list[tuple[int, int]]:
-        """Words that are a name together: the first of them, and the one after them."""
+    def _find_spans(self) -> list[tuple[int, int]]:
+        """Spans of words that are a name together.
+
+        Each is the index of its first word and of the one after its last.
+        """
         spans: list[tuple[int, int]] = []
         if not self.names.single.isdisjoint(self.words):
             spans += [(at, at + 1) for at, word in enumerate(self.words) if word in self.names.single]
@@ -401,48 +441,64 @@ class ReplyReading:
                 at = self.letters.find(name, at + 1)
         return spans
 
-    def _named_place(self, name: str, first: int, last: int) -> NamedPlace:
-        """The place of a name in the reply, with the character that stands for it."""
-        kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
+    def _make_named_place(self, name: str, first: int, last: int) -> NamedPlace:
+        """The place of a name, with the character for its option."""
+        kind = IN_WORDS
+        if len(name) == 1:
+            kind = SAID_ONCE
+        elif name in PROSE:
+            kind = IN_PROSE
         option = self.names.lettered[name]
-        return NamedPlace(self.places[first][0], self.places[last - 1][1], option, chr(kind + option))
+        start, _ = self.places[first]
+        _, end = self.places[last - 1]
+        return NamedPlace(start, end, option, chr(kind + option))
 
     def _is_denied(self, first: int, last: int) -> bool:
-        """Whether what stands before some words, or right after them, denies them."""
-        is_denied = not self.is_ascii and DENIED.match(self.text, self.places[last - 1][1]) is not None
-        return is_denied or self._is_negated(first)
+        """Whether the text before some words, or right after them, denies them."""
+        _, end = self.places[last - 1]
+        if not self.is_ascii and DENIED.match(self.text, end):
+            return True
+        return self._is_negated(first)
 
-    def _counts(self, name: str, first: int, last: int) -> bool:
-        """Whether a name that stands from one word to another is said there."""
+    def _is_name_said(self, name: str, first: int, last: int) -> bool:
+        """Whether the words from `first` to `last` are really that name."""
         start = self.places[first][0]
         end = self.places[last][1]
         before = self.text[start - 1 : start]
         after = self.text[end : end + 1]
         if len(name) == 1 and end - start == 1:
-            written = self.text[start]
-            if written.isdigit():  # not of "2.5"
-                return not (after in (".", ",") and self.text[end + 1 : end + 2].isdigit()) and before not in (".", ",")
-            if written not in self.names.written and not self._leads(start, end):
+            character = self.text[start]
+            if character.isdigit():
+                has_decimals = after in (".", ",") and self.text[end + 1 : end + 2].isdigit()
+                return not has_decimals and before not in (".", ",")
+            if character not in self.names.written and not self._leads_reply(start, end):
                 return False
         if self.is_ascii:
             return True
-        return not _goes_on(name, self.text[start], before) and not _goes_on(name, self.text[end - 1], after)
+        if _continues_beyond(name, self.text[start], before):
+            return False
+        return not _continues_beyond(name, self.text[end - 1], after)
 
-    def _leads(self, start: int, end: int) -> bool:
-        """Whether a letter begins the reply, and a stop follows it: then its case does not count."""
+    def _leads_reply(self, start: int, end: int) -> bool:
+        """Whether a letter begins the reply, with a stop after it.
+
+        Its case does not count then.
+        """
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
     def _is_negated(self, word: int) -> bool:
-        """Whether what stands before a word denies what begins there."""
+        """Whether the text before a word denies what begins there."""
         if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
         start = self.places[word][0]
         return NEGATED.search(self.text[max(0, start - LONGEST_NEGATION) : start]) is not None
 
 
-def _goes_on(name: str, edge: str, beyond: str) -> bool:
-    """Whether a word goes on beyond the edge of a name, where a script has no spaces between words.
+def _continues_beyond(name: str, edge: str, beyond: str) -> bool:
+    """Whether a word continues beyond the edge of a name.
+
+    This matters in scripts without spaces between words.
 
     One of katakana ends where katakana end (アン is not in アンディ), as does a single character of Han.
     """
@@ -455,11 +511,11 @@ def _goes_on(name: str, edge: str, beyond: str) -> bool:
     return beyond.isalnum()
 
 
-def _only(options: set[int]) -> int | None:
-    """The only one of some options; None if there are several or none."""
+def _get_only(options: set[int]) -> int | None:
+    """The only one of some options, or None."""
     return next(iter(options)) if len(options) == 1 else None
 
 
-def _options_in(marks: Sequence[str]) -> set[int]:
-    """The options of some characters that stand for names."""
+def _decode_options(marks: Sequence[str]) -> set[int]:
+    """Options of the characters that replace names."""
     return {ord(mark) & 0x3FF for mark in marks}

@@ -1,4 +1,6 @@
-"""Many requests at once to an OpenAI-compatible server, with patience: what `chat:` and `completions:` models share.
+"""Send many requests at once to an OpenAI-compatible server, with patience.
+
+The `chat:` and `completions:` models share it.
 
 All happens in the caller's thread, whenever it asks for the next result: it can keep each of them before the next, and
 Ctrl-C ends it all. What may pass (5xx, silence, broken connections, unreadable replies) is tried again, later each
@@ -80,18 +82,22 @@ T = TypeVar("T")
 
 
 class Complaint(BadInput):
-    """That a server refuses one request for good, in a line; `text` is what it says, without address and way out."""
+    """The server refuses one request for good.
+
+    `text` is what the server says, without its address and a way out.
+    """
 
     def __init__(self, message: str, text: str, status: int) -> None:
         super().__init__(message)
-        self.text, self.status = text, status
+        self.text = text
+        self.status = status
         self.too_long = TOO_LONG.search(text) is not None
         """Whether the model cannot read so long a text; others it may."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Requests at once, seconds of silence before giving up, retries after the first try, and the first pause.
+    """Limits on requests at once, on waiting and on retries.
 
     A request may wait its turn behind others at the server, so that as long as anybody is answered none is given up.
     """
@@ -106,7 +112,10 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class Bundle:
-    """How so many bodies at most go into one call, and how its answer falls into theirs (or an error: it does not)."""
+    """Joins at most `most` bodies in one call, and splits its answer.
+
+    `part` raises an error if the answer does not fit the bodies.
+    """
 
     most: int
     join: Callable[[Sequence[Body]], Body]
@@ -114,16 +123,17 @@ class Bundle:
 
 
 class _Failed(Exception):
-    """A try that came to nothing; another may succeed later."""
+    """A try that failed. Another may succeed later."""
 
     def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
         super().__init__(f"status {status}: {reason}" if status and status != 200 else reason)
-        self.status, self.pause = status, pause
+        self.status = status
+        self.pause = pause
         self.crowded = status in (429, 503) and "insufficient_quota" not in reason
 
 
 def connect(spec: Spec, **settings: Any) -> "ModelServer":
-    """The server of a SPEC `MODEL@URL`, as its options say; nothing is sent yet.
+    """Connect to the server of a SPEC `MODEL@URL`. Nothing is sent yet.
 
     Parameters
     ----------
@@ -133,12 +143,12 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
     name, url = name_and_url(spec, os.environ.get("OPENAI_BASE_URL") or OPENAI)
     server = ModelServer(url, server_key(spec), {"model": name, **settings}, retry_policy(spec))
     if "tokenizer" in spec.options:
-        server.count_tokens = _counter(spec.options["tokenizer"])
+        server.count_tokens = _make_token_counter(spec.options["tokenizer"])
     return server
 
 
 def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
-    """The policy that the options of a SPEC name."""
+    """Read the policy that the options of a SPEC name."""
     return RetryPolicy(
         concurrency=spec.number("concurrency", usual.concurrency, least=1),
         timeout=spec.number("timeout", usual.timeout, least=0.001),
@@ -149,7 +159,9 @@ def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
 
 
 class ModelServer:
-    """A server, and the settings that go into every request, which a caller may change when it complains.
+    """A server and the settings that go into every request.
+
+    A caller may change the settings when the server complains.
 
     Parameters
     ----------
@@ -186,7 +198,10 @@ class ModelServer:
         self._next_turn = max(self._next_turn, monotonic()) + 1 / self._policy.rate
 
     def identify(self) -> ServerIdentity:
-        """Which model the server says it serves, which counts against no limit.
+        """Return the model that the server says it serves.
+
+        It counts against no limit. The identity is empty if the server has no such list, and unconfirmed if it is
+        out of order for now, or not there.
 
         Empty if the server has no such list; unconfirmed if it is out of order for now, or not there.
         """
@@ -198,10 +213,13 @@ class ModelServer:
         return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
 
     def ask_identity(self, path: str, body: Body | None = None) -> Outcome:
-        """Send a request about what is served, a GET or a POST of a body; once more if that may help."""
+        """Ask what is served, with a GET, or a POST of a body.
+
+        It is asked once more if that may help.
+        """
         give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
         sent = None if body is None else json.dumps({**self.settings, **body}).encode()
-        outcome = self._fetch(path, give_up_at, sent)
+        outcome = self._fetch_once(path, give_up_at, sent)
         for _ in range(min(IDENTITY_RETRIES, self._policy.retries)):
             if isinstance(outcome, HttpReply):
                 has_said = not _may_pass(outcome.status)
@@ -211,11 +229,14 @@ class ModelServer:
             if has_said or monotonic() + pause >= give_up_at:
                 break
             sleep(pause)
-            outcome = self._fetch(path, give_up_at, sent)
+            outcome = self._fetch_once(path, give_up_at, sent)
         return outcome
 
-    def _fetch(self, path: str, give_up_at: float, body: bytes | None) -> Outcome:
-        """What comes back for one request until a time of the monotonic clock."""
+    def _fetch_once(self, path: str, give_up_at: float, body: bytes | None) -> Outcome:
+        """Send one request and wait for its outcome until a time.
+
+        The time is that of the monotonic clock.
+        """
         with closing(open_client(self.address(path), self._key, 1)) as http:
             self.take_turn()
             http.send(path, body)
@@ -225,7 +246,9 @@ class ModelServer:
         return ExchangeFailed("no reply in time")
 
     def post(self, path: str, body: Body | None, *, retries: int | None = None) -> dict[str, Any]:
-        """The JSON that one request is answered with, which counts against no limit of requests.
+        """Send one request and return the JSON of its answer.
+
+        It counts against no limit of requests.
 
         With no body it is fetched.
         """
@@ -244,7 +267,7 @@ class ModelServer:
         retries: int | None = None,
         bundle: Bundle | None = None,
     ) -> Iterator[tuple[int, T]]:
-        """Send every body, yielding (index, what was read) as soon as each is known.
+        """Send every body, yielding (index, answer) as soon as each is known.
 
         Parameters
         ----------
@@ -269,18 +292,29 @@ class ModelServer:
         return _Exchange(self, path, bodies, read, refused, policy, bundle, free, first_alone).answers()
 
     def address(self, path: str) -> str:
-        """Where a request goes: a path below the URL, or, with two slashes before it, below the host."""
-        host = "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
-        return f"{host}{path[1:]}" if path.startswith("//") else f"{self.url}{path}"
+        """URL of a request with a path.
+
+        It is below the server's URL, or below the host if two slashes begin the path.
+        """
+        if not path.startswith("//"):
+            return f"{self.url}{path}"
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}{path[1:]}"
 
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
-        """An error in one line, without the key, which some servers repeat in what they say."""
-        return BadInput(self._line(path, fact, way_out))
+        """Return an error in one line, without the key.
 
-    def _line(self, path: str, fact: str, way_out: str = "") -> str:
-        return self._hide(f"{self.address(path)}: {fact}" + (f"; {way_out}" if way_out else ""))
+        Some servers repeat the key in what they say.
+        """
+        return BadInput(self._format_line(path, fact, way_out))
 
-    def _hide(self, text: str) -> str:
+    def _format_line(self, path: str, fact: str, way_out: str = "") -> str:
+        line = f"{self.address(path)}: {fact}"
+        if way_out:
+            line += f"; {way_out}"
+        return self._hide_key(line)
+
+    def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "…") if self._key else text
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
@@ -294,27 +328,29 @@ class ModelServer:
         self._served = served
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
-        """Count the tokens of an answer; of a server that does not say, by the length of what was sent and said."""
-        said = payload.get("usage") or payload.get("meta_info")
-        counts = said if isinstance(said, Mapping) else {}
-        read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
-        if not isinstance(read, int):
+        """Count the tokens of an answer.
+
+        If the server does not say, they are estimated by the length of what was sent and received.
+        """
+        sent = body or {}
+        reported = payload.get("usage") or payload.get("meta_info")
+        counts = reported if isinstance(reported, Mapping) else {}
+        read_count = counts.get("prompt_tokens")
+        written_count = counts.get("completion_tokens")
+        if not isinstance(read_count, int):
             self.usage.estimated = True
-            sent = body or {}
-            said_to_it = "\n".join(message["content"] for message in sent.get("messages", ()))
-            texts = sent.get("prompt") or sent.get("text") or said_to_it
-            read = sum(map(estimated_tokens, [texts] if isinstance(texts, str) else texts))
-        if not isinstance(written, int):
+            read_count = sum(map(estimated_tokens, _list_sent_texts(sent)))
+        if not isinstance(written_count, int):
             self.usage.estimated = True
-            most = (body or {}).get("max_tokens", sys.maxsize)
-            written = sum(min(estimated_tokens(text), most) for text in _written(payload))
-        self.usage.read += read
-        self.usage.written += written
+            most = sent.get("max_tokens", sys.maxsize)
+            written_count = sum(min(estimated_tokens(text), most) for text in _list_written_texts(payload))
+        self.usage.read += read_count
+        self.usage.written += written_count
 
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """One HTTP request: the numbered bodies that go in it, and how it has fared."""
+    """One HTTP request: its numbered bodies and its tries."""
 
     numbered: list[tuple[int, Body | None]]
     tries: int = 0
@@ -331,7 +367,7 @@ class _Call:
 
 @dataclass(eq=False)
 class _Exchange:
-    """Requests to one path of a server, on their way.
+    """Sends requests to one path of a server and collects the replies.
 
     A reply makes room for the next request before it is read, which takes longer than a fast server needs to answer.
     """
@@ -362,21 +398,26 @@ class _Exchange:
         self._answered = self._told = False
 
     def answers(self) -> Iterator[tuple[int, Any]]:
-        """Send all, and yield (index, what was read) as replies come."""
-        with closing(open_client(self.server.address(self.path), self.server._key, self.policy.concurrency)) as http:
+        """Send all bodies, yielding (index, answer) as replies come."""
+        url = self.server.address(self.path)
+        with closing(open_client(url, self.server._key, self.policy.concurrency)) as http:
             while self._pending or self._underway or self._waiting or self._unread or self._ready:
-                self._receive(http)
+                self._receive_replies(http)
                 if not self._troubled:
                     self._send_more(http)
                 if self._unread and not self._ready:
-                    self._ready.extend(self._settled(*self._unread.popleft()))
+                    self._ready.extend(self._settle_call(*self._unread.popleft()))
                     self._troubled &= bool(self._unread)
                 if self._ready:
                     yield self._ready.popleft()
 
-    def _receive(self, http: HttpClient) -> None:
-        """Take the replies that have come, or wait for one; where nobody is answered for too long, all are given up."""
-        replies, now = http.replies(self._time_left()), monotonic()
+    def _receive_replies(self, http: HttpClient) -> None:
+        """Take the replies that have come, or wait for one.
+
+        If no reply comes for too long, all calls are given up.
+        """
+        replies = http.replies(self._compute_wait())
+        now = monotonic()
         if self._underway and not replies and now >= self._last_sign + self.policy.timeout:
             late = ExchangeFailed(f"no reply within {self.policy.timeout:g} s")
             replies = [(call, late) for call in self._underway]
@@ -387,10 +428,10 @@ class _Exchange:
             self._underway.remove(call)
             self._unread.append((call, outcome))
             self._troubled |= isinstance(outcome, ExchangeFailed) or outcome.status != 200
-            self._pace(now - call.sent_at, len(call.numbered))
+            self._adjust_pace(now - call.sent_at, len(call.numbered))
 
-    def _time_left(self) -> float:
-        """Seconds until there is something to do, whether or not a reply comes."""
+    def _compute_wait(self) -> float:
+        """Seconds until there is something to do, even without a reply."""
         if self._ready or self._unread:
             return 0.0
         turn = monotonic() + self.server.seconds_to_turn()
@@ -402,82 +443,95 @@ class _Exchange:
         return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
 
     def _send_more(self, http: HttpClient) -> None:
-        """As many calls as may be under way, those first that were tried before."""
-        usage, now = self.server.usage, monotonic()
+        """Send as many calls as may be under way.
+
+        Those that were tried before go first.
+        """
+        now = monotonic()
         for call in [call for call in self._waiting if call.due <= now]:
             if len(self._underway) < int(self.server._limit) and not self.server.seconds_to_turn():
                 self._waiting.remove(call)
-                self._send(http, call)
+                self._send_call(http, call)
         while self._pending and self._has_room() and not self.server.seconds_to_turn():
-            most = min(self.server._at_a_time, self._fair, self.bundle.most) if self.bundle else 1
-            taken: list[tuple[int, Body | None]] = []
-            while self._pending and len(taken) < most and (self.free or usage.may_ask is None or usage.may_ask()):
-                taken.append(self._pending.popleft())
-                usage.requests += not self.free
-            if not taken:
+            numbered = self._take_bodies()
+            if not numbered:
                 self._pending.clear()
                 return
-            usage.calls += not self.free
-            self._send(http, _Call(taken))
+            if not self.free:
+                self.server.usage.calls += 1
+            self._send_call(http, _Call(numbered))
+
+    def _take_bodies(self) -> list[tuple[int, Body | None]]:
+        """Take the bodies of the next call. Empty if the limit of requests is reached."""
+        usage = self.server.usage
+        most = 1
+        if self.bundle:
+            most = min(self.server._at_a_time, self._fair, self.bundle.most)
+        numbered: list[tuple[int, Body | None]] = []
+        while self._pending and len(numbered) < most and self._may_ask():
+            numbered.append(self._pending.popleft())
+            if not self.free:
+                usage.requests += 1
+        return numbered
+
+    def _may_ask(self) -> bool:
+        """Whether the limit of requests allows one more."""
+        usage = self.server.usage
+        return self.free or usage.may_ask is None or usage.may_ask()
 
     def _has_room(self) -> bool:
         """Whether one more call may be made of bodies that were not tried yet."""
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
-        return (
-            len(self._underway) < int(self.server._limit)
-            and waited_for < self.policy.concurrency
-            and len(self._unread) < most_unread
-            and not (self.alone and (waited_for or self._unread))
-        )
+        if self.alone and (waited_for or self._unread):
+            return False
+        has_slot = len(self._underway) < int(self.server._limit) and waited_for < self.policy.concurrency
+        return has_slot and len(self._unread) < most_unread
 
-    def _send(self, http: HttpClient, call: _Call) -> None:
+    def _send_call(self, http: HttpClient, call: _Call) -> None:
         call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
-        body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
+        body = bodies[0]
+        if self.bundle and len(bodies) > 1:
+            body = self.bundle.join(bodies)
         try:
             if body is None:
                 http.send(call, None)
             else:
                 call.body = {**call.settings, **body}
-                http.send(call, json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode())
+                text = json.dumps(call.body, ensure_ascii=False, separators=(",", ":"))
+                http.send(call, text.encode())
         except UnicodeEncodeError as error:
             raise self.server.error(self.path, f"no text to send: {error}", "correct it in the data") from None
         self.server.take_turn()
         self._underway.add(call)
 
-    def _pace(self, seconds: float, taken: int) -> None:
-        """How many bodies go into the next call, from how long the last took."""
+    def _adjust_pace(self, seconds: float, taken: int) -> None:
+        """Adjust the number of bodies in the next call to the time of the last."""
         if seconds < PROMPT_REPLY and self.bundle:
             self.server._at_a_time = max(self.server._at_a_time, min(2 * taken, self.bundle.most))
         elif seconds > 4 * PROMPT_REPLY:
             self.server._at_a_time = max(min(self.server._at_a_time, taken // 2), 1)
 
-    def _settled(self, call: _Call, outcome: Outcome) -> list[tuple[int, Any]]:
-        """The answers to a call, each with its body's index; none where it is to be sent again."""
-        server, alone = self.server, len(call.numbered) == 1
+    def _settle_call(self, call: _Call, outcome: Outcome) -> list[tuple[int, Any]]:
+        """Return the answers to a call, each with its body's index.
+
+        Empty if the call is to be sent again.
+        """
+        server = self.server
+        alone = len(call.numbered) == 1
         try:
-            answers = self._read(call, outcome)
+            answers = self._read_answers(call, outcome)
         except _Failed as failed:
-            if failed.crowded:
-                call.refusals += 1
-                if call.cuts == self._cuts:  # requests that were under way together count as one sign
-                    self._cuts += 1
-                    server._limit = max(server._limit / 2, 1.0)
-            elif alone:
-                call.tries += 1
-            else:
-                return self._divide(call, shorter=True)
-            call.due = monotonic() + self._pause(failed, call.tries, call.refusals)
-            if not (self._answered or self._told):
-                self._told = True
-                LOG.warning("%s", server._line(self.path, f"{failed}", "trying again"))
+            if not (failed.crowded or alone):
+                return self._divide_call(call, shorter=True)
+            self._postpone_call(call, failed)
         except Complaint as complaint:
             if call.settings is server.settings:  # else another request has found out what the server does not accept
                 if not alone:
-                    return self._divide(call, shorter=not complaint.too_long)
+                    return self._divide_call(call, shorter=not complaint.too_long)
                 answer = self.refused(complaint) if self.refused else None
                 if answer is not None:
                     self.alone = False
@@ -485,52 +539,83 @@ class _Exchange:
                 if call.settings is server.settings:
                     raise
         else:
-            self._last_answer, self._answered, self.alone = monotonic(), True, False
+            self._last_answer = monotonic()
+            self._answered = True
+            self.alone = False
             server._limit = min(server._limit + 1 / server._limit, self.policy.concurrency)
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
         self._waiting.append(call)
         return []
 
-    def _divide(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
-        """Send bodies one by one that failed together, and fewer together from now on; there is no answer yet."""
+    def _postpone_call(self, call: _Call, failed: _Failed) -> None:
+        """Choose when a failed call is sent again, and slow down if the server is asked too much."""
+        server = self.server
+        if failed.crowded:
+            call.refusals += 1
+            if call.cuts == self._cuts:  # Requests that were under way together count as one sign.
+                self._cuts += 1
+                server._limit = max(server._limit / 2, 1.0)
+        else:
+            call.tries += 1
+        call.due = monotonic() + self._compute_pause(failed, call.tries, call.refusals)
+        if not (self._answered or self._told):
+            self._told = True
+            LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
+
+    def _divide_call(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
+        """Send the bodies of a failed call one by one.
+
+        With `shorter`, later calls have fewer bodies. There is no answer yet.
+        """
         if shorter and self.bundle:
             self.bundle = replace(self.bundle, most=max(len(call.numbered) // 2, 1))
         self._waiting += [_Call([numbered]) for numbered in call.numbered]
         self.server.usage.calls += 0 if self.free else len(call.numbered)
         return []
 
-    def _read(self, call: _Call, outcome: Outcome) -> list[Any]:
-        """The answers to the bodies of a call."""
+    def _read_answers(self, call: _Call, outcome: Outcome) -> list[Any]:
+        """Read the answers to the bodies of a call."""
         server = self.server
         if isinstance(outcome, CannotConnect):
             raise server.error(self.path, str(outcome), outcome.way_out)
         if isinstance(outcome, ExchangeFailed):
             raise _Failed(str(outcome))
         status = outcome.status
-        said = "" if status == 200 else _complaint(outcome, server._hide)
+        complaint = "" if status == 200 else _extract_complaint(outcome, server._hide_key)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
-        lasting = "logprob" in said or TOO_LONG.search(said)
+        lasting = "logprob" in complaint or TOO_LONG.search(complaint)
         if _may_pass(status) and not lasting:
-            raise _Failed(said, status, _requested_pause(outcome))
+            raise _Failed(complaint, status, _parse_requested_pause(outcome))
         if status != 200:
-            line = server._line(self.path, f"status {status}: {said}", server.ways_out.get(status, ""))
-            raise Complaint(line, said, status)
+            way_out = server.ways_out.get(status, "")
+            line = server._format_line(self.path, f"status {status}: {complaint}", way_out)
+            raise Complaint(line, complaint, status)
         try:
-            payload = json.loads(outcome.content)
-            if not isinstance(payload, dict):
-                raise TypeError(payload)
-            server.check_same_model(self.path, payload)
-            server.charge(payload, call.body)
-            count, bundle = len(call.numbered), self.bundle
-            return [self.read(part) for part in (bundle.part(payload, count) if bundle and count > 1 else [payload])]
+            return self._read_payload(call, json.loads(outcome.content))
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Failed(f"not a valid answer: {_complaint(outcome, server._hide)}", status) from None
+            raise _Failed(f"not a valid answer: {_extract_complaint(outcome, server._hide_key)}", status) from None
 
-    def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
-        """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
-        error, policy = self.server.error, self.policy
+    def _read_payload(self, call: _Call, payload: Any) -> list[Any]:
+        """Check and charge the JSON of a reply, and read its parts."""
+        if not isinstance(payload, dict):
+            raise TypeError(payload)
+        self.server.check_same_model(self.path, payload)
+        self.server.charge(payload, call.body)
+        parts = [payload]
+        count = len(call.numbered)
+        if self.bundle and count > 1:
+            parts = self.bundle.part(payload, count)
+        return [self.read(part) for part in parts]
+
+    def _compute_pause(self, failed: _Failed, tries: int, refusals: int) -> float:
+        """Seconds until the next try.
+
+        They double each time, give or take a half, and are never fewer than the server asks for.
+        """
+        error = self.server.error
+        policy = self.policy
         if failed.pause > LONGEST_REQUESTED_PAUSE:
             raise error(self.path, f"{failed}", f"it asks us to wait {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
@@ -540,15 +625,30 @@ class _Exchange:
             way_out = self.server.ways_out.get(failed.status, "check that the server works, then run again")
             raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
         again = refusals if failed.crowded else tries
-        pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
-        return max(pause, failed.pause + random.uniform(0, policy.delay) if failed.pause else 0.0)
+        usual_pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE)
+        pause = usual_pause * random.uniform(0.5, 1.5)
+        if not failed.pause:
+            return max(pause, 0.0)
+        return max(pause, failed.pause + random.uniform(0, policy.delay))
 
 
-def _written(payload: Mapping[str, Any]) -> list[str]:
-    """What a server wrote to each text, its thoughts included."""
-    said = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
+def _list_sent_texts(body: Body) -> list[str]:
+    """Texts of a request: its messages joined, or its prompts."""
+    conversation = "\n".join(message["content"] for message in body.get("messages", ()))
+    texts = body.get("prompt") or body.get("text") or conversation
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _list_written_texts(payload: Mapping[str, Any]) -> list[str]:
+    """Texts that a server wrote to each request, thoughts included."""
+    messages = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
+    return list(map(_join_fields, messages))
+
+
+def _join_fields(message: Mapping[str, Any]) -> str:
+    """The text of a message, its thought first."""
     names = ("reasoning_content", "reasoning", "content", "text")
-    return ["".join(str(each.get(name) or "") for name in names) for each in said]
+    return "".join(str(message.get(name) or "") for name in names)
 
 
 def _may_pass(status: int) -> bool:
@@ -556,8 +656,11 @@ def _may_pass(status: int) -> bool:
     return status in (408, 409, 429) or status >= 500
 
 
-def _complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
-    """What a server says is wrong, in one line; the key is hidden first, since what is cut off may begin in it."""
+def _extract_complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
+    """The server's complaint in one line.
+
+    The key is hidden first, since what is cut off may begin in it.
+    """
     text = response.content.decode(errors="replace")
     try:
         content = json.loads(response.content)
@@ -565,24 +668,29 @@ def _complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
             content = content.get(name, content) if isinstance(content, dict) else content
     except (ValueError, RecursionError):
         content = text
-    line = hide(" ".join(str(content).split())) or (response.reason if response.status >= 400 else "nothing at all")
+    line = hide(" ".join(str(content).split()))
+    if not line:
+        line = response.reason if response.status >= 400 else "nothing at all"
     line = line if len(line) <= 300 else f"{line[:297]}…"
     quota = "insufficient_quota" in text and "insufficient_quota" not in line
     return f"{line} (insufficient_quota)" if quota else line
 
 
-def _requested_pause(response: HttpReply) -> float:
-    """Seconds of a Retry-After header, which may be a date; 0 without one."""
-    asked = response.headers.get("retry-after", "")
+def _parse_requested_pause(response: HttpReply) -> float:
+    """Seconds of a Retry-After header, or 0 without one.
+
+    The header may be a date.
+    """
+    header = response.headers.get("retry-after", "")
     with suppress(ValueError):
-        return max(0.0, float(asked))  # in this order, so that NaN is none
+        return max(0.0, float(header))  # in this order, so that NaN is none
     with suppress(ValueError):
-        return max((parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds(), 0.0)
+        return max((parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds(), 0.0)
     return 0.0
 
 
 def identity_payload(outcome: Outcome) -> Any:
-    """The JSON of a reply about what is served; without one, the `ServerIdentity` that can be told all the same."""
+    """JSON of a reply about what is served, or a `ServerIdentity` without one."""
     if isinstance(outcome, ExchangeFailed):
         # A server that is there, and only does not say who it is, may still answer, and then be another.
         return ServerIdentity(confirmed=False, reached=not isinstance(outcome, NotConnected))
@@ -597,11 +705,15 @@ def identity_payload(outcome: Outcome) -> Any:
 
 
 def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tuple[str, str]:
-    """Name and server of a SPEC, split at the last '@'; the usual server if there is none."""
-    place = spec.place_or_fail(expected)
-    name, at, url = place.rpartition("@")
+    """Split the place of a SPEC at the last '@' into name and URL.
+
+    Without one, it is the usual server.
+    """
+    location = spec.place_or_fail(expected)
+    name, at, url = location.rpartition("@")
     if not at:
-        name, url = place, usual_url
+        name = location
+        url = usual_url
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -616,8 +728,8 @@ def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tup
     return name, url
 
 
-def _counter(tokenizer: str) -> Callable[[str], int]:
-    """What counts tokens with a tokenizer of the hub or of a folder."""
+def _make_token_counter(tokenizer: str) -> Callable[[str], int]:
+    """Make a function that counts tokens with a tokenizer of the hub or a folder."""
     with needing("?tokenizer=", "hf"):
         from transformers import AutoTokenizer
     try:
@@ -628,7 +740,10 @@ def _counter(tokenizer: str) -> Callable[[str], int]:
 
 
 def server_key(spec: Spec) -> str | None:
-    """The key from the environment; an empty key_env sends none. The name is not repeated: some put the key there."""
+    """Read the API key from the environment, or None.
+
+    An empty key_env sends none. The name is not repeated in messages: some put the key there.
+    """
     name = spec.options.get("key_env", "OPENAI_API_KEY")
     key = os.environ.get(name, "").strip() if name else ""
     if not key and spec.options.get("key_env"):

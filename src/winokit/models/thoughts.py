@@ -1,4 +1,4 @@
-"""What a reply thinks before it answers, and what it then answers.
+"""Separate a reply's thought from its answer.
 
 Servers either keep the thought apart (`reasoning_content`, `reasoning`), or leave it in the text between marks, of
 which the first is often part of the prompt and missing.
@@ -7,6 +7,7 @@ which the first is often part of the prompt and missing.
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from winokit.files import our_toml
@@ -30,21 +31,22 @@ class MarkPatterns(NamedTuple):
 
 
 @cache
-def _patterns_of(start: str, end: str) -> MarkPatterns:
-    """The patterns of two marks, compiled once: a reply is searched for each of them."""
+def _compile_patterns(start: str, end: str) -> MarkPatterns:
+    """Compile the patterns of two marks, once for all replies."""
     ends = re.compile(re.escape(end), re.IGNORECASE)
     if not start:
         return MarkPatterns(None, None, ends)
-    whole = re.compile(f"{re.escape(start)}.*?{ends.pattern}", re.IGNORECASE | re.DOTALL)
-    return MarkPatterns(whole, re.compile(re.escape(start), re.IGNORECASE), ends)
+    begins = re.compile(re.escape(start), re.IGNORECASE)
+    whole_pattern = re.compile(f"{begins.pattern}.*?{ends.pattern}", re.IGNORECASE | re.DOTALL)
+    return MarkPatterns(whole_pattern, begins, ends)
 
 
-MARKED = re.compile("|".join(re.escape(mark) for pair in MARKS for mark in pair), re.IGNORECASE)
+MARKED = re.compile("|".join(map(re.escape, chain.from_iterable(MARKS))), re.IGNORECASE)
 """Any of the marks: a reply without one is all answer."""
 
 
 def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
-    r"""What a reply says after its thought; None where the thought does not end.
+    r"""The part of a reply after its thought, or None if the thought does not end.
 
     Parameters
     ----------
@@ -63,15 +65,18 @@ def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
     if ("<" in text or "[" in text or "◁" in text) and MARKED.search(text):
         marks = [*MARKS, *marks]
     for start, end in marks:
-        whole, begins, ends = _patterns_of(start, end)
-        if whole is not None:
-            text = whole.sub("", text)
-        text = ends.split(text)[-1]
-        if begins is not None and begins.search(text):
+        whole_pattern, begin_pattern, end_pattern = _compile_patterns(start, end)
+        if whole_pattern is not None:
+            text = whole_pattern.sub("", text)
+        text = end_pattern.split(text)[-1]
+        if begin_pattern is not None and begin_pattern.search(text):
             return None
     return text
 
 
 def thinking_aloud(thought: str, answer: str | None) -> str:
-    """One text of a thought that came by itself and the answer to it, None or empty where there is none yet."""
+    """Join a separate thought and its answer in one text.
+
+    The answer is None or empty if there is none yet.
+    """
     return f"<think>\n{thought}\n</think>\n\n{answer}" if answer else f"<think>\n{thought}"

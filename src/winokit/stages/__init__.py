@@ -1,1 +1,1 @@
-"""What a verb does, where it has a page: its run, its page, its table and its template lie together."""
+"""The verbs: run, page, table and template of each in one folder."""

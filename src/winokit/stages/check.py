@@ -12,6 +12,7 @@ from winokit.data.checks import checkup
 from winokit.data.checks.checkup import Finding, Findings
 from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import DataLike, Datasets, Labelled, Loading, load_all, load_with_records
+from winokit.data.predictions.columns import are_of_predictions
 from winokit.data.predictions.understanding import UnderstoodPredictions, read_predictions
 from winokit.drawing.tables import Lines, dim, styled, table
 from winokit.drawing.wording import percent, plural
@@ -78,39 +79,43 @@ def check(
     listed with its line; the others are read. The command's exit code is 1 if anything is found.
     """
     if problems is not None:
-        understood = _understood(data, problems, prediction_columns, loading)
-        return Findings(_prediction_findings(understood), settings.examples, understood)
+        if prediction_columns is None and loading.columns is not None and are_of_predictions(loading.columns):
+            prediction_columns, loading = loading.columns, replace(loading, columns=None)
+        understood = _read_understood(data, problems, prediction_columns, loading)
+        return Findings(_find_prediction_faults(understood), settings.examples, understood)
     if prediction_columns is not None:
         raise BadInput("--prediction-columns: of which problems? name them with --data DATA")
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
     trained = load_all(settings.train, **{**loading.how, "labels": ()}, groups=False)
-    wanted = settings.only or checkup.CHECKS
+    chosen_checks = settings.only or checkup.CHECKS
     with source.opened() as corpus:
         findings = checkup.check(
             [each.dataset for each in loaded],
-            wanted,
+            chosen_checks,
             settings.rules,
             corpus=corpus,
             train=trained,
             files=[each.files for each in loaded],
             progress=progress,
         )
-        return checkup.Findings(_dated(findings, corpus), settings.examples)
+        return checkup.Findings(_date_findings(findings, corpus), settings.examples)
 
 
-def _dated(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
+def _date_findings(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
     """Findings in a corpus, with the number and dates of replayed lookups."""
     if not isinstance(corpus, NgramCorpus):
         return list(findings)
     tell(corpus.notes)
     replayed = {"replayed": corpus.replayed}
-    return [
-        replace(finding, details={**finding.details, **replayed}) if finding.check == checkup.CORPUS else finding
-        for finding in findings
-    ]
+    dated = []
+    for finding in findings:
+        if finding.check == checkup.CORPUS:
+            finding = replace(finding, details={**finding.details, **replayed})
+        dated.append(finding)
+    return dated
 
 
-def _understood(
+def _read_understood(
     predictions: Any, problems: DataLike, columns: str | Mapping[str, str] | None, loading: Loading
 ) -> UnderstoodPredictions:
     """The predictions of one file or frame as they are understood."""
@@ -121,7 +126,7 @@ def _understood(
     return read_predictions(predictions, loading.one(problems), columns=columns)
 
 
-def _prediction_findings(understood: UnderstoodPredictions) -> Iterator[Finding]:
+def _find_prediction_faults(understood: UnderstoodPredictions) -> Iterator[Finding]:
     """Findings about rows that are not used, abstentions and notes."""
     for kind, warns in (("unmatched", True), ("contradictions", True), ("abstentions", False)):
         listed = getattr(understood, kind)
@@ -135,7 +140,7 @@ def _prediction_findings(understood: UnderstoodPredictions) -> Iterator[Finding]
 def lines(findings: Findings | UnderstoodPredictions) -> Lines:
     """Findings by dataset, each with some examples, after what predictions say."""
     if isinstance(findings, UnderstoodPredictions):
-        findings = Findings(_prediction_findings(findings), understood=findings)
+        findings = Findings(_find_prediction_faults(findings), understood=findings)
     if findings.understood is not None:
         yield from prediction_lines(findings.understood)
     yield from finding_lines(findings)
@@ -151,9 +156,16 @@ def prediction_lines(understood: UnderstoodPredictions) -> Lines:
     for model in understood.models:
         counts = (model.unmatched, model.abstentions, model.contradictions)
         matched, right = f"{model.matched:,} of {model.problems:,}", "" if model.right is None else f"{model.right:,}"
-        named = model.scoring if model.variant == ORIGINAL else f"{model.scoring}, {model.variant}"
+        scoring_name = model.scoring if model.variant == ORIGINAL else f"{model.scoring}, {model.variant}"
         rows.append(
-            (model.model, named, matched, right, percent(model.accuracy, 2), *(f"{len(each):,}" for each in counts))
+            (
+                model.model,
+                scoring_name,
+                matched,
+                right,
+                percent(model.accuracy, 2),
+                *(f"{len(each):,}" for each in counts),
+            )
         )
     yield table(heads, rows, left=2)
 
@@ -164,8 +176,8 @@ def finding_lines(findings: Findings) -> Lines:
         yield styled((name, "bold"))
         for finding in (finding for finding in findings if finding.dataset == name):
             yield styled("  ", ("!", "red") if finding.warns else ("·", "green"), f" {finding.message}")
-            shown = len(finding.examples) if finding.lists_all else findings.shown
-            yield from (dim(f"      {example}") for example in finding.examples[:shown])
+            shown_count = len(finding.examples) if finding.lists_all else findings.shown
+            yield from (dim(f"      {example}") for example in finding.examples[:shown_count])
     warnings = sum(finding.warns for finding in findings)
     yield plural(warnings, "finding") if warnings else "nothing found"
 

@@ -1,4 +1,4 @@
-"""`winokit datasets`: what is known, where to get it, its licence; or the file formats."""
+"""`winokit datasets`: known datasets with source and licence, or the file formats."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

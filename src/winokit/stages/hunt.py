@@ -55,7 +55,7 @@ def index(
 
 
 def index_lines(built: BuiltIndex) -> Iterator[str]:
-    """What an index holds now, and what became of the files."""
+    """Lines on the content of an index, and on what became of the files."""
     yield f"{built.sentences:,} sentences of {built.files:,} files in {built.out} ({built.bytes / 1e6:,.1f} MB)"
     fates = {"added": built.added, "read again": built.replaced, "known before": built.unchanged}
     yield f"files: {', '.join(f'{len(names):,} {fate}' for fate, names in fates.items() if names)}"
@@ -125,20 +125,24 @@ def hunt(
 
 
 def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
-    """The hunt for one problem, line by line; what was found is green, or marked where there are no colours."""
-    problem, reading = hunt.problem, hunt.reading
+    """Yield the hunt for one problem, line by line.
+
+    Evidence is green, or marked if there are no colours.
+    """
+    problem = hunt.problem
+    reading = hunt.reading
     yield f"\x1b[1m{problem.text}\x1b[0m"
     yield f"  parser   {hunt.parser}"
     if reading is not None:
         head = reading.context.head
-        yield f"  agent    {problem.candidates[reading.agent]}: {_part(reading.agent_slot)} '{head}'"
-        yield f"  patient  {problem.candidates[reading.patient]}: {_part(reading.patient_slot)} '{head}'"
-        yield f"  blank    {_part(reading.blank_slot)} '{reading.query.head}' in '{reading.query.text}'"
+        yield f"  agent    {problem.candidates[reading.agent]}: {_name_part(reading.agent_slot)} '{head}'"
+        yield f"  patient  {problem.candidates[reading.patient]}: {_name_part(reading.patient_slot)} '{head}'"
+        yield f"  blank    {_name_part(reading.blank_slot)} '{reading.query.head}' in '{reading.query.text}'"
         yield "queries"
         for pair, number in hunt.queries:
             yield f"  {pair.set:9} {number:5,} found  {pair}"
-        yield from _evidence_lines(hunt, AGENT, problem.candidates[reading.agent])
-        yield from _evidence_lines(hunt, PATIENT, problem.candidates[reading.patient])
+        yield from _describe_evidence(hunt, AGENT, problem.candidates[reading.agent])
+        yield from _describe_evidence(hunt, PATIENT, problem.candidates[reading.patient])
     if hunt.passed_over:
         whys = Counter(why for _, why in hunt.passed_over).most_common()
         yield f"skipped: {', '.join(f'{count:,} × {why}' for why, count in whys)}"
@@ -146,7 +150,7 @@ def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
     yield f"decision: {chosen}" + ("" if problem.right is None else f" (right: {problem.right})")
 
 
-def _part(slot: str) -> str:
+def _name_part(slot: str) -> str:
     """A slot in words.
 
     >>> _part("subject"), _part("into")
@@ -155,7 +159,7 @@ def _part(slot: str) -> str:
     return f"{slot} of" if slot in ("subject", "object", "possessor") else f"after '{slot}' of"
 
 
-def _evidence_lines(hunt: hunter.Hunt, role: str, name: str) -> Iterator[str]:
+def _describe_evidence(hunt: hunter.Hunt, role: str, name: str) -> Iterator[str]:
     speaking = [evidence for evidence in hunt.evidence if evidence.label == role]
     weight = sum(evidence.weight for evidence in speaking)
     yield f"for {name}: {len(speaking):,} {'sentence' if len(speaking) == 1 else 'sentences'}, weight {weight:,}"
@@ -171,7 +175,8 @@ def highlighted(text: str, spans: tuple[tuple[int, int], ...], mark: tuple[str, 
     >>> highlighted("I could not lift it.", ((2, 16),))
     'I »could not lift« it.'
     """
-    parts, at = [], 0
+    parts = []
+    at = 0
     for start, end in sorted(spans):
         parts += [text[at:start], mark[0], text[start:end], mark[1]]
         at = end

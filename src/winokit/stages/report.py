@@ -24,7 +24,8 @@ def report(
     Path
         The page.
     """
-    folder, chosen = Path(run), [of] if isinstance(of, str) else list(of)
+    folder = Path(run)
+    chosen = [of] if isinstance(of, str) else list(of)
     if is_training(folder):
         refuse_unused(report, "only an audit has several models", of=of)
         return write_train_page(folder)
@@ -35,10 +36,10 @@ def report(
 
 
 def lines(page: Path) -> Iterator[str]:
-    """Where the report lies."""
+    """Yield the path of the report."""
     yield f"report: {page}"
 
 
 def as_json(page: Path) -> dict[str, str]:
-    """Where the report lies."""
+    """Return the path of the report."""
     return {"report": str(page)}

@@ -34,12 +34,12 @@ def stats(
 def lines(rows: Sequence[Statistics]) -> Lines:
     """One table, a line per dataset."""
     heads = ["dataset", *(name.replace("_", " ") for name in COUNTS), "domains, labels"]
-    yield table(heads, [_cells(row) for row in rows], words=(-1,))
+    yield table(heads, [_make_cells(row) for row in rows], words=(-1,))
 
 
-def _cells(row: Statistics) -> list[str]:
+def _make_cells(row: Statistics) -> list[str]:
     numbers = [getattr(row, name) for name in COUNTS]
-    counts = [f"{n:,.1f}" if isinstance(n, float) else f"{n:,}" for n in numbers]
+    counts = list(map(_format_count, numbers))
     if row.unit != "words":
         counts[COUNTS.index("mean_words")] += f" {row.unit}"
     extra = ", ".join(f"{name} {count:,}" for name, count in [*row.domains.items(), *row.labels.items()])
@@ -49,3 +49,8 @@ def _cells(row: Statistics) -> list[str]:
 def as_json(rows: Sequence[Statistics]) -> Any:
     """A list of objects, one per dataset."""
     return [asdict(row) for row in rows]
+
+
+def _format_count(count: float) -> str:
+    """A count with thousands marked, and one decimal if it is a mean."""
+    return f"{count:,.1f}" if isinstance(count, float) else f"{count:,}"

@@ -1,7 +1,7 @@
-"""Chinese: no spaces; characters are what is counted and compared."""
+"""Chinese: there are no spaces, so characters are counted and compared."""
 
 from winokit.text.language import Language
 
 
 class Chinese(Language, data="words_zh.toml"):
-    """Reading, grouping and scoring."""
+    """Chinese for reading, grouping and scoring."""

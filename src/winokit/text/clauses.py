@@ -19,7 +19,7 @@ PREPOSITIONS_TOO = frozenset("after before since until till as once".split())
 
 @dataclass(frozen=True, slots=True)
 class ClausePiece:
-    """A token of a problem's text, a whole mention of a candidate, or the blank."""
+    """One token of a problem's text, one mention of a candidate, or the blank."""
 
     word: str
     start: int
@@ -30,29 +30,31 @@ class ClausePiece:
 
 
 def take_apart(problem: Problem) -> list[ClausePiece]:
-    """The tokens of the text, with mentions of candidates and the blank as one piece each."""
-    named = ENGLISH.mentions(problem.text, problem.candidates)
-    blank = len(problem.before)
-    before = _pieces(problem.before, 0, named)
-    after = _pieces(problem.after, blank + 1, named)
-    return [*before, ClausePiece(BLANK, blank, blank + 1, blank=True), *after]
+    """Split a problem's text into tokens, mentions and the blank."""
+    mentions = ENGLISH.mentions(problem.text, problem.candidates)
+    blank_start = len(problem.before)
+    before = _make_pieces(problem.before, 0, mentions)
+    after = _make_pieces(problem.after, blank_start + 1, mentions)
+    blank = ClausePiece(BLANK, blank_start, blank_start + 1, blank=True)
+    return [*before, blank, *after]
 
 
-def _pieces(text: str, offset: int, named: Sequence[Mention]) -> list[ClausePiece]:
+def _make_pieces(text: str, offset: int, mentions: Sequence[Mention]) -> list[ClausePiece]:
+    """The pieces of one side of the blank, with places in the whole text."""
     pieces: list[ClausePiece] = []
     for token in grammar.tokenise(text):
         start = token.start + offset
         end = token.end + offset
-        inside = next((m for m in named if m.start <= start and end <= m.end), None)
-        if inside is None:
+        mention = next((m for m in mentions if m.start <= start and end <= m.end), None)
+        if mention is None:
             pieces.append(ClausePiece(token.word, start, end, token.capital))
-        elif start == inside.start:
-            pieces.append(ClausePiece("", inside.start, inside.end, token.capital, inside.candidate))
+        elif start == mention.start:
+            pieces.append(ClausePiece("", start, mention.end, token.capital, mention.candidate))
     return pieces
 
 
 def find_cuts(pieces: Sequence[ClausePiece]) -> list[int]:
-    """The pieces at which a clause ends or begins."""
+    """Indices of the pieces at which a clause ends or begins."""
     return [i for i in range(len(pieces)) if _is_cut(pieces, i)]
 
 
@@ -61,23 +63,38 @@ def _is_cut(pieces: Sequence[ClausePiece], at: int) -> bool:
     piece = pieces[at]
     if piece.candidate is not None or piece.blank:
         return False
-    if piece.word in grammar.MARKS or piece.word in ALWAYS_CUT:
+    if _is_certain_cut(piece):
         return True
     if piece.word not in grammar.CONNECTIVES:
         return False
-    following = pieces[at + 1] if at + 1 < len(pieces) else piece
-    named = following.candidate is not None or following.blank or following.capital
-    if not named and following.word not in grammar.DETERMINERS and following.word not in grammar.PRONOUNS:
+    is_last = at + 1 == len(pieces)
+    following = piece if is_last else pieces[at + 1]
+    if not _can_open_clause(following):
         return False
     if piece.word == "that" and following.word == "" and not following.capital:
         return False
-    return piece.word not in PREPOSITIONS_TOO or _has_a_verb(pieces[at + 1 :])
+    return piece.word not in PREPOSITIONS_TOO or _has_verb(pieces[at + 1 :])
 
 
-def _has_a_verb(pieces: Sequence[ClausePiece]) -> bool:
-    """Whether a verb, or the blank that some verb goes with, comes before the next sure cut."""
+def _is_certain_cut(piece: ClausePiece) -> bool:
+    """Whether a clause ends or begins at a piece, whatever follows it."""
+    return piece.word in grammar.MARKS or piece.word in ALWAYS_CUT
+
+
+def _can_open_clause(piece: ClausePiece) -> bool:
+    """Whether a piece may begin a noun phrase, and so a clause."""
+    if piece.candidate is not None or piece.blank or piece.capital:
+        return True
+    return piece.word in grammar.DETERMINERS or piece.word in grammar.PRONOUNS
+
+
+def _has_verb(pieces: Sequence[ClausePiece]) -> bool:
+    """Whether a verb or the blank comes before the next certain cut.
+
+    The blank counts, because some verb belongs to it.
+    """
     for piece in pieces:
-        if piece.word in grammar.MARKS or piece.word in ALWAYS_CUT:
+        if _is_certain_cut(piece):
             return False
         if piece.blank or piece.word in grammar.AUXILIARIES or grammar.is_verb_like(piece.word):
             return True
@@ -85,11 +102,17 @@ def _has_a_verb(pieces: Sequence[ClausePiece]) -> bool:
 
 
 def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
-    """Where the clause of a piece begins and ends."""
-    return max((cut + 1 for cut in cuts if cut < at), default=0), min((cut for cut in cuts if cut > at), default=end)
+    """Range of the pieces of the clause that contains a piece.
+
+    The first index is inside the clause, the second is not.
+    """
+    starts = [cut + 1 for cut in cuts if cut < at]
+    ends = [cut for cut in cuts if cut > at]
+    return max(starts, default=0), min(ends, default=end)
 
 
 def is_content(piece: ClausePiece) -> bool:
-    """Whether a piece is a word with a meaning of its own, and no candidate."""
-    word = piece.word
-    return bool(word) and not (piece.blank or word in grammar.EMPTY or grammar.is_adverb(word))
+    """Whether a piece is a content word and no candidate."""
+    if not piece.word or piece.blank:
+        return False
+    return not (piece.word in grammar.EMPTY or grammar.is_adverb(piece.word))

@@ -11,34 +11,44 @@ CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à
 
 
 class French(Language, data="words_fr.toml"):
-    """Reading, grouping and scoring."""
+    """French for reading, grouping and scoring."""
 
     def singular(self, word: str) -> str:
-        """A word, in lower case, without what makes it a plural.
+        """The singular of a lower-case word.
 
         >>> [French("fr").same_word("manteau", other) for other in ("manteau", "manteaux", "menteur")]
         [True, True, False]
         """
-        return re.sub(r"(?<=\w{3})[sx]$", "", re.sub(r"(?<!e)aux$", "al", word))
+        without_aux = re.sub(r"(?<!e)aux$", "al", word)
+        return re.sub(r"(?<=\w{3})[sx]$", "", without_aux)
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
-        """A candidate in the place of a pronoun, words before it elided, contracted or written out as it asks for.
+        """Put a candidate in the place of a pronoun.
+
+        The words before it are elided, contracted or written out as the candidate requires.
 
         >>> put = lambda before, name: "".join(French("fr").fill(before, "il", " dort.", name, clause=False))
         >>> put("Je crois qu'", "Le chat"), put("Je crois qu'", "Anne"), put("s'", "Anne"), put("près de ", "Le roi")
         ('Je crois que le chat dort.', "Je crois qu'Anne dort.", 'si Anne dort.', 'près du roi dort.')
         """
-        head = re.match(r"l['’]", candidate, re.IGNORECASE)
-        if head and not self.opens_sentence(before):
+        elided_article = re.match(r"l['’]", candidate, re.IGNORECASE)
+        if elided_article and not self.opens_sentence(before):
             candidate = candidate[:1].lower() + candidate[1:]
         before, candidate, after = super().fill(before, pronoun, after, candidate, clause=clause)
-        elided = ELIDED.search(before)
-        elides = ELIDES.search(before)
-        vowel = VOWEL.match(candidate)
-        if elided and elided[1].casefold() == "s" and (pronoun or "").casefold() in ("il", "ils"):
-            before = f"{before[: elided.end(1)]}i "
-        elif elided and not vowel:
-            before = f"{before[: elided.end(1)]}e "
-        elif elides and vowel:
-            before = f"{before[: elides.end(1)]}'"
+        before = _fit_elision(before, pronoun, candidate)
         return *contracted(before, candidate, CONTRACTED), after
+
+
+def _fit_elision(before: str, pronoun: str | None, candidate: str) -> str:
+    """The text before a candidate, elided or written out as it requires."""
+    elided = ELIDED.search(before)
+    elidable = ELIDES.search(before)
+    vowel = VOWEL.match(candidate)
+    is_il = (pronoun or "").casefold() in ("il", "ils")
+    if elided and elided[1].casefold() == "s" and is_il:
+        return f"{before[: elided.end(1)]}i "
+    if elided and not vowel:
+        return f"{before[: elided.end(1)]}e "
+    if elidable and vowel:
+        return f"{before[: elidable.end(1)]}'"
+    return before

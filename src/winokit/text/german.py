@@ -1,4 +1,4 @@
-"""German: four cases, three genders, articles that melt into prepositions, and nouns that bend with them.
+"""German: four cases, three genders, inflected articles, adjectives and nouns.
 
 A candidate is read as a nominative ("der Koffer", "eine alte Dame", "Peter"). Its article says its gender, and from
 gender and case follow all its forms: it is found in "in den Koffer" and "des Koffers", takes a pronoun's case ("ihm":
@@ -7,34 +7,34 @@ may be a suitcase, and whether a pronoun fits a candidate is asked of the candid
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 
 from winokit.errors import Message
 from winokit.files import our_toml
-from winokit.text.language import Edit, Filling, Language, Mention, first_names, word_lists
+from winokit.text.language import Edit, Filling, Language, Mention, first_names, is_inside_mention, word_lists
 
 WORDS = word_lists("words_de.toml")
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
 GENDERS = {"m": "masculine", "f": "feminine", "n": "neuter", "p": "plural"}
 NAMES_ARE = {"male": "m", "female": "f", "either": "mf"}
 
-# Forms by gender, in the order of the cases. Adjectives end otherwise after nothing, after "ein" and after "der".
+# Forms by gender, in the order of the cases. Adjectives have other endings after no determiner, "ein" and "der".
 FORMS = our_toml("assets/words_de.toml")["forms"]
 ADJECTIVES: dict[str, dict[str, str]] = FORMS["adjectives"]
 LIKE_EIN = frozenset(WORDS["like_ein"])
 NO_ADJECTIVE = frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
-MELTED = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
-"""Preposition and article that are written as one unless stressed."""
-GOVERNED = {
-    word: frozenset(case for case in CASES if word in FORMS["governed"][case].split())
-    for words in FORMS["governed"]
-    for word in words.split()
-}
-"""Which cases may follow a preposition."""
+MELTED: dict[str, tuple[str, ...]] = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
+"""Preposition and article of each word that joins them."""
+GOVERNED: dict[str, frozenset[int]] = {}
+"""The cases that may follow a preposition."""
+for _case, _prepositions in zip(CASES, FORMS["governed"], strict=True):
+    for _preposition in _prepositions.split():
+        GOVERNED[_preposition] = GOVERNED.get(_preposition, frozenset()) | {_case}
 INSTEAD_OF_A_PRONOUN = {word: (prep, max(GOVERNED[prep])) for word, prep in FORMS["instead_of_a_pronoun"].items()}
 PERSONAL = {word: {(gender, int(case)) for gender, case in said.split()} for word, said in FORMS["personal"].items()}
 OTHER_PRONOUN = re.compile(r"(?:er|ihn|ihm|sie|es|ihr|ihnen|(?:sein|ihr)e[mnrs]?|sein|dessen|deren)", re.IGNORECASE)
@@ -47,61 +47,88 @@ UMLAUTS = str.maketrans("aou", "äöü")
 PLAIN = str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
 ROLES = frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
-"""What -in is added to: "kolleg", "arzt"."""
+"""Stems of nouns that take -in: "kolleg", "arzt"."""
 
 ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.IGNORECASE)
 
 
-def _determiner(stem: str, gender: str, case: int) -> str:
-    """A determiner, given by the part that does not bend, in a gender and case."""
+def _inflect_determiner(stem: str, gender: str, case: int) -> str:
+    """A determiner in a gender and case, from its stem."""
     if stem == THE:
         return str(FORMS["definite"][gender].split()[case])
-    bending = FORMS["like_ein" if stem in LIKE_EIN else "like_der"][gender]
-    return stem + str(bending.split()[case].replace("-", ""))
+    kind = "like_ein" if stem in LIKE_EIN else "like_der"
+    endings = FORMS[kind][gender].split()
+    return stem + str(endings[case].replace("-", ""))
 
 
 READINGS: dict[str, tuple[str, set[tuple[str, int]]]] = {}
-"""A determiner's form: the part that does not bend, and the genders and cases it may have."""
+"""The stem of each determiner's form, and the genders and cases that it may have."""
 for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
     for _gender in "mfn" if _unbent == "ein" else GENDERS:
         for _case in CASES:
-            READINGS.setdefault(_determiner(_unbent, _gender, _case), (_unbent, set()))[1].add((_gender, _case))
+            READINGS.setdefault(_inflect_determiner(_unbent, _gender, _case), (_unbent, set()))[1].add((_gender, _case))
+
+
+def _find_declension(determiner: str | None) -> str:
+    """The kind of endings that adjectives have after a determiner."""
+    if determiner is None:
+        return "bare"
+    return "ein" if determiner in LIKE_EIN else "der"
 
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A candidate taken apart: its determiner by the part that does not bend, adjectives, noun, and what follows."""
+    """A candidate as determiner, adjectives, noun and following words.
+
+    The determiner is given by its stem.
+    """
 
     determiner: str | None
     adjectives: tuple[str, ...]
     noun: str
     rest: tuple[str, ...]
     genders: str
-    """Those it may have: letters of `GENDERS`."""
+    """The genders that it may have: letters of `GENDERS`."""
     is_name: bool
 
     def after(self, determiner: str | None, gender: str, case: int, apostrophe: str = "'") -> str:
-        """The words without a determiner of their own, in a case, as they stand after some determiner or none."""
-        kind = "bare" if determiner is None else "ein" if determiner in LIKE_EIN else "der"
-        own = [_adjective(word, kind, gender, case) for word in self.adjectives]
-        noun = self.noun if self.is_name else _noun(self.noun, kind, gender, case)
-        if self.is_name and case == GENITIVE:
-            noun += apostrophe if noun.endswith(SIBILANT) else "s"
-        return " ".join([*own, noun, *self.rest])
+        """The words in a case, after some determiner or none.
+
+        The candidate's own determiner is not part of them.
+        """
+        kind = _find_declension(determiner)
+        adjectives = [_inflect_adjective(word, kind, gender, case) for word in self.adjectives]
+        if not self.is_name:
+            noun = _inflect_noun(self.noun, kind, gender, case)
+        elif case == GENITIVE:
+            ending = apostrophe if self.noun.endswith(SIBILANT) else "s"
+            noun = self.noun + ending
+        else:
+            noun = self.noun
+        return " ".join([*adjectives, noun, *self.rest])
 
     def whole(self, gender: str, case: int) -> str:
-        """The candidate in a case, its own determiner with it."""
-        own = [_determiner(self.determiner, gender, case)] if self.determiner else []
-        return " ".join([*own, self.after(self.determiner, gender, case)])
+        """The candidate in a case, with its own determiner."""
+        inflected = self.after(self.determiner, gender, case)
+        if not self.determiner:
+            return inflected
+        determiner = _inflect_determiner(self.determiner, gender, case)
+        return f"{determiner} {inflected}"
 
 
 class German(Language, data="words_de.toml"):
-    """All but the hunter's grammar, and pronoun scoring: "jemand" is masculine, and a pronoun would answer to it."""
+    """German, without the hunter's grammar and without pronoun scoring.
+
+    Pronoun scoring would put "jemand" in the sentence. It is masculine, and a pronoun would answer to it.
+    """
 
     determiners = frozenset([*READINGS, *WORDS["other_openings"]])
 
     def opens_sentence(self, before: str) -> bool:
-        """Whether what comes next is the first word of a sentence; “ and « close a quotation here."""
+        """Whether the next word is the first of a sentence.
+
+        In German “ and « close a quotation.
+        """
         return super().opens_sentence(before.translate(QUOTES))
 
     def same_word(self, word: str, other: str) -> bool:
@@ -113,115 +140,155 @@ class German(Language, data="words_de.toml"):
         folded = word.casefold()
         other_folded = other.casefold()
         if folded == other_folded or self.gender_of(word):
-            return _fits((other_folded, 0, 0, other[:1].isupper()), *_slots(word)[0])
+            token = (other_folded, 0, 0, other[:1].isupper())
+            first_slot = _make_slots(word)[0]
+            return _is_form_of_slot(token, *first_slot)
         if word[:1].isupper() and other[:1].isupper():
-            return other_folded in _forms(word) or folded in _forms(other)
-        return _stem(folded) is not None and _stem(folded) == _stem(other_folded)
+            return other_folded in _list_noun_forms(word) or folded in _list_noun_forms(other)
+        stem = _remove_adjective_ending(folded)
+        return stem is not None and stem == _remove_adjective_ending(other_folded)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Where some words stand in any of their cases, as whole words, without an article; not in another number.
+        """Places of some words as whole words, in any case, without an article.
+
+        Their number does not change.
 
         >>> GERMAN.occurrences("Der Weg des Koffers zum Kofferraum.", "der Koffer")
         [(12, 19)]
         """
-        slots = _slots(words)
-        tokens = _tokens(text)
-        return [
-            (tokens[at][1], tokens[at + len(slots) - 1][2])
-            for at in range(len(tokens) - len(slots) + 1 if slots else 0)
-            if all(_fits(tokens[at + i], *slot) for i, slot in enumerate(slots))
-        ]
+        slots = _make_slots(words)
+        tokens = _find_tokens(text)
+        if not slots:
+            return []
+        places = []
+        for index in range(len(tokens) - len(slots) + 1):
+            run = tokens[index : index + len(slots)]
+            if all(_is_form_of_slot(token, *slot) for token, slot in zip(run, slots, strict=True)):
+                start = run[0][1]
+                end = run[-1][2]
+                places.append((start, end))
+        return places
 
     def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
-        """Where a candidate is named, whatever its case and article."""
+        """Places of a candidate, in any case, with any article."""
         return self.occurrences(text, name)
 
     def mentions(self, text: str, candidates: Sequence[str]) -> list[Mention]:
-        """Every mention of every candidate; where two share a place the longer counts, then the one to the letter."""
-        places = [
-            (start - end, text[start:end].casefold() != self.bare(candidate), index, start, end)
-            for index, candidate in enumerate(candidates)
-            for start, end in self.occurrences(text, candidate)
-        ]
-        kept: list[Mention] = []
-        for *_, index, start, end in sorted(places):
-            if not any(start < other.end and other.start < end for other in kept):
-                kept.append(Mention(index, start, end))
-        return sorted(kept, key=lambda mention: mention.start)
+        """Every mention of every candidate, in order.
+
+        If two share a place, the longer counts, then the one with the same letters.
+        """
+        places = []
+        for index, candidate in enumerate(candidates):
+            for start, end in self.occurrences(text, candidate):
+                is_inflected = text[start:end].casefold() != self.bare(candidate)
+                places.append((start - end, is_inflected, index, start, end))
+        mentions: list[Mention] = []
+        for _, _, index, start, end in sorted(places):
+            if not any(start < other.end and other.start < end for other in mentions):
+                mentions.append(Mention(index, start, end))
+        return sorted(mentions, key=lambda mention: mention.start)
 
     def is_mentioned(self, text: str, name: str, *, partly: bool = False) -> bool:
-        """Whether a text names a candidate in any case and number; partly: has any word that tells of it."""
+        """Whether a text names a candidate, in any case and number.
+
+        With `partly`, one word of the candidate is enough.
+        """
         if self.occurrences(text, name):
             return True
-        words = [word for word in self.piece.findall(self.core(name)) if word.casefold() not in self.determiners]
-        stood = [text[start:end] for _, start, end, _ in _tokens(text)]
-        if partly:
-            return any(self.same_word(word, other) for word in words if word[0].isalpha() for other in stood)
-        runs = (stood[at : at + len(words)] for at in range(len(stood) - len(words) + 1))
-        return bool(words) and any(all(map(self.same_word, words, run)) for run in runs)
+        pieces = self.piece.findall(self.core(name))
+        words = [word for word in pieces if word.casefold() not in self.determiners]
+        text_words = [text[start:end] for _, start, end, _ in _find_tokens(text)]
+        if not partly:
+            return self._has_words_in_a_row(text_words, words)
+        telling_words = [word for word in words if word[0].isalpha()]
+        return self._has_form_of_any(text_words, telling_words)
 
     def gender_of(self, name: str) -> str | None:
-        """`female`, `male`, `either`, or None: of first names, with a surname or not, and of "Frau Meier"."""
+        """Gender of a first name, with a surname or a title or alone.
+
+        It is `female`, `male` or `either`, or None if it is no name. "Frau Meier" has one too.
+        """
         words = name.split()
-        if not words or len(words) > 2 or not all(word[:1].isupper() for word in words):
+        if not words or len(words) > 2:
+            return None
+        if not all(word[:1].isupper() for word in words):
             return None
         titles: dict[str, str] = FORMS["titles"] if len(words) == 2 else {}
-        return titles.get(words[0]) or _names().get(words[0].casefold())
+        first_word = words[0]
+        return titles.get(first_word) or _load_names().get(first_word.casefold())
 
     def is_proper(self, words: str) -> bool:
-        """Whether it is a name: by a list, since every noun has a capital."""
+        """Whether it is a name, by a list.
+
+        A capital does not show it, since every noun has one.
+        """
         return self.gender_of(words) is not None
 
     def being(self, candidate: str) -> str | None:
-        """What a candidate names; of people in a role the article tells the gender, or the ending.
+        """Kind of being that a candidate names.
+
+        For people in a role, the article or the ending shows the gender.
 
         >>> [GERMAN.being(words) for words in ("die Tante", "der Arzt", "die Ärztin", "die Leiter", "der Leiter")]
         ['female', 'male', 'female', 'thing', None]
         """
         kind = super().being(candidate)
-        phrase = _phrase(candidate)
+        phrase = _parse_phrase(candidate)
+        ends_in_in = phrase.noun.endswith("in")
         stem = phrase.noun.casefold().removesuffix("in").translate(PLAIN)
-        if kind is None and phrase.noun.endswith("in") and stem in ROLES:
+        if kind is None and ends_in_in and stem in ROLES:
             return "female"
-        if kind == "thing" and phrase.noun == "Leiter" and phrase.genders == "m":
+        is_leader = phrase.noun == "Leiter" and phrase.genders == "m"
+        if kind == "thing" and is_leader:
             return None  # who leads, not what one climbs
-        return {"m": "male", "f": "female"}.get(phrase.genders, kind) if kind == "person" else kind
+        if kind != "person":
+            return kind
+        genders = {"m": "male", "f": "female"}
+        return genders.get(phrase.genders, kind)
 
     def head(self, words: str) -> str:
-        """The noun."""
-        return _phrase(words).noun.casefold()
+        """The noun of some words."""
+        return _parse_phrase(words).noun.casefold()
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
-        """Whether the text may mean a candidate in other words too: its noun alone, its plural, a part of its name."""
-        return any(
-            self.same_word(part, text[start:end]) and not any(m.start <= start and end <= m.end for m in mentions)
-            for part in (words.split() if self.is_proper(words) else [_phrase(words).noun])
-            for _, start, end, is_upper in _tokens(text)
-            if is_upper
-        )
+        """Whether other words of the text may also mean a candidate.
+
+        Such words are its noun alone, its plural, or a part of its name.
+        """
+        parts = words.split() if self.is_proper(words) else [_parse_phrase(words).noun]
+        for _, start, end, is_upper in _find_tokens(text):
+            if not is_upper or is_inside_mention(mentions, start, end):
+                continue
+            if any(self.same_word(part, text[start:end]) for part in parts):
+                return True
+        return False
 
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
-        """Why a pronoun gives the answer away: its gender, that of a noun, is not that of every candidate."""
+        """Reason why a pronoun's gender gives the answer away, or None.
+
+        The gender is that of the noun.
+        """
         word = (pronoun or "").casefold()
-        spoken = {gender for gender, _ in _pronoun(word)} | ({"p"} if word == "ihr" else set())
-        fitting = [
-            name
-            for name in candidates
-            if spoken & set(_phrase(name).genders) or ("f" in spoken and name.endswith(("Mädchen", "Fräulein")))
-        ]
-        names = " and ".join(fitting or candidates)
-        if not spoken or len(fitting) == len(candidates):
+        pronoun_genders = {gender for gender, _ in _list_pronoun_readings(word)}
+        if word == "ihr":
+            pronoun_genders.add("p")
+        fitting = [name for name in candidates if _has_fitting_gender(name, pronoun_genders)]
+        if not pronoun_genders or len(fitting) == len(candidates):
             return None
-        if not fitting:
-            why = "the pronoun {pronoun!r} does not fit {names}"
-            key = "rules.pronoun_fits_broken"
-        else:
-            why = "the pronoun {pronoun!r} has the gender of {names} alone"
+        names = " and ".join(fitting or candidates)
+        if fitting:
+            text = "the pronoun {pronoun!r} has the gender of {names} alone"
             key = "rules.pronoun_gender_broken"
-        return Message.of(why, key, pronoun=pronoun, names=names)
+        else:
+            text = "the pronoun {pronoun!r} does not fit {names}"
+            key = "rules.pronoun_fits_broken"
+        return Message.of(text, key, pronoun=pronoun, names=names)
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
-        """A candidate in the place of a pronoun, in its case; where it says whose, in the genitive.
+        """Put a candidate in the place of a pronoun, in its case.
+
+        For a possessive pronoun the candidate is in the genitive.
 
         "Sie" and "es" are nominative and accusative; only a masculine candidate, which they do not fit, would show
         which, and gets the nominative. A pronoun that is not known (darauf) leaves a candidate as it is.
@@ -232,68 +299,113 @@ class German(Language, data="words_de.toml"):
         'Da rollte die alte Tür des Busses zu.'
         """
         word = (pronoun or "").casefold()
-        stood = before
-        readings = _pronoun((pronoun or "").casefold())
-        if clause or not pronoun or not (readings or word in INSTEAD_OF_A_PRONOUN):
+        readings = _list_pronoun_readings(word)
+        is_known = readings or word in INSTEAD_OF_A_PRONOUN
+        if clause or not pronoun or not is_known:
             return super().fill(before, pronoun, after, candidate, clause=clause)
+        text_before = before
         if is_possessive(word, after):
-            before, filled, after = _owning(before, word, after, candidate)
+            before, filled, after = _put_owner(before, word, after, candidate)
         elif word in INSTEAD_OF_A_PRONOUN:
             preposition, case = INSTEAD_OF_A_PRONOUN[word]
             before = f"{before}{preposition} "
-            filled = _in_case(candidate, [(gender, case) for gender in GENDERS])
+            filled = _put_in_case(candidate, [(gender, case) for gender in GENDERS])
         else:
-            filled = _in_case(candidate, readings)
-        if pronoun[0].isupper() or self.opens_sentence(stood):
-            new = before[len(stood) :] + filled
+            filled = _put_in_case(candidate, readings)
+        if pronoun[0].isupper() or self.opens_sentence(text_before):
+            # The first new word may be a preposition or an article in `before`.
+            new = before[len(text_before) :] + filled
             new = new[:1].upper() + new[1:]
-            before = stood + new[: len(new) - len(filled)]
-            filled = new[len(new) - len(filled) :]
+            filled_start = len(new) - len(filled)
+            before = text_before + new[:filled_start]
+            filled = new[filled_start:]
         return before, filled, after
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
-        """What to put where so that two candidates change places, or why that cannot be done.
+        """Edits that exchange two candidates, or the reason why that is impossible.
 
         Determiners stay where they are and bend to the gender that comes. The case of a place is read off its
         determiner, its noun and the preposition before it; where more than one is left, and they would differ in what
         is to be written, it does not show, and nothing is guessed.
         """
-        phrases = [_phrase(candidate) for candidate in candidates]
+        phrases = [_parse_phrase(candidate) for candidate in candidates]
         if self.bare(candidates[0]) == self.bare(candidates[1]):
             return "the candidates differ only in their article"
         if any(" und " in candidate for candidate in candidates):
             return "a candidate is two, joined by 'und'"
         mentions = self.mentions(text, candidates)
-        if {mention.candidate for mention in mentions} != {0, 1}:
+        mentioned = {mention.candidate for mention in mentions}
+        if mentioned != {0, 1}:
             return "a candidate is not named in the text"
         if any(self.stands_in_another_form(text, self.core(name), mentions) for name in candidates):
             return "a candidate may be meant by other words too"
-        places = [_place(text, mention, phrases[mention.candidate]) for mention in mentions]
-        genders = [_genders(phrase, [place for place in places if place.phrase is phrase]) for phrase in phrases]
-        pairs = [(one, other) for one in genders[0] for other in genders[1] if (one == "p") == (other == "p")]
-        if not pairs:
+        places = [_read_place(text, mention, phrases[mention.candidate]) for mention in mentions]
+        genders = [_list_genders(phrase, places) for phrase in phrases]
+        gender_pairs = _pair_genders(*genders)
+        if not gender_pairs:
             return "one candidate is plural, the other is not"
-        if not set(genders[0]) & set(genders[1]):
-            relative = any(RELATIVE.match(text, place.end) for place in places)
-            if pronoun or relative or any(OTHER_PRONOUN.fullmatch(token[0]) for token in _tokens(text)):
-                return "candidates of two genders, and a pronoun that may fit one alone"
-        edits = []
-        for place, mention in zip(places, mentions, strict=True):
-            own = mention.candidate
-            other = 1 - mention.candidate
-            ways = {way for pair in pairs for way in place.ways(pair[own], pair[other], phrases[other])}
-            if len(ways) != 1 or None in ways:
-                shown = repr(text[place.start : place.end])
-                return f"the case of {shown} is not visible" if len(ways) > 1 else f"{shown} is not understood"
-            edits += [way for way in ways if way]
-        return edits
+        has_common_gender = bool(set(genders[0]) & set(genders[1]))
+        if not has_common_gender and _has_pronoun(text, places, pronoun):
+            return "candidates of two genders, and a pronoun that may fit one alone"
+        return _make_edits(places, mentions, phrases, gender_pairs)
+
+
+def _has_fitting_gender(name: str, pronoun_genders: set[str]) -> bool:
+    """Whether a candidate may have one of a pronoun's genders."""
+    if pronoun_genders & set(_parse_phrase(name).genders):
+        return True
+    return "f" in pronoun_genders and name.endswith(("Mädchen", "Fräulein"))
+
+
+def _pair_genders(ones: str, others: str) -> list[tuple[str, str]]:
+    """Pairs of possible genders of two candidates that agree in number."""
+    pairs = []
+    for one, other in product(ones, others):
+        is_one_plural = one == "p"
+        is_other_plural = other == "p"
+        if is_one_plural == is_other_plural:
+            pairs.append((one, other))
+    return pairs
+
+
+def _has_pronoun(text: str, places: "Sequence[_Place]", pronoun: str | None) -> bool:
+    """Whether a text has a pronoun that may mean a candidate, by its gender."""
+    if pronoun or any(RELATIVE.match(text, place.end) for place in places):
+        return True
+    return any(OTHER_PRONOUN.fullmatch(token[0]) for token in _find_tokens(text))
+
+
+def _make_edits(
+    places: "Sequence[_Place]",
+    mentions: Sequence[Mention],
+    phrases: Sequence[NounPhrase],
+    gender_pairs: Sequence[tuple[str, str]],
+) -> list[Edit] | str:
+    """One edit for each place, or why it is not certain."""
+    edits: list[Edit] = []
+    for place, mention in zip(places, mentions, strict=True):
+        leaving = mention.candidate
+        coming = 1 - leaving
+        ways: set[Edit | None] = set()
+        for pair in gender_pairs:
+            ways |= place.ways(pair[leaving], pair[coming], phrases[coming])
+        place_text = repr(place.text[place.start : place.end])
+        if len(ways) > 1:
+            return f"the case of {place_text} is not visible"
+        edit = next(iter(ways), None)
+        if edit is None:
+            return f"{place_text} is not understood"
+        edits.append(edit)
+    return edits
 
 
 GERMAN = German("de")
 
 
 def is_possessive(word: str, after: str) -> bool:
-    """Whether a pronoun says whose: always for "sein", for "ihr" when what she has follows.
+    """Whether a pronoun is a possessive.
+
+    "sein" always is. "ihr" is one if the thing she has follows.
 
     >>> is_possessive("ihr", " neuer Hut."), is_possessive("ihr", " Hut."), is_possessive("ihr", " der Hut gefiel.")
     (True, True, False)
@@ -304,54 +416,87 @@ def is_possessive(word: str, after: str) -> bool:
     return owned is not None and owned[1] not in NO_ADJECTIVE
 
 
-def _pronoun(word: str) -> set[tuple[str, int]]:
-    """Genders and cases that a pronoun may have; a possessive has those of whoever owns."""
+def _list_pronoun_readings(word: str) -> set[tuple[str, int]]:
+    """Genders and cases that a pronoun may have.
+
+    For a possessive they are those of the owner.
+    """
     if POSSESSIVE.fullmatch(word) and word != "ihr":
-        return {(gender, GENITIVE) for gender in ("mn" if word.startswith(("sein", "dess")) else "fp")}
+        owner_genders = "mn" if word.startswith(("sein", "dess")) else "fp"
+        return {(gender, GENITIVE) for gender in owner_genders}
+    if word in PERSONAL:
+        return PERSONAL[word]
     stem, readings = READINGS.get(word, ("", set()))
-    return PERSONAL.get(word, readings if stem in (THE, "dies", "jen") else set())
+    return readings if stem in (THE, "dies", "jen") else set()
 
 
-def _in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
-    """A candidate in the case of a pronoun, in that of its readings which fits; with each part of an "und"."""
+def _put_in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
+    """The candidate in the case of a pronoun's reading that fits it.
+
+    Each part of an "und" is put in that case.
+    """
+    pronoun_genders = {gender for gender, _ in readings}
     parts = []
     for part in candidate.split(" und "):
-        phrase = _phrase(part)
-        gender = next((own for own in phrase.genders if any(own == spoken for spoken, _ in readings)), None)
-        cases = [case for spoken, case in readings if gender in (None, spoken)]
+        phrase = _parse_phrase(part)
+        gender = next((gender for gender in phrase.genders if gender in pronoun_genders), None)
+        cases = [case for pronoun_gender, case in readings if gender in (None, pronoun_gender)]
         parts.append(phrase.whole(gender or phrase.genders[0], min(cases)))
     return " und ".join(parts)
 
 
-def _owning(before: str, word: str, after: str, candidate: str) -> tuple[str, str, str]:
-    """A candidate that has what follows: "Annas Hut", "der Hut der Frau", "der Frau Zopf" where it is der or das."""
-    owner = _in_case(candidate, [(gender, GENITIVE) for gender in GENDERS])
+def _put_owner(before: str, word: str, after: str, candidate: str) -> tuple[str, str, str]:
+    """Put a candidate where a possessive pronoun was.
+
+    The result is "Annas Hut" or "der Hut der Frau", or "der Frau Zopf" if the article is not certain.
+    """
+    owner = _put_in_case(candidate, [(gender, GENITIVE) for gender in GENDERS])
     possessive = POSSESSIVE.fullmatch(word)
     owned = POSSESSED.match(after)
-    adjectives = owned[1].split() if owned else []
-    if owned is None or possessive is None or not all(map(_stem, adjectives)) or word in ("dessen", "deren"):
+    if owned is None or possessive is None or word in ("dessen", "deren"):
+        return before, owner, after
+    adjectives = owned[1].split()
+    if not all(map(_remove_adjective_ending, adjectives)):
         return before, owner, after
     ending = possessive[1]
-    rest = [owned[2]]
-    if _phrase(candidate).determiner is None:
-        # What "seinem" says after it, "Annas" does not: the adjective has to.
+    noun = owned[2]
+    after_noun = after[owned.end() :]
+    if _parse_phrase(candidate).determiner is None:
+        # "seinem" shows the case and "Annas" does not, so the adjective has to show it.
         if ending in ("e", "em", "er"):
-            adjectives = [f"{_stem(form)}{ending}" if form.endswith("en") else form for form in adjectives]
-        return before, owner, f" {' '.join(adjectives + rest)}{after[owned.end() :]}"
+            adjectives = [_replace_weak_ending(word, ending) for word in adjectives]
+        owned_words = " ".join([*adjectives, noun])
+        return before, owner, f" {owned_words}{after_noun}"
     if ending is None:
-        shown = adjectives[0][-1] if adjectives else {"m": "r", "n": "s"}.get(_masculine_or_neuter(owned[2]))
-        article = {"r": "der", "s": "das"}.get(shown or "")
-        adjectives = [f"{_stem(form)}e" for form in adjectives]
+        article = _find_nominative_article(adjectives, noun)
+        adjectives = [f"{_remove_adjective_ending(word)}e" for word in adjectives]
     else:
         article = {"e": "die", "em": "dem", "en": "den", "er": "der", "es": "des"}[ending]
     if article is None:
         return before, owner, after
-    return f"{before}{' '.join([article, *adjectives, *rest])} ", owner, after[owned.end() :]
+    owned_words = " ".join([article, *adjectives, noun])
+    return f"{before}{owned_words} ", owner, after_noun
+
+
+def _replace_weak_ending(adjective: str, ending: str) -> str:
+    """The adjective with another ending if its own is -en."""
+    if not adjective.endswith("en"):
+        return adjective
+    return f"{_remove_adjective_ending(adjective)}{ending}"
+
+
+def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None:
+    """The article of a noun after "sein" or "ihr", or None if it is unknown."""
+    if adjectives:
+        last_letter = adjectives[0][-1]
+        return {"r": "der", "s": "das"}.get(last_letter)
+    gender = _guess_masculine_or_neuter(noun)
+    return {"m": "der", "n": "das"}.get(gender)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A mention with what stands before it and says its case: a determiner, adjectives after it, a preposition."""
+    """A mention with the words before it that show its case."""
 
     text: str
     phrase: NounPhrase
@@ -369,242 +514,440 @@ class _Place:
     is_melted: bool = False
 
     def cases(self, gender: str) -> set[int]:
-        """The cases in which the candidate may stand here, if it has this gender."""
-        given = {case for own, case in self.readings if own == gender} if self.determiner else set(CASES)
-        shown = _spelled_alike(self.text[self.noun : self.end])
-        given = {case for case in given if _spelled_alike(self.phrase.after(self.determiner, gender, case)) == shown}
-        return given & GOVERNED.get(self.preposition, given) or given
+        """The possible cases of the candidate here, if it has this gender."""
+        cases = set(CASES)
+        if self.determiner:
+            cases = {case for reading_gender, case in self.readings if reading_gender == gender}
+        spelling = _normalize_spelling(self.text[self.noun : self.end])
+        cases = {case for case in cases if self._spell_phrase(gender, case) == spelling}
+        governed_cases = cases & GOVERNED.get(self.preposition, cases)
+        return governed_cases or cases
+
+    def _spell_phrase(self, gender: str, case: int) -> str:
+        """The spelling of the candidate itself in a case, for comparisons."""
+        return _normalize_spelling(self.phrase.after(self.determiner, gender, case))
 
     def ways(self, gender: str, coming_gender: str, coming: NounPhrase) -> set[Edit | None]:
-        """What would be written here, were it the other candidate: one for each case, None where nobody knows."""
-        return {self._edit(gender, coming_gender, coming, case) for case in self.cases(gender)}
+        """The possible edits that put the other candidate here.
 
-    def _edit(self, gender: str, coming_gender: str, coming: NounPhrase, case: int) -> Edit | None:
-        apostrophe = "’" if "’" in self.text else "'"
-        start = self.noun
-        determiner = self.determiner
-        if coming.is_name and not self.phrase.is_name:
-            if determiner not in (None, THE) or self.adjectives:
-                return None
-            start = self.start
-            words = [coming.after(None, coming_gender, case, apostrophe)]
-        elif coming.is_name or (gender == coming_gender and not self.phrase.is_name):
-            words = [coming.after(determiner, coming_gender, case, apostrophe)]
-        elif self.adjectives and determiner is None:
+        There is one for each case. None is among them if it is not clear what to write.
+        """
+        return {self._make_edit(gender, coming_gender, coming, case) for case in self.cases(gender)}
+
+    def _make_edit(self, gender: str, coming_gender: str, coming: NounPhrase, case: int) -> Edit | None:
+        """Make the edit that puts the other candidate here, or None if unclear."""
+        words = self._inflect_coming(gender, coming_gender, coming, case)
+        if words is None:
             return None
-        else:
-            determiner = determiner or (coming.determiner if self.phrase.is_name else None)
-            kind = "ein" if determiner in LIKE_EIN else "der"
-            adjectives = [_adjective(word, kind, coming_gender, case) for word in self.adjectives]
-            words = [*adjectives, coming.after(determiner, coming_gender, case)]
-            start = self.start
-            if determiner:
-                words.insert(0, _determiner(determiner, coming_gender, case))
-        if start < self.noun or words[0] in READINGS:
-            melted = next((form for form, parts in MELTED.items() if parts == (self.preposition, words[0])), None)
+
+        start, new_words = words
+        if start < self.noun or new_words[0] in READINGS:
+            melted = self._find_melted(new_words[0])
             if melted:
-                start, words[0] = self.preposition_at, melted
+                start = self.preposition_at
+                new_words[0] = melted
             elif self.is_melted:
-                words.insert(0, self.preposition)
-        new = " ".join(words)
+                new_words.insert(0, self.preposition)
+        new = " ".join(new_words)
         had_capital = self.text[start].isupper() and (start < self.noun or self.phrase.adjectives)
-        opens = had_capital or GERMAN.opens_sentence(self.text[:start])
-        return start, self.end, new[:1].upper() + new[1:] if opens else new
+        if had_capital or GERMAN.opens_sentence(self.text[:start]):
+            new = new[:1].upper() + new[1:]
+        return start, self.end, new
+
+    def _inflect_coming(
+        self, gender: str, coming_gender: str, coming: NounPhrase, case: int
+    ) -> tuple[int, list[str]] | None:
+        """Start and words of the other candidate here, or None if unclear."""
+        apostrophe = "’" if "’" in self.text else "'"
+        if coming.is_name and not self.phrase.is_name:
+            if self.determiner not in (None, THE) or self.adjectives:
+                return None
+            return self.start, [coming.after(None, coming_gender, case, apostrophe)]
+        has_same_gender = gender == coming_gender and not self.phrase.is_name
+        if coming.is_name or has_same_gender:
+            return self.noun, [coming.after(self.determiner, coming_gender, case, apostrophe)]
+        if self.adjectives and self.determiner is None:
+            return None
+        determiner = self.determiner
+        if not determiner and self.phrase.is_name:
+            determiner = coming.determiner
+        kind = "ein" if determiner in LIKE_EIN else "der"
+        words = [_inflect_adjective(word, kind, coming_gender, case) for word in self.adjectives]
+        words.append(coming.after(determiner, coming_gender, case))
+        if determiner:
+            words.insert(0, _inflect_determiner(determiner, coming_gender, case))
+        return self.start, words
+
+    def _find_melted(self, determiner: str) -> str | None:
+        """The one word for the preposition here and a determiner, or None."""
+        for form, parts in MELTED.items():
+            if parts == (self.preposition, determiner):
+                return form
+        return None
 
 
-def _place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
+def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
+    """Read the words before a mention that show its case."""
     at = mention.start
     end = mention.end
-    if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of what was found
-        at = next(token[1] for token in _tokens(text) if token[1] > at)
-    if phrase.is_name and text[:end].endswith(SIBILANT) and re.match(r"['’](?!\w)", text[end:]):
+    if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of the mention
+        at = next(start for _, start, _, _ in _find_tokens(text) if start > at)
+    has_apostrophe = re.match(r"['’](?!\w)", text[end:])
+    if phrase.is_name and text[:end].endswith(SIBILANT) and has_apostrophe:
         end += 1
-    before: list[_Token] = []
-    for token in reversed([token for token in _tokens(text) if token[2] <= at][-5:]):
-        if text[token[2] : before[0][1] if before else at].strip():
-            break
-        before.insert(0, token)
-    words = [text[start:stop].lower() for _, start, stop, _ in before]
-    place = next((i for i in range(len(words))[::-1] if words[i] in READINGS or words[i] in MELTED), None)
-    if place is None or not all(map(_stem, words[place + 1 :])):
-        adjectives = tuple(word for word in words[-1:] if _stem(word) and not phrase.is_name)
-        return _Place(
-            text, phrase, at, at, end, None, (), adjectives, words[-1] if words else "", before[-1][1] if before else at
-        )
+    tokens = _find_tokens_before(text, at)
+    words = [text[start:stop].lower() for _, start, stop, _ in tokens]
+    determiner_index = _find_last_determiner(words)
+    if determiner_index is None or not all(map(_remove_adjective_ending, words[determiner_index + 1 :])):
+        last_words = words[-1:]
+        adjectives = tuple(word for word in last_words if _remove_adjective_ending(word) and not phrase.is_name)
+        preposition = words[-1] if words else ""
+        preposition_at = tokens[-1][1] if tokens else at
+        return _Place(text, phrase, at, at, end, None, (), adjectives, preposition, preposition_at)
+    word = words[determiner_index]
     if phrase.is_name:  # "der Peter", or "…, der Peter sah": only a name can follow
-        return _Place(text, phrase, at, at, end, None, (), (words[place],))
-    is_melted = words[place] in MELTED
-    preposition, form = MELTED.get(words[place], (words[place - 1] if place else "", words[place]))
-    preposition_at = before[place if is_melted or not place else place - 1][1]
-    between = tuple(words[place + 1 :])
+        return _Place(text, phrase, at, at, end, None, (), (word,))
+    is_melted = word in MELTED
+    has_word_before = determiner_index > 0
+    if is_melted:
+        preposition, form = MELTED[word]
+    else:
+        preposition = words[determiner_index - 1] if has_word_before else ""
+        form = word
+    preposition_index = determiner_index - 1 if has_word_before and not is_melted else determiner_index
+    start = tokens[determiner_index][1]
+    determiner, readings = READINGS[form]
+    adjectives = tuple(words[determiner_index + 1 :])
+    preposition_at = tokens[preposition_index][1]
     return _Place(
-        text, phrase, before[place][1], at, end, *READINGS[form], between, preposition, preposition_at, is_melted
+        text, phrase, start, at, end, determiner, readings, adjectives, preposition, preposition_at, is_melted
     )
 
 
-def _genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
-    """The genders that a candidate may have, by itself and where it stands."""
-    standing = [gender for gender in phrase.genders if phrase.is_name or all(place.cases(gender) for place in places)]
-    return "".join(standing) or phrase.genders
+def _find_tokens_before(text: str, at: int) -> "list[_Token]":
+    """The last words, at most five, that only white space separates from a place."""
+    tokens: list[_Token] = []
+    earlier_tokens = [token for token in _find_tokens(text) if token[2] <= at]
+    next_start = at
+    for token in reversed(earlier_tokens[-5:]):
+        _, start, end, _ = token
+        if text[end:next_start].strip():
+            break
+        tokens.insert(0, token)
+        next_start = start
+    return tokens
 
 
-def _spelled_alike(words: str) -> str:
-    """Words as they are compared: "Balles" and "Balls", "Hans'" and "Hans’", "Peters" and "Peter's" are one."""
-    return re.sub(r"(?:['’]|e)(?=s$)", "", words.casefold()).replace("’", "'")
+def _find_last_determiner(words: Sequence[str]) -> int | None:
+    """Index of the last determiner, alone or melted with a preposition, or None."""
+    for index in reversed(range(len(words))):
+        if words[index] in READINGS or words[index] in MELTED:
+            return index
+    return None
+
+
+def _list_genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
+    """The genders that a candidate may have, by itself and where it is named."""
+    if phrase.is_name:
+        return phrase.genders
+    own_places = [place for place in places if place.phrase is phrase]
+    possible = ""
+    for gender in phrase.genders:
+        if all(place.cases(gender) for place in own_places):
+            possible += gender
+    return possible or phrase.genders
+
+
+def _normalize_spelling(words: str) -> str:
+    """The words as they are compared.
+
+    "Balles" and "Balls" are the same, as are "Hans'" and "Hans’", "Peters" and "Peter's".
+    """
+    without_ending = re.sub(r"(?:['’]|e)(?=s$)", "", words.casefold())
+    return without_ending.replace("’", "'")
 
 
 @lru_cache(1 << 16)
-def _phrase(candidate: str) -> NounPhrase:
-    """A candidate taken apart; its noun is the last of the first words with a capital, or the last word."""
+def _parse_phrase(candidate: str) -> NounPhrase:
+    """Take a candidate apart.
+
+    Its noun is the last of the first words with a capital, or else the last word.
+    """
     words = candidate.split()
     gender = GERMAN.gender_of(candidate)
-    determiner, readings = READINGS.get(words[0].casefold(), (None, set())) if len(words) > 1 else (None, set())
-    rest = words[determiner is not None :]
-    first = next((i for i, word in enumerate(rest) if word[0].isupper()), len(rest) - 1)
-    head = next((i for i in range(first, len(rest) - 1) if not rest[i + 1][0].isupper()), len(rest) - 1)
-    possible = {own for own, case in readings if case == NOMINATIVE} or {own for own, _ in readings} or set(GENDERS)
+    determiner: str | None = None
+    readings: set[tuple[str, int]] = set()
+    if len(words) > 1:
+        determiner, readings = READINGS.get(words[0].casefold(), (None, set()))
+    if determiner is not None:
+        words = words[1:]
+    noun_index = _find_noun(words)
+    noun = words[noun_index]
     if gender or " und " in candidate:
         possible = set(NAMES_ARE[gender] if gender else "p")
-    elif possible == {"f", "p"}:
-        possible = {"p" if _looks_plural(rest[head]) else "f"}
-    elif possible == {"m", "n"}:
-        possible = set(_masculine_or_neuter(rest[head]) or "mn")
-    genders = "".join(letter for letter in GENDERS if letter in possible)
-    return NounPhrase(determiner, tuple(rest[:head]), rest[head], tuple(rest[head + 1 :]), genders, gender is not None)
+    else:
+        possible = _guess_genders(noun, readings)
+    return NounPhrase(
+        determiner=determiner,
+        adjectives=tuple(words[:noun_index]),
+        noun=noun,
+        rest=tuple(words[noun_index + 1 :]),
+        genders="".join(letter for letter in GENDERS if letter in possible),
+        is_name=gender is not None,
+    )
+
+
+def _find_noun(words: Sequence[str]) -> int:
+    """Index of the noun: the last of the first words with a capital.
+
+    It is the last word if none has a capital.
+    """
+    last_index = len(words) - 1
+    has_capital = [word[0].isupper() for word in words]
+    if True not in has_capital:
+        return last_index
+    first_index = has_capital.index(True)
+    for index in range(first_index, last_index):
+        if not has_capital[index + 1]:
+            return index
+    return last_index
+
+
+def _guess_genders(noun: str, readings: set[tuple[str, int]]) -> set[str]:
+    """The genders that a noun may have after a determiner with these readings."""
+    nominative_genders = {gender for gender, case in readings if case == NOMINATIVE}
+    possible = nominative_genders or {gender for gender, _ in readings} or set(GENDERS)
+    if possible == {"f", "p"}:
+        return {"p"} if _is_plural(noun) else {"f"}
+    if possible == {"m", "n"}:
+        return set(_guess_masculine_or_neuter(noun) or "mn")
+    return possible
 
 
 _Token = tuple[str, int, int, bool]
 
 
 @lru_cache(64)  # the same text is searched for several candidates in a row
-def _tokens(text: str) -> list[_Token]:
-    """The words of a text: folded, from where to where in the text as it is, and whether with a capital."""
-    return [(m.group().casefold(), m.start(), m.end(), m.group()[0].isupper()) for m in German.piece.finditer(text)]
+def _find_tokens(text: str) -> list[_Token]:
+    """The words of a text: folded, with start, end and whether there is a capital.
+
+    Start and end count characters of the text as it is.
+    """
+    tokens = []
+    for match in German.piece.finditer(text):
+        word = match.group()
+        tokens.append((word.casefold(), match.start(), match.end(), word[0].isupper()))
+    return tokens
 
 
 @lru_cache(1 << 14)
-def _slots(candidate: str) -> list[tuple[frozenset[str], bool]]:
-    """For each word of a candidate, its article aside: the forms it may have, and whether it must have a capital."""
+def _make_slots(candidate: str) -> list[tuple[frozenset[str], bool]]:
+    """The possible forms of each word of a candidate, without its article.
+
+    Each set of forms has a flag: whether the word must have a capital.
+    """
     if not candidate.strip():
         return []
-    phrase = _phrase(candidate)
-    readings = [(gender, case) for gender in phrase.genders for case in CASES]
+    phrase = _parse_phrase(candidate)
+    readings = list(product(phrase.genders, CASES))
     slots: list[tuple[set[str], bool]] = []
     if phrase.determiner not in (None, THE, "ein"):
-        slots.append(({_determiner(phrase.determiner, *reading) for reading in readings}, False))
-    for word in (piece for adjective in phrase.adjectives for piece in German.piece.findall(adjective)):
-        forms = {word} | {_adjective(word, kind, *reading) for kind in ADJECTIVES for reading in readings}
-        slots.append((forms, word[0].isupper()))
+        determiners = {_inflect_determiner(phrase.determiner, gender, case) for gender, case in readings}
+        slots.append((determiners, False))
+    for word in _split_pieces(phrase.adjectives):
+        forms = {_inflect_adjective(word, kind, *reading) for kind, reading in product(ADJECTIVES, readings)}
+        slots.append((forms | {word}, word[0].isupper()))
+    slots.append((_list_forms_of_head(phrase), phrase.noun[0].isupper()))
+    for word in _split_pieces(phrase.rest):
+        slots.append(({word}, False))
+    return [(frozenset(form.casefold() for form in forms), is_upper) for forms, is_upper in slots]
+
+
+def _split_pieces(words: Iterable[str]) -> list[str]:
+    """The pieces of some words: "alt-neu" is three."""
+    pieces: list[str] = []
+    for word in words:
+        pieces += German.piece.findall(word)
+    return pieces
+
+
+def _list_forms_of_head(phrase: NounPhrase) -> set[str]:
+    """The forms of a candidate's noun or name in its genders."""
     noun = phrase.noun
-    endings = ("s", "'s", "’s") if phrase.is_name else ("s", "es") if set("mn") & set(phrase.genders) else ()
-    forms = {noun, *(noun + ending for ending in endings if (noun + ending).casefold() not in _names())}
+    endings: tuple[str, ...] = ()
+    if phrase.is_name:
+        endings = ("s", "'s", "’s")
+    elif "m" in phrase.genders or "n" in phrase.genders:
+        endings = ("s", "es")
+    genitives = {noun + ending for ending in endings}
+    forms = {noun} | {form for form in genitives if form.casefold() not in _load_names()}
     if not phrase.is_name:
-        forms |= {_noun(noun, kind, *reading) for kind in ADJECTIVES for reading in readings}
-    slots.append((forms, noun[0].isupper()))
-    slots += [({piece}, False) for word in phrase.rest for piece in German.piece.findall(word)]
-    return [(frozenset(form.casefold() for form in forms), upper) for forms, upper in slots]
+        for kind, gender, case in product(ADJECTIVES, phrase.genders, CASES):
+            forms.add(_inflect_noun(noun, kind, gender, case))
+    return forms
 
 
-def _fits(token: _Token, forms: frozenset[str], upper: bool) -> bool:
-    return token[0] in forms and (token[3] or not upper)
+def _is_form_of_slot(token: _Token, forms: frozenset[str], upper: bool) -> bool:
+    word, _, _, has_capital = token
+    return word in forms and (has_capital or not upper)
 
 
-def _stem(word: str) -> str | None:
-    """An adjective without its ending; None for what is no adjective."""
-    adjective = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
-    return adjective[1] if adjective and word not in NO_ADJECTIVE else None
+def _remove_adjective_ending(word: str) -> str | None:
+    """The adjective without its ending, or None if it is no adjective."""
+    match = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
+    if match is None or word in NO_ADJECTIVE:
+        return None
+    return match[1]
 
 
-def _adjective(word: str, kind: str, gender: str, case: int) -> str:
-    """An adjective in a gender and case; what else stands before a noun does not bend, but for "Herrn Weber"."""
+def _inflect_adjective(word: str, kind: str, gender: str, case: int) -> str:
+    """An adjective in a gender and case.
+
+    Other words before a noun do not change, except in "Herrn Weber".
+    """
     if word == "Herr" and case != NOMINATIVE:
         return "Herrn"
-    stem = _stem(word)
-    return word if stem is None else stem + ADJECTIVES[kind][gender].split()[case]
+    stem = _remove_adjective_ending(word)
+    if stem is None:
+        return word
+    endings = ADJECTIVES[kind][gender].split()
+    return stem + endings[case]
 
 
-def _noun(noun: str, kind: str, gender: str, case: int) -> str:
-    """A noun, given in the nominative, in a case."""
+def _inflect_noun(noun: str, kind: str, gender: str, case: int) -> str:
+    """The noun in a case, from its nominative."""
     word = noun.lower()
-    if as_adjective := ADJECTIVAL.fullmatch(noun):
-        return as_adjective[1] + ADJECTIVES[kind][gender].split()[case]
+    adjectival = ADJECTIVAL.fullmatch(noun)
+    if adjectival:
+        endings = ADJECTIVES[kind][gender].split()
+        return adjectival[1] + endings[case]
     if gender == "p":
-        return noun + "n" if case == DATIVE and word.endswith(("e", "er", "el")) else noun
+        takes_n = case == DATIVE and word.endswith(("e", "er", "el"))
+        return noun + "n" if takes_n else noun
     if gender == "f" or case == NOMINATIVE:
         return noun
     if gender == "m" and _is_weak(word):
-        bent = noun + ("n" if word.endswith(("e", *WORDS["weak_in_n"])) else "en")
-        return bent + "s" if case == GENITIVE and word.endswith(WORDS["like_name"]) else bent
-    return noun + _genitive(word) if case == GENITIVE else noun
+        return _inflect_weak_noun(noun, case)
+    return noun + _find_genitive_ending(word) if case == GENITIVE else noun
+
+
+def _inflect_weak_noun(noun: str, case: int) -> str:
+    """A weak masculine noun in a case other than the nominative."""
+    word = noun.lower()
+    ending = "n" if word.endswith(("e", *WORDS["weak_in_n"])) else "en"
+    if case == GENITIVE and word.endswith(WORDS["like_name"]):
+        ending += "s"
+    return noun + ending
 
 
 def _is_weak(word: str) -> bool:
-    """Whether a masculine noun has -(e)n in every case but the nominative: den Jungen, dem Studenten."""
+    """Whether a masculine noun ends in -(e)n in all cases except the nominative.
+
+    Examples are den Jungen and dem Studenten.
+    """
     if word.endswith("e"):
         return not word.endswith(WORDS["strong_in_e"])
-    in_ist = word.endswith("ist") and _syllables(word) > 1 and not word.endswith("geist")
+    in_ist = word.endswith("ist") and _count_syllables(word) > 1 and not word.endswith("geist")
     return in_ist or word == "bauer" or word.endswith(WORDS["weak"])
 
 
-def _genitive(word: str) -> str:
+def _find_genitive_ending(word: str) -> str:
     """The ending of the genitive of a strong noun."""
+    syllable_count = _count_syllables(word)
     if word.endswith(("nis", "bus")) and not word.endswith("globus"):
         return "ses"
-    if _syllables(word) > 1 and re.search(r"(?<!a)us$|[^o]os$|(?<!gl)(?<!gr)as$|(?<!e)is$", word):
+    if syllable_count > 1 and re.search(r"(?<!a)us$|[^o]os$|(?<!gl)(?<!gr)as$|(?<!e)is$", word):
         return ""
     if word.endswith(("s", "ß", "x", "z", "sch", "st")):
         return "es"
-    return "es" if _syllables(word) == 1 and word[-1] not in "aeiouäöüy" and word not in WORDS["loans"] else "s"
+    ends_in_consonant = word[-1] not in "aeiouäöüy"
+    if syllable_count == 1 and ends_in_consonant and word not in WORDS["loans"]:
+        return "es"
+    return "s"
 
 
-def _syllables(word: str) -> int:
+def _count_syllables(word: str) -> int:
     return len(re.findall(r"au|ei|ai|eu|äu|ie|aa|ee|oo|[aeiouäöüy]", word))
 
 
-def _masculine_or_neuter(noun: str) -> str:
-    """Which of the two a noun is that is one of them; empty for one that is not known."""
+def _guess_masculine_or_neuter(noun: str) -> str:
+    """Gender of a noun that is masculine or neuter, or "" if unknown."""
     word = noun.lower()
-    if _ends(word, WORDS["masculine"]):
+    if _is_compound_of_any(word, WORDS["masculine"]):
         return "m"
-    is_neuter = _ends(word, WORDS["neuter"]) or (word.startswith("ge") and word.endswith("e"))
+    is_neuter = _is_compound_of_any(word, WORDS["neuter"]) or (word.startswith("ge") and word.endswith("e"))
     if is_neuter and not word.endswith(WORDS["weak"]):
         return "n"
     return "m" if word.endswith("er") or _is_weak(word) else ""
 
 
-def _looks_plural(noun: str) -> bool:
-    """Whether a noun after "die" is more than one."""
+def _is_plural(noun: str) -> bool:
+    """Whether a noun after "die" is a plural."""
     word = noun.lower()
     if word.endswith(("er", "el")):
-        return not _ends(word, WORDS["feminine_in_er_or_el"])
+        return not _is_compound_of_any(word, WORDS["feminine_in_er_or_el"])
     if word.endswith("e"):
-        return _ends(word, WORDS["plural_in_e"]) and not word.endswith(WORDS["singular_in_e"])
+        return _is_compound_of_any(word, WORDS["plural_in_e"]) and not word.endswith(WORDS["singular_in_e"])
     if word.endswith("s"):
         return not word.endswith(WORDS["singular_in_s"])
     return word.endswith(("en", "ern", "eln", "arn"))
 
 
-def _ends(word: str, nouns: Sequence[str]) -> bool:
-    """Whether a word is one of some nouns, or a compound that ends in one: "Haustier", but not "Bruder" for "Ruder"."""
-    return any(word.endswith(noun) and len(word) - len(noun) not in (1, 2) for noun in nouns)
+def _is_compound_of_any(word: str, nouns: Sequence[str]) -> bool:
+    """Whether a word is one of some nouns, or a compound that ends in one.
+
+    "Haustier" is one with "Tier", but "Bruder" is none with "Ruder".
+    """
+    for noun in nouns:
+        length_before = len(word) - len(noun)
+        if word.endswith(noun) and length_before not in (1, 2):
+            return True
+    return False
 
 
 @lru_cache(1 << 14)
-def _forms(noun: str) -> frozenset[str]:
-    """Every form that a noun may have, given in the nominative singular, its gender unknown, folded."""
+def _list_noun_forms(noun: str) -> frozenset[str]:
+    """All possible forms of a noun, folded, if its gender is unknown.
+
+    The noun is given in the nominative singular.
+    """
     word = noun.lower()
-    umlaut = re.sub(r"(au|[aou])(?=[^aou]*$)", lambda m: m[1][0].translate(UMLAUTS) + m[1][1:], word, count=1)
-    plurals = {f"{word}{end}" for end in ("e", "n", "en", "s")} | {f"{umlaut}e"}
-    plurals |= {umlaut} if word.endswith(("er", "el", "en")) else set()
-    plurals |= {f"{word}er", f"{umlaut}er"} if word.endswith(WORDS["plural_in_er"]) else set()
-    plurals |= {f"{word}nen", f"{word}se"} if word.endswith(("in", "nis", "bus")) else set()
-    plurals |= {f"{plural}n" for plural in plurals if plural.endswith(("e", "er", "el"))}
-    own = {_noun(word, kind, gender, case) for kind in ADJECTIVES for gender in "mfn" for case in CASES}
-    return frozenset(form.casefold() for form in own | plurals | {f"{word}n", f"{word}es"})
+    forms = _list_plurals(word) | {f"{word}n", f"{word}es"}
+    for kind, gender, case in product(ADJECTIVES, "mfn", CASES):
+        forms.add(_inflect_noun(word, kind, gender, case))
+    return frozenset(form.casefold() for form in forms)
+
+
+def _list_plurals(word: str) -> set[str]:
+    """The forms that the plural of a lower-case noun may have."""
+    umlaut = _add_umlaut(word)
+    plurals = {f"{word}{ending}" for ending in ("e", "n", "en", "s")}
+    plurals.add(f"{umlaut}e")
+    if word.endswith(("er", "el", "en")):
+        plurals.add(umlaut)
+    if word.endswith(WORDS["plural_in_er"]):
+        plurals |= {f"{word}er", f"{umlaut}er"}
+    if word.endswith(("in", "nis", "bus")):
+        plurals |= {f"{word}nen", f"{word}se"}
+    datives = {f"{plural}n" for plural in plurals if plural.endswith(("e", "er", "el"))}
+    return plurals | datives
+
+
+def _add_umlaut(word: str) -> str:
+    """The word with an umlaut on its last a, o, u or au."""
+    match = re.search(r"(au|[aou])(?=[^aou]*$)", word)
+    if match is None:
+        return word
+    vowel = match.start()
+    return word[:vowel] + word[vowel].translate(UMLAUTS) + word[vowel + 1 :]
 
 
 @cache
-def _names() -> dict[str, str]:
-    """The US census's names, but for those that are words in German, and over them what is common in Germany."""
-    census = {name: gender for name, gender in first_names("first_names.txt").items() if name not in WORDS["no_names"]}
-    return census | first_names("first_names_de.txt")
+def _load_names() -> dict[str, str]:
+    """First names with their genders.
+
+    They are the US census's names without those that are German words, and over them the common German ones.
+    """
+    census_names = first_names("first_names.txt")
+    names = {name: gender for name, gender in census_names.items() if name not in WORDS["no_names"]}
+    return names | first_names("first_names_de.txt")

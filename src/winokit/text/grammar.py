@@ -1,7 +1,7 @@
-"""The small English the hunter knows: closed classes of words, forms of a word, and tokens with their places.
+"""The part of English that the hunter knows: closed classes of words, forms of a word, and tokens with their places.
 
-No tagger, no parser: a hunter of a few hundred lines that anyone can follow, and that reads the same on every machine.
-Forms are over-generated ("larged"), which costs nothing: what nobody writes is not found.
+There is no tagger and no parser. The hunter has a few hundred lines that anyone can follow, and it reads the same on
+every machine. It makes too many forms ("larged"). This costs nothing, because a form that nobody writes is not found.
 """
 
 import re
@@ -47,15 +47,20 @@ class WordToken:
 
 
 def tokenise(text: str) -> list[WordToken]:
-    """The tokens of a text: "couldn't" is two, "he's" is two, marks stand alone."""
-    return [
-        WordToken(match.group().casefold().replace("’", "'"), match.start(), match.end(), match.group()[0].isupper())
-        for match in TOKEN.finditer(text)
-    ]
+    """The tokens of a text: "couldn't" is two, "he's" is two, a mark is one."""
+    tokens = []
+    for match in TOKEN.finditer(text):
+        spelling = match.group()
+        word = spelling.casefold().replace("’", "'")
+        tokens.append(WordToken(word, match.start(), match.end(), spelling[0].isupper()))
+    return tokens
 
 
 def is_verb_like(word: str) -> bool:
-    """Whether a word looks like a verb by itself: a known irregular one, or one that ends in -ed."""
+    """Whether a word looks like a verb by itself.
+
+    It is a known irregular one, or it ends in -ed.
+    """
     return word in BASE_OF or (word.endswith("ed") and len(word) > 4)
 
 
@@ -65,81 +70,130 @@ def is_participle(word: str) -> bool:
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word may stand between a subject and its verb without being either."""
-    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply"))
+    """Whether a word may come between a subject and its verb without being either."""
+    if word in ADVERBS:
+        return True
+    return word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply")
 
 
 def is_aside(word: str) -> bool:
-    """Whether a word may stand between a verb and what it goes with: a negation or an adverb."""
+    """Whether a word is a negation or an adverb.
+
+    It may come between a verb and its object.
+    """
     return word in NEGATIONS or is_adverb(word)
 
 
 def goes_with_a_verb(word: str) -> bool:
-    """Whether a word may stand between a subject and its verb: an auxiliary, a negation or an adverb."""
+    """Whether a word is an auxiliary, a negation or an adverb.
+
+    It may come between a subject and its verb.
+    """
     return word in AUXILIARIES or is_aside(word)
 
 
 @cache
 def forms(word: str) -> tuple[str, ...]:
-    """A word and the forms it may take, itself first: those of a verb, which cover a noun's plural.
+    """A word and the forms that it may take, itself first.
+
+    They are the forms of a verb, which include a noun's plural.
 
     >>> forms("stopped")[:4], "threw" in forms("throwing"), "carries" in forms("carry")
     (('stopped', 'stop', 'stops', 'stopping'), True, True)
     """
     word = word.casefold()
     spellings = [word]
-    for base in _bases(word):
-        past = _PAST.get(base)
-        spellings += [base, _with_s(base), _with_ing(base), *(past if past else [_with_ed(base)])]
+    for base in _find_bases(word):
+        past_forms = _PAST.get(base) or [_with_ed(base)]
+        spellings += [base, _with_s(base), _with_ing(base), *past_forms]
     return tuple(dict.fromkeys(spellings))
 
 
-def _bases(word: str) -> list[str]:
-    """What a word may be a form of."""
+def _find_bases(word: str) -> list[str]:
+    """The words of which a word may be a form."""
     if word in BASE_OF:
         return [BASE_OF[word]]
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2 and VOWELS & set(stem):
-            doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
-            bases = [stem[:-1]] if doubled else [f"{stem[:-1]}y"] if ending == "ed" and stem[-1] == "i" else [stem]
-            known = [BASE_OF[base] for base in bases if base in BASE_OF]
-            return known or [*bases, *([] if doubled else [f"{stem}e"])]
+            return _find_bases_of_stem(stem, ending)
     if word.endswith("ies") and len(word) > 4:
         return [f"{word[:-3]}y", word[:-1]]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        bases = [word[:-1], *([word[:-2]] if word.endswith("es") else [])]
-        return [BASE_OF[base] for base in bases if base in BASE_OF] or bases
+        bases = [word[:-1]]
+        if word.endswith("es"):
+            bases.append(word[:-2])
+        return _keep_irregular(bases) or bases
     return [word]
+
+
+def _find_bases_of_stem(stem: str, ending: str) -> list[str]:
+    """The verbs of which a stem with -ing or -ed may be a form."""
+    is_doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
+    if is_doubled:
+        bases = [stem[:-1]]
+    elif ending == "ed" and stem[-1] == "i":
+        bases = [f"{stem[:-1]}y"]
+    else:
+        bases = [stem]
+    irregular_bases = _keep_irregular(bases)
+    if irregular_bases:
+        return irregular_bases
+    return bases if is_doubled else [*bases, f"{stem}e"]
+
+
+def _keep_irregular(bases: list[str]) -> list[str]:
+    """The bases of those words that are irregular verbs."""
+    return [BASE_OF[base] for base in bases if base in BASE_OF]
 
 
 def _with_s(base: str) -> str:
     if base.endswith("y") and base[-2:-1] not in VOWELS:
         return f"{base[:-1]}ies"
-    return f"{base}es" if base.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{base}s"
+    takes_es = base.endswith(("s", "x", "z", "ch", "sh", "o"))
+    return f"{base}es" if takes_es else f"{base}s"
 
 
 def _with_ing(base: str) -> str:
     if base.endswith("e") and not base.endswith(("ee", "oe")):
         return f"{base[:-1]}ing"
-    return f"{_doubled(base)}ing"
+    return f"{_double_last_letter(base)}ing"
 
 
 def _with_ed(base: str) -> str:
     if base.endswith("y") and base[-2:-1] not in VOWELS:
         return f"{base[:-1]}ied"
-    return f"{base}d" if base.endswith("e") else f"{_doubled(base)}ed"
+    if base.endswith("e"):
+        return f"{base}d"
+    return f"{_double_last_letter(base)}ed"
 
 
-def _doubled(base: str) -> str:
-    """A short base with its last letter doubled, as in stopped."""
-    short = len(base) == 3 or (len(base) == 4 and base[0] not in VOWELS and base[1] not in VOWELS)
-    closed = base[-1] not in "aeiouwxy" and base[-2:-1] in VOWELS and base[-3:-2] not in VOWELS
-    return base + base[-1] if short and closed else base
+def _double_last_letter(base: str) -> str:
+    """A short base with its last letter doubled, as in "stopped"."""
+    has_two_consonants_first = base[0] not in VOWELS and base[1:2] not in VOWELS
+    is_short = len(base) == 3 or (len(base) == 4 and has_two_consonants_first)
+    ends_in_consonant = base[-1] not in "aeiouwxy"
+    has_one_vowel_before = base[-2:-1] in VOWELS and base[-3:-2] not in VOWELS
+    if is_short and ends_in_consonant and has_one_vowel_before:
+        return base + base[-1]
+    return base
 
 
-BASE_OF = {form: verb[0] for verb in _VERBS for form in (_with_s(verb[0]), _with_ing(verb[0]), *verb)}
-"""Every form of an irregular verb to its base."""
-TAKE_AN_INFINITIVE, COPULAS = (
-    frozenset(form for word in WORDS[kind] for form in forms(word)) for kind in ("take_an_infinitive", "copulas")
-)
+BASE_OF: dict[str, str] = {}
+"""The base of every form of an irregular verb."""
+for _verb in _VERBS:
+    _base = _verb[0]
+    for _form in (_with_s(_base), _with_ing(_base), *_verb):
+        BASE_OF[_form] = _base
+
+
+def _list_forms_of(kind: str) -> frozenset[str]:
+    """All forms of the words of one list."""
+    spellings: set[str] = set()
+    for word in WORDS[kind]:
+        spellings.update(forms(word))
+    return frozenset(spellings)
+
+
+TAKE_AN_INFINITIVE = _list_forms_of("take_an_infinitive")
+COPULAS = _list_forms_of("copulas")

@@ -14,28 +14,45 @@ PRONOUN = re.compile(r"(?:彼女|彼|それ|これ|あれ)(?:ら|たち)?")
 
 
 class Japanese(Language, data="words_ja.toml"):
-    """Reading, grouping and scoring."""
+    """Japanese for reading, grouping and scoring."""
 
     def split(self, text: str) -> list[str]:
-        """Characters, and runs of katakana and of Latin letters."""
+        """Characters, and runs of katakana or of Latin letters."""
         return Language.piece.findall(text)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Where some words stand, a short name not as a part of a longer one: アン is not in アンディ."""
+        """Places of some words. A short name is not found in a longer one.
+
+        アン is not in アンディ.
+        """
         places = verbatim(text, words, whole=False)
-        apart = [place for place in places if not (_goes_on(text, place[0] - 1) or _goes_on(text, place[1] - 1))]
-        return apart or (places if len(words) >= LONG else [])
+        separate_places = []
+        for start, end in places:
+            if not (_is_katakana_continued(text, start - 1) or _is_katakana_continued(text, end - 1)):
+                separate_places.append((start, end))
+        if not separate_places and len(words) >= LONG:
+            return places
+        return separate_places
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
-        """A candidate in the place of a pronoun; of 彼を or 彼は彼 only the first word is taken out.
+        """Put a candidate in the place of a pronoun.
+
+        Of 彼を or 彼は彼 only the first word is taken out.
 
         >>> "".join(Japanese("ja").fill("教師は", "彼を", "呼んだ。", "少年", clause=False))
         '教師は少年を呼んだ。'
         """
+        candidate = "".join(candidate.split())
         word = PRONOUN.match(pronoun or "")
-        return before, "".join(candidate.split()), (pronoun or "")[word.end() :] + after if word else after
+        if word is None:
+            return before, candidate, after
+        particles = (pronoun or "")[word.end() :]
+        return before, candidate, particles + after
 
 
-def _goes_on(text: str, at: int) -> bool:
+def _is_katakana_continued(text: str, at: int) -> bool:
     """Whether a run of katakana goes on after a place."""
-    return at >= 0 and bool(KATAKANA.fullmatch(text[at : at + 1]) and KATAKANA.fullmatch(text[at + 1 : at + 2]))
+    if at < 0:
+        return False
+    is_katakana = KATAKANA.fullmatch(text[at : at + 1])
+    return bool(is_katakana and KATAKANA.fullmatch(text[at + 1 : at + 2]))

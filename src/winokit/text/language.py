@@ -1,4 +1,6 @@
-"""What depends on a language, in one class: words, articles, names, where a candidate is named, how it fills a blank.
+"""Everything that depends on a language, in one class.
+
+That is words, articles, names, the places where a candidate is named, and the way in which it fills a blank.
 
 A pack is a subclass with the language's words and the few functions in which it differs, in a file of its own, under
 its BCP 47 code in `LANGUAGES`; another package adds one by an entry point. `Language` itself is what can be done for
@@ -13,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import product
 from typing import Any, ClassVar
 
 from winokit.errors import BadInput, Message
@@ -21,16 +24,16 @@ from winokit.registry import Registry
 from winokit.text.words import MARKS
 
 BEINGS = ("female", "male", "person", "thing")
-"""What a noun may name."""
+"""Kinds of beings that a noun may name."""
 ABILITIES: Mapping[str, str] = our_toml("assets/abilities.toml")
-"""What a pack may know, and what is left out for a language that does not."""
+"""Abilities of a pack, and the names of the analyses that are left out without them."""
 CODE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 UNDETERMINED = "und"
 SEVERAL = "mul"
 """BCP 47 for "we do not know" and for "several languages"."""
 
 NOTHING = re.compile(r"(?!)")
-# Scripts without spaces between words: each character by itself is a piece, but for runs of katakana and of Latin.
+# Scripts without spaces between words: each character is a piece, except runs of katakana and of Latin.
 UNSPACED = (
     r"[\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]"
@@ -41,9 +44,9 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 
 Edit = tuple[int, int, str]
-"""From which character to which of a text other words are put, and these words."""
+"""Start and end of the characters that are replaced, and the new words."""
 Filling = tuple[str, str, str]
-"""What stands before a blank, what stands in it, and what follows."""
+"""The text before a blank, the text in it, and the text after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +59,21 @@ class Mention:
 
 
 class Language:
-    """A language without a pack: words stand between spaces, candidates are found to the letter, the rest is refused.
+    """A language without a pack: only what needs no rules is done.
+
+    Words are between spaces, candidates are found to the letter, and the rest is refused.
 
     The attributes are data of a pack; a pack that lists an ability in `knows` has what it needs. A subclass gives them
     itself, or names the asset that does: `class French(Language, data="words_fr.toml")`.
     """
 
     name: ClassVar[str] = ""
-    """In English, as messages call it."""
+    """Its English name, for messages."""
     knows: ClassVar[frozenset[str]] = frozenset({"length", "local-context"})
     spaced: ClassVar[bool] = True
-    """Whether words stand between spaces."""
+    """Whether there are spaces between words."""
     common: ClassVar[frozenset[str]] = frozenset()
-    """Words that nearly every text of the language has and others have not: it is recognised by them."""
+    """Words that nearly every text of the language has, and other languages have not. They identify the language."""
     script: ClassVar[re.Pattern[str]] = NOTHING
     """A letter that only texts of this language have, among those with packs."""
     piece: ClassVar[re.Pattern[str]] = re.compile(
@@ -86,35 +91,38 @@ class Language:
     connectives: ClassVar[frozenset[str]] = frozenset()
     """Words that open a clause, for counting them."""
     joining: ClassVar[frozenset[str]] = frozenset()
-    """Connectives that as often join words as clauses."""
+    """Connectives that join words as often as clauses."""
     cutting: ClassVar[frozenset[str]] = frozenset()
     """The connectives at which part-sent cuts."""
     abbreviations: ClassVar[str] = r"[^\W\d_]"
-    """What a full stop may stand after without ending a sentence, as a pattern."""
+    """Pattern of the words after which a full stop does not end a sentence."""
     pronoun_gender: ClassVar[dict[str, str]] = {}
     """Pronouns of people of one gender."""
     thing_pronouns: ClassVar[frozenset[str]] = frozenset()
     people: ClassVar[tuple[frozenset[str], ...]] = ()
-    """Words for people of one gender that say nothing else of them: a man may do what a boy does."""
+    """Words for people of one gender that say nothing else about them: a man may do what a boy does."""
     beings: ClassVar[Mapping[str, frozenset[str]]] = {}
     """Nouns by what they name: `female`, `male`, `person` or `thing`."""
     person_endings: ClassVar[tuple[str, ...]] = ()
-    """How nouns end that most often name somebody."""
+    """Endings of nouns that most often name a person."""
     small: ClassVar[frozenset[str]] = frozenset()
-    """Words that tell nothing by themselves."""
+    """Words that say nothing by themselves."""
     turning: ClassVar[frozenset[str]] = frozenset()
-    """Small words that can turn a sentence round."""
+    """Small words that can reverse the meaning of a sentence."""
 
     undone_by_itself: ClassVar[bool] = True
-    """Whether candidates that changed places must be able to change back; not where a case shows on one way only."""
+    """Whether a second exchange must restore the text. It cannot if a case is visible in one direction only."""
 
     def __init_subclass__(cls, data: str = "") -> None:
-        """Take attributes from an asset by their names: patterns, words with spaces between, or what stands there."""
-        said = our_toml(f"assets/{data}") if data else {}
-        for name in said.keys() & Language.__annotations__.keys():
-            setattr(cls, name, _attribute_from(name, said[name]))
-        if set(BEINGS) <= said.keys():
-            cls.beings = {kind: frozenset(said[kind].split()) for kind in BEINGS}
+        """Take attributes by their names from an asset.
+
+        They are patterns, words with spaces between them, or plain values.
+        """
+        asset = our_toml(f"assets/{data}") if data else {}
+        for name in asset.keys() & Language.__annotations__.keys():
+            setattr(cls, name, _convert_attribute(name, asset[name]))
+        if set(BEINGS) <= asset.keys():
+            cls.beings = {kind: frozenset(asset[kind].split()) for kind in BEINGS}
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -123,56 +131,83 @@ class Language:
         return f"{self.name} ({self.code})" if self.name else f"{self.code!r}"
 
     def refusal(self, what: str) -> str | None:
-        """Why something is not done for this language, or None where it is."""
-        return None if what in self.knows else f"not for this language: no rules for {ABILITIES[what]} in {self}"
+        """Reason why something is not done for this language, or None."""
+        if what in self.knows:
+            return None
+        return f"not for this language: no rules for {ABILITIES[what]} in {self}"
 
     def split(self, text: str) -> list[str]:
-        """A text as the words by which two texts are compared."""
-        return text.split() if self.spaced and not _unspaced_letters(text) else self.piece.findall(text)
+        """Words of a text, for the comparison of two texts."""
+        if self.spaced and not _has_unspaced_letters(text):
+            return text.split()
+        return self.piece.findall(text)
 
     def tokens(self, text: str) -> list[str]:
-        """A text as the words and marks that are counted; as characters where words have no spaces between them."""
-        return self.piece.findall(text) if self.spaced else [letter for letter in text if not letter.isspace()]
+        """Words and marks of a text, for counting.
+
+        If words have no spaces between them, they are the characters.
+        """
+        if self.spaced:
+            return self.piece.findall(text)
+        return [letter for letter in text if not letter.isspace()]
 
     def unit(self, text: str) -> str:
-        """What `tokens` counts in a text: words, or characters where there are no spaces between words."""
-        spaced = self.spaced and (self.name or not _unspaced_letters(text))
-        return "words" if spaced else "characters"
+        """Name of the things that `tokens` counts.
+
+        It is words, or characters if there are no spaces between words.
+        """
+        has_spaces = self.spaced and (self.name or not _has_unspaced_letters(text))
+        return "words" if has_spaces else "characters"
 
     def core(self, candidate: str) -> str:
-        """A candidate without its article, white space folded, in its own case."""
-        return _core(self, candidate)
+        """The candidate without its article, white space folded.
+
+        Its case is kept.
+        """
+        return _remove_article(self, candidate)
 
     def bare(self, name: str) -> str:
-        """A candidate without its article, lower-cased, white space folded: what counts when two are compared."""
+        """The candidate without its article, in lower case, for comparisons.
+
+        White space is folded.
+        """
         return self.core(name).casefold()
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one, by `singular`; a name has but one form."""
+        """Whether two words are forms of one word, by `singular`.
+
+        A name has only one form.
+        """
         if word[:1].isupper():
             return word.casefold() == other.casefold()
         return self.singular(word.casefold()) == self.singular(other.casefold())
 
     def singular(self, word: str) -> str:
-        """A word, in lower case, without what makes it a plural."""
+        """The singular of a lower-case word."""
         return word
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Where some words stand, in a form of theirs: as they are, or else each as a form of the same word."""
+        """Places of some words, as they are or else inflected."""
         return verbatim(text, words, whole=self.spaced) or self.inflected(text, words)
 
     def inflected(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Where some words stand, each as a form of the same word."""
-        sought = [m.group() for m in self.piece.finditer(words)]
-        stood = list(self.piece.finditer(text))
-        return [
-            (stood[at].start(), stood[at + len(sought) - 1].end())
-            for at in range(len(stood) - len(sought) + 1 if sought else 0)
-            if all(self.same_word(word, stood[at + i].group()) for i, word in enumerate(sought))
-        ]
+        """Places of some words, each in any form."""
+        sought = self.piece.findall(words)
+        pieces = list(self.piece.finditer(text))
+        if not sought:
+            return []
+        places = []
+        for index in range(len(pieces) - len(sought) + 1):
+            run = pieces[index : index + len(sought)]
+            if all(self.same_word(word, piece.group()) for word, piece in zip(sought, run, strict=True)):
+                places.append((run[0].start(), run[-1].end()))
+        return places
 
     def mentions(self, text: str, candidates: Sequence[str]) -> list[Mention]:
-        """Every mention of every candidate, in order; where one lies inside another, the longer counts."""
+        """Every mention of every candidate, in order.
+
+        If one is inside another, the longer counts.
+        """
         places: list[Mention] = []
         cores = [self.core(candidate) for candidate in candidates]
         for index in sorted(range(len(cores)), key=lambda i: -len(cores[i])):
@@ -186,47 +221,88 @@ class Language:
         return sorted(places, key=lambda mention: mention.start)
 
     def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
-        """Where a candidate is named, whatever its case, article and inflection: from and to which character."""
+        """Start and end of each place where a candidate is named.
+
+        Case, article and inflection may differ.
+        """
         return self.occurrences(text, self.core(name))
 
     def is_mentioned(self, text: str, name: str, *, partly: bool = False) -> bool:
-        """Whether a text names a candidate, its words perhaps inflected; partly: whether it has any word of it."""
-        words = self.piece.findall(self.core(name))
-        return bool(self.mention_places(text, name)) or (
-            partly
-            and any(
-                self.occurrences(text, word)
-                for word in words
-                if _LETTERS.search(word) and (self.spaced or len(word) > 1)  # a character alone tells nothing
-            )
-        )
+        """Whether a text names a candidate, in any inflected form.
+
+        With `partly`, one word of the candidate is enough.
+        """
+        if self.mention_places(text, name):
+            return True
+        if not partly:
+            return False
+        for word in self.piece.findall(self.core(name)):
+            # One character alone says nothing in a script without spaces.
+            is_telling = _LETTERS.search(word) and (self.spaced or len(word) > 1)
+            if is_telling and self.occurrences(text, word):
+                return True
+        return False
+
+    def _has_words_in_a_row(self, text_words: Sequence[str], words: Sequence[str]) -> bool:
+        """Whether a text has some words in a row, each in any form."""
+        if not words:
+            return False
+        for index in range(len(text_words) - len(words) + 1):
+            run = text_words[index : index + len(words)]
+            if all(map(self.same_word, words, run)):
+                return True
+        return False
+
+    def _has_form_of_any(self, text_words: Sequence[str], words: Sequence[str]) -> bool:
+        """Whether a text has at least one of some words, in any form."""
+        return any(self.same_word(word, other) for word, other in product(words, text_words))
 
     def gender_of(self, name: str) -> str | None:
-        """`female`, `male`, `either`, or None for what is no name on the language's list."""
+        """Gender of a first name: `female`, `male`, `either`, or None.
+
+        None means that the name is not on the language's list.
+        """
         return None
 
     def being(self, candidate: str) -> str | None:
-        """What a candidate names: `female`, `male`, `person` or `thing`; None for what is on no list."""
+        """Kind of being that a candidate names.
+
+        It is `female`, `male`, `person` or `thing`, or None if it is on no list.
+        """
         gender = self.gender_of(candidate)
         words = self.core(candidate)
         if gender or not words:
             return "person" if gender == "either" else gender
-        titled = self.is_proper(words)  # "Aunt Mary"; of other names nothing is known
-        noun = words.split()[0].casefold() if titled else self.head(words)
-        kinds = ("female", "male") if titled else BEINGS
+        if self.is_proper(words):
+            # "Aunt Mary" is known by its title; nothing is known of other names.
+            noun = words.split()[0].casefold()
+            kinds: Sequence[str] = ("female", "male")
+        else:
+            noun = self.head(words)
+            kinds = BEINGS
         forms = {noun, self.singular(noun)}
-        return next((kind for kind in kinds if forms & self.beings.get(kind, frozenset())), None)
+        for kind in kinds:
+            nouns = self.beings.get(kind, frozenset())
+            if forms & nouns:
+                return kind
+        return None
 
     def is_proper(self, words: str) -> bool:
-        """Whether a candidate keeps its capital wherever it stands."""
-        return words[:1].isupper() and words.split()[0].casefold() not in self.determiners
+        """Whether a candidate keeps its capital in any place."""
+        if not words[:1].isupper():
+            return False
+        first_word = words.split()[0]
+        return first_word.casefold() not in self.determiners
 
     def head(self, words: str) -> str:
-        """The word that says what kind of thing is meant."""
+        """The word that names the kind of thing."""
         return words.split()[-1].casefold()
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
-        """Whether the text may mean a candidate in other words too, outside the mentions found."""
+        """Whether other words of the text may also mean a candidate.
+
+        Words inside the given mentions do not count.
+        """
         return False
 
     def article_before(self, text: str, start: int) -> re.Match[str] | None:
@@ -234,14 +310,21 @@ class Language:
         return self.article_before_place.search(text, max(0, start - 12), start)
 
     def opens_sentence(self, before: str) -> bool:
-        """Whether what comes next is the first word of a sentence, in quotes or not."""
+        """Whether the next word is the first of a sentence.
+
+        The sentence may begin with a quotation mark.
+        """
         last = before.rstrip()[-1:]
-        if last.isalnum() or (last == "." and re.search(rf"\b(?:{self.abbreviations})\.\s*$", before)):
+        if last.isalnum():
+            return False
+        if last == "." and re.search(rf"\b(?:{self.abbreviations})\.\s*$", before):
             return False
         return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
-        """Put a candidate where a pronoun stood: what stands before it, the candidate as it stands there, what follows.
+        """Put a candidate where a pronoun was.
+
+        Returns the text before it, the candidate as it is written there, and the text after it.
 
         Parameters
         ----------
@@ -250,36 +333,42 @@ class Language:
         """
         candidate = " ".join(candidate.split())
         after = re.sub(r"^\s+(?=[.,])", "", after)
-        first, space, rest = candidate.partition(" ")
+        first, space, following = candidate.partition(" ")
         lowered = first[:1].lower() + first[1:]
         if self.opens_sentence(before):
             candidate = candidate[:1].upper() + candidate[1:]
         elif lowered in self.determiners:
-            candidate = lowered + space + rest
+            candidate = lowered + space + following
         return before, candidate, after
 
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
-        """Why the form of a pronoun alone tells which candidate is meant, or None where it does not."""
+        """Reason why a pronoun's form alone shows the answer, or None."""
         return None
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
-        """What to put where so that two candidates change places in a text with a blank, or why that cannot be done."""
+        """Edits that exchange two candidates, or the reason why that is impossible.
+
+        The text has a blank.
+        """
         return self.refusal("switched") or "the pack does not say how candidates change places"
 
     def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
-        """What `exchange` says, where exchanging once more undoes it for certain; None where that is open."""
+        """Edits that a second exchange certainly undoes, else None.
+
+        They are the edits of `exchange`.
+        """
         return None
 
 
-def _attribute_from(name: str, written: Any) -> Any:
-    """Return an attribute of `Language` as a pack has it, from what its asset says."""
-    usual = getattr(Language, name)
+def _convert_attribute(name: str, written: Any) -> Any:
+    """Convert the value in a pack's asset to an attribute of `Language`."""
+    default = getattr(Language, name)
     if isinstance(written, list):
         return tuple(frozenset(words.split()) for words in written)
-    if isinstance(usual, re.Pattern):
+    if isinstance(default, re.Pattern):
         return re.compile(written)
-    if isinstance(usual, (frozenset, tuple)):
-        return type(usual)(written.split())
+    if isinstance(default, (frozenset, tuple)):
+        return type(default)(written.split())
     return written
 
 
@@ -288,73 +377,116 @@ OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
 
 
 @lru_cache(1 << 16)
-def _core(language: Language, candidate: str) -> str:
-    return language.article.sub("", " ".join(candidate.split()))
+def _remove_article(language: Language, candidate: str) -> str:
+    folded = " ".join(candidate.split())
+    return language.article.sub("", folded)
 
 
 @cache
 def first_names(file: str) -> dict[str, str]:
-    """An asset's first names, folded, and the gender that most of their bearers have."""
-    lines = (files("winokit") / "assets" / file).read_text("utf-8").splitlines()
+    """First names of an asset, folded, with the gender of most bearers."""
     genders = {"f": "female", "m": "male", "e": "either"}
-    return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
+    names = {}
+    for line in _read_asset_lines(file):
+        name, letter = line.split()
+        names[name] = genders[letter]
+    return names
+
+
+def _read_asset_lines(file: str) -> list[str]:
+    """The lines of a text asset without its comments."""
+    path = files("winokit") / "assets" / file
+    lines = path.read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
 
 
 @cache
 def word_lists(file: str) -> dict[str, tuple[str, ...]]:
-    """An asset's lists of words, by their names."""
+    """Word lists of an asset, by name."""
     lists = our_toml(f"assets/{file}").items()
     return {name: tuple(words.split()) for name, words in lists if isinstance(words, str)}
 
 
 def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str]) -> tuple[str, str]:
-    """A text and the candidate after it, a preposition there and the candidate's article joined where they are one."""
-    preposition, (article, _, rest) = re.search(r"\b(\w+)\s+$", before), candidate.partition(" ")
-    both = joined.get((preposition[1].casefold(), article)) if preposition and rest else None
-    return (before[: preposition.start()], f"{both} {rest}") if preposition and both else (before, candidate)
+    """Join the preposition before a candidate with the candidate's article.
+
+    Returns the text before and the candidate. Both are unchanged if the two words are not joined.
+    """
+    preposition = re.search(r"\b(\w+)\s+$", before)
+    article, _, noun = candidate.partition(" ")
+    if preposition is None or not noun:
+        return before, candidate
+    joined_word = joined.get((preposition[1].casefold(), article))
+    if not joined_word:
+        return before, candidate
+    return before[: preposition.start()], f"{joined_word} {noun}"
 
 
 def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:
-    """Where some words stand whatever their case, as whole words or anywhere; a capital of theirs is preferred.
+    """Places of some words in any case, as whole words or anywhere.
+
+    If the words have a capital, places with a capital are preferred.
 
     >>> verbatim("Will will come.", "Will")
     [(0, 4)]
     """
-    lowered = _lowered(text)
-    sought = _lowered(words)
+    lowered = _lower_in_place(text)
+    sought = _lower_in_place(words)
     places = []
     at = lowered.find(sought)
     while at >= 0 and sought:
         end = at + len(sought)
-        if not whole or not (
-            (at and text[at - 1] != " " and _continues(text, at - 1, -1))
-            or (end < len(text) and text[end] != " " and _continues(text, end, 1))
-        ):
+        if not whole or _is_whole_word(text, at, end):
             places.append((at, end))
         at = lowered.find(sought, at + 1)
-    if words[:1].isupper():
-        return [place for place in places if text[place[0]].isupper()] or places
-    return places
+    if not words[:1].isupper():
+        return places
+    places_with_capital = [place for place in places if text[place[0]].isupper()]
+    return places_with_capital or places
+
+
+def _is_whole_word(text: str, start: int, end: int) -> bool:
+    """Whether a place is not part of a longer word."""
+    # The tests for a space are only for speed.
+    if start and text[start - 1] != " " and _is_inside_word(text, start - 1, -1):
+        return False
+    return not (end < len(text) and text[end] != " " and _is_inside_word(text, end, 1))
+
+
+def is_inside_mention(mentions: Sequence[Mention], start: int, end: int) -> bool:
+    """Whether a place is inside one of some mentions."""
+    return any(mention.start <= start and end <= mention.end for mention in mentions)
 
 
 @lru_cache(64)  # the same text is searched for several words in a row
-def _lowered(text: str) -> str:
-    """The text in lower case, every letter in its old place: one letter is two in lower case."""
+def _lower_in_place(text: str) -> str:
+    """The text in lower case, with every letter at its old index.
+
+    Some letters become two in lower case.
+    """
     lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
     # İ alone is i and a dot
-    return lowered if len(lowered) == len(text) else "".join(letter.lower()[0] for letter in text)
+    return "".join(letter.lower()[0] for letter in text)
 
 
-def _continues(text: str, at: int, step: int) -> bool:
-    """Whether a word goes on at a place: with a letter, or with a hyphen and a letter."""
+def _is_inside_word(text: str, at: int, step: int) -> bool:
+    """Whether a word goes on at a place.
+
+    It does with a letter, or with a hyphen and a letter.
+    """
     if not 0 <= at < len(text) or text[at] == " ":
         return False
     if text[at] == "-":
-        return 0 <= at + step < len(text) and text[at + step].isalnum()
-    return text[at].isalnum() or text[at] == "_" or (not text.isascii() and MARK.match(text, at) is not None)
+        next_at = at + step
+        return 0 <= next_at < len(text) and text[next_at].isalnum()
+    if text[at].isalnum() or text[at] == "_":
+        return True
+    return not text.isascii() and MARK.match(text, at) is not None
 
 
-def _unspaced_letters(text: str) -> bool:
+def _has_unspaced_letters(text: str) -> bool:
     return not text.isascii() and re.search(UNSPACED, text) is not None
 
 
@@ -376,7 +508,9 @@ LANGUAGES: Registry[type[Language]] = Registry(
 
 @cache
 def language_of(code: str) -> Language:
-    """The language of a BCP 47 code: its pack, or what can be done for any language.
+    """The language of a BCP 47 code.
+
+    It is its pack, or `Language` itself if there is no pack.
 
     >>> language_of("en-GB").name, language_of("sw").refusal("switched")
     ('English', "not for this language: no rules for switched in 'sw'")
@@ -386,26 +520,30 @@ def language_of(code: str) -> Language:
 
 
 def check_code(code: str) -> str:
-    """A language's code as BCP 47 writes it, or a complaint: "german" is none."""
+    """Write a language's code as in BCP 47. Raises BadInput if it is none."""
     if not CODE.fullmatch(code):
         raise BadInput(f"language {code!r}: expected a BCP 47 code, such as en, de or pt-BR")
-    primary, *rest = code.split("-")
-    written = {2: str.upper, 4: str.title}  # pt-BR, zh-Hant
-    return "-".join([primary.lower(), *(written.get(len(part), str)(part) for part in rest)])
+    primary, *other_parts = code.split("-")
+    spellings = {2: str.upper, 4: str.title}  # pt-BR, zh-Hant
+    parts = [primary.lower()]
+    for part in other_parts:
+        spell = spellings.get(len(part), str)
+        parts.append(spell(part))
+    return "-".join(parts)
 
 
 LOOKED_AT = 200
 ENOUGH = 30
-"""Texts that are looked at, and words below which nothing is said against English unless something speaks for it."""
+"""Number of texts that are read, and number of words below which English is assumed without evidence against it."""
 SPOKEN = 0.05
 STRANGE = 0.03
-"""Of a text's words: how many of the commonest show a language, and how many of a neighbour's or with foreign letters
-that it is another."""
+"""Shares of a text's words. So many of the commonest show a language, and so many of a neighbour's words, or words with
+foreign letters, show that it is another."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageSigns:
-    """What shows that a text is in a language: attributes of its pack."""
+    """The attributes of a pack by which a text's language is recognised."""
 
     common: frozenset[str]
     script: re.Pattern[str]
@@ -413,70 +551,128 @@ class LanguageSigns:
 
 
 @cache
-def _signs_of(code: str) -> LanguageSigns:
-    """Return what a language is recognised by; one of ours is not imported for it."""
-    names = [field.name for field in fields(LanguageSigns)]
-    if code in LANGUAGES.homes:
-        said = our_toml(f"assets/words_{code}.toml")
-        signs = [_attribute_from(name, said[name]) if name in said else getattr(Language, name) for name in names]
-    else:
-        signs = [getattr(LANGUAGES[code], name) for name in names]
-    return LanguageSigns(*signs)
+def _load_signs(code: str) -> LanguageSigns:
+    """Load the attributes by which a language is recognised.
+
+    None of our own packs is imported for this.
+    """
+    if code not in LANGUAGES.homes:
+        pack = LANGUAGES[code]
+        return LanguageSigns(pack.common, pack.script, pack.letters)
+    asset = our_toml(f"assets/words_{code}.toml")
+    signs = {}
+    for field in fields(LanguageSigns):
+        if field.name in asset:
+            signs[field.name] = _convert_attribute(field.name, asset[field.name])
+        else:
+            signs[field.name] = getattr(Language, field.name)
+    return LanguageSigns(**signs)
+
+
+class _SampleText:
+    """The letters and words of the texts whose language is sought."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.letter_count = len(_LETTERS.findall(text))
+        normalized = unicodedata.normalize("NFC", text).casefold()
+        self.words = Counter(re.findall(r"[^\W\d_]+", normalized))
+        self.word_count = max(self.words.total(), 1)
+        self.is_short = self.words.total() < ENOUGH
+        self.has_no_latin = self.letter_count > 0 and not re.search(r"[A-Za-z]", text)
+
+    def count_words(self, words: Iterable[str]) -> int:
+        """Number of words of the text that are among some words."""
+        return sum(self.words[word] for word in words)
+
+    def share_of(self, words: Iterable[str]) -> float:
+        """Share of the text's words that are among some words."""
+        return self.count_words(words) / self.word_count
+
+    def is_written_in(self, script: re.Pattern[str]) -> bool:
+        """Whether more than a tenth of the letters are in a script."""
+        return len(script.findall(self.text)) > 0.1 * max(self.letter_count, 1)
+
+    def count_foreign(self, letters: re.Pattern[str]) -> int:
+        """Number of words with a letter that a language does not have."""
+        return sum(count for word, count in self.words.items() if not letters.fullmatch(word))
 
 
 def detect(texts: Sequence[str]) -> str:
-    """The language of some texts, by their letters and commonest words; `und` where it is none with a pack.
+    """The language of some texts, by their letters and commonest words.
 
-    A neighbour of a language with a pack (Dutch, Galician, Ukrainian) is told by words of its own, and texts in two
-    languages are in neither. Too little text to tell, with nothing foreign in it, is taken for English.
+    It is `und` if it is no language with a pack.
+
+    A neighbour of a language with a pack (Dutch, Galician, Ukrainian) is recognised by its own words, and texts in two
+    languages are in neither. A text that is too short to decide is taken for English if nothing in it is foreign.
     """
-    sample = " ".join(texts[:: max(1, len(texts) // LOOKED_AT)])
-    packs = {code: _signs_of(code) for code in LANGUAGES}
-    letters = len(_LETTERS.findall(sample))
-    words = Counter(re.findall(r"[^\W\d_]+", unicodedata.normalize("NFC", sample).casefold()))
-    total = max(words.total(), 1)
-    share = {code: sum(words[word] for word in pack.common) / total for code, pack in packs.items()}
-    written = [code for code, pack in packs.items() if len(pack.script.findall(sample)) > 0.1 * max(letters, 1)]
-    if written:
-        return UNDETERMINED if max(share.values()) >= SPOKEN else written[0]
-    best, second, *_ = sorted(share, key=lambda code: -share[code])
-    pack, short = packs[best], words.total() < ENOUGH
-    near = max(_neighbours(tuple(packs)), key=lambda own: sum(words[word] for word in own - pack.common)) - pack.common
-    beside = sum(words[word] for word in near) > STRANGE * total
-    if (
-        best == "en" and share[best] >= SPOKEN and short
-    ):  # "con", "ale", "car": in a sentence of English a word alone shows nothing
-        beside &= len(near & words.keys()) > 1
-    foreign = sum(count for word, count in words.items() if not pack.letters.fullmatch(word))
-    if beside or share[best] < SPOKEN:
-        unlike = beside or foreign > 1 or not short or (letters and not re.search(r"[A-Za-z]", sample))
-        return UNDETERMINED if unlike else "en"
-    mixed = share[second] >= SPOKEN and share[second] > share[best] / 2 and not (best == "en" and short)
-    return UNDETERMINED if mixed or (foreign > 1 and foreign > 2 * STRANGE * total) else best
+    step = max(1, len(texts) // LOOKED_AT)
+    sample = _SampleText(" ".join(texts[::step]))
+    packs = {code: _load_signs(code) for code in LANGUAGES}
+    shares = {code: sample.share_of(pack.common) for code, pack in packs.items()}
+    written_codes = [code for code, pack in packs.items() if sample.is_written_in(pack.script)]
+    if written_codes:
+        is_mixed = max(shares.values()) >= SPOKEN
+        return UNDETERMINED if is_mixed else written_codes[0]
+
+    best, second, *_ = sorted(shares, key=lambda code: -shares[code])
+    is_short_english = best == "en" and sample.is_short
+    is_neighbour = _is_neighbour(sample, best, packs, is_spoken=shares[best] >= SPOKEN)
+    foreign_count = sample.count_foreign(packs[best].letters)
+    if is_neighbour or shares[best] < SPOKEN:
+        is_unlike_english = is_neighbour or foreign_count > 1 or not sample.is_short or sample.has_no_latin
+        return UNDETERMINED if is_unlike_english else "en"
+
+    has_second = shares[second] >= SPOKEN and shares[second] > shares[best] / 2
+    is_mixed = has_second and not is_short_english
+    is_foreign = foreign_count > 1 and foreign_count > 2 * STRANGE * sample.word_count
+    return UNDETERMINED if is_mixed or is_foreign else best
+
+
+def _is_neighbour(sample: _SampleText, best: str, packs: Mapping[str, LanguageSigns], *, is_spoken: bool) -> bool:
+    """Whether the text looks like a related language that has no pack."""
+    common = packs[best].common
+    neighbours = [words - common for words in _load_neighbours(tuple(packs))]
+    nearest = max(neighbours, key=sample.count_words)
+    if sample.count_words(nearest) <= STRANGE * sample.word_count:
+        return False
+    if best == "en" and is_spoken and sample.is_short:
+        # "con", "ale", "car": one such word in an English sentence proves nothing.
+        return len(nearest & sample.words.keys()) > 1
+    return True
 
 
 @cache
-def _neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
-    """The own words of each language without a pack."""
-    lines = (files("winokit") / "assets" / "neighbours.txt").read_text("utf-8").splitlines()
-    rows = [line.split() for line in lines if not line.startswith("#")]
-    return [frozenset(words) for code, *words in rows if code not in known]
+def _load_neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
+    """The particular words of each language that has no pack."""
+    neighbours = []
+    for line in _read_asset_lines("neighbours.txt"):
+        code, *words = line.split()
+        if code not in known:
+            neighbours.append(frozenset(words))
+    return neighbours
 
 
 def languages_of(codes: Iterable[str]) -> str:
-    """One code for several: the code they share, or `mul`."""
-    distinct = list(dict.fromkeys(codes))
-    return distinct[0] if len(distinct) == 1 else SEVERAL if distinct else UNDETERMINED
+    """One code for several: the code that they share, or `mul`."""
+    distinct_codes = list(dict.fromkeys(codes))
+    if not distinct_codes:
+        return UNDETERMINED
+    return distinct_codes[0] if len(distinct_codes) == 1 else SEVERAL
 
 
 def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]:
-    """What is left out for each of some languages, a sentence each; nothing for a language that has it all.
+    """One sentence per language about the analyses that it lacks.
+
+    A language that lacks none has no sentence.
 
     >>> left_out(["en", "sw"], ["switched", "local-context"])
     ["'sw' has no rules for these, so they are left out: switched"]
     """
-    return [
-        f"{language} has no rules for these, so they are left out: {', '.join(gaps)}"
-        for language in map(language_of, dict.fromkeys(codes))
-        if (gaps := [ABILITIES[ability] for ability in what if language.refusal(ability)])
-    ]
+    sentences = []
+    abilities = list(what)
+    for language in map(language_of, dict.fromkeys(codes)):
+        gaps = [ABILITIES[ability] for ability in abilities if language.refusal(ability)]
+        if gaps:
+            sentences.append(f"{language} has no rules for these, so they are left out: {', '.join(gaps)}")
+    return sentences

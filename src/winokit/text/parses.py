@@ -1,4 +1,6 @@
-"""Texts parsed elsewhere: JSON lines of words, their grammar and noun phrases, as `tools/mine_rivals.py` writes them.
+"""Texts parsed elsewhere, in JSON lines that `tools/mine_rivals.py` writes.
+
+A line has words, their grammar and noun phrases.
 
 The first line names the parser. Every other has a `text`, its `phrases` and its `tokens`: word, place, part of speech,
 tag, label and number of the word it hangs on, in the scheme of spaCy's English models.
@@ -17,7 +19,7 @@ from winokit.files import read_text
 
 @dataclass(frozen=True)
 class ParseFile:
-    """A file of parses, by text."""
+    """The parses of a file, by text."""
 
     path: Path
     name: str
@@ -25,7 +27,7 @@ class ParseFile:
     rows: dict[str, Any]
 
     def phrases(self, text: str) -> tuple[str, ...]:
-        """The noun phrases of a text of the file; BadInput for any other text."""
+        """Noun phrases of a text. Raises BadInput if the file lacks the text."""
         if text not in self.rows:
             raise BadInput(f"{self.path}: no parse of {text[:40]!r}…; tools/mine_rivals.py writes one for each text")
         return tuple(self.rows[text]["phrases"])
@@ -33,7 +35,10 @@ class ParseFile:
 
 @lru_cache(8)
 def open_parses(path: Path) -> ParseFile:
-    """Read a file of parses; BadInput names the line that is not as it should be."""
+    """Read a file of parses.
+
+    BadInput names the line that is not as it should be.
+    """
     lines = read_text(path).removesuffix("\n").split("\n")
     rows: dict[str, Any] = {}
     parser = ""
@@ -42,13 +47,18 @@ def open_parses(path: Path) -> ParseFile:
             row = json.loads(line)
             if number == 1:
                 parser = str(row["parser"])
-            else:
-                tokens = [_token(*token) for token in row["tokens"]]
-                rows[row["text"]] = {"phrases": [*map(str, row["phrases"])], "tokens": tokens}
+                continue
+            tokens = [_convert_token(*token) for token in row["tokens"]]
+            noun_phrases = [str(phrase) for phrase in row["phrases"]]
+            rows[row["text"]] = {"phrases": noun_phrases, "tokens": tokens}
         except (ValueError, KeyError, TypeError):
             raise BadInput(f"{path}, line {number}: not a parse as tools/mine_rivals.py writes it") from None
-    return ParseFile(path, f"{parser} {sha256(''.join(lines).encode()).hexdigest()[:12]}", rows)
+    joined = "".join(lines).encode()
+    digest = sha256(joined).hexdigest()[:12]
+    return ParseFile(path, f"{parser} {digest}", rows)
 
 
-def _token(word: str, place: int, part: str, tag: str, label: str, head: int) -> tuple[str, int, str, str, str, int]:
+def _convert_token(
+    word: str, place: int, part: str, tag: str, label: str, head: int
+) -> tuple[str, int, str, str, str, int]:
     return str(word), int(place), str(part), str(tag), str(label), int(head)

@@ -1,8 +1,9 @@
 """The noun phrases of an English text: a part of speech for each word, then patterns over them.
 
 Parts of speech come from closed classes and verbs (`grammar.py`), a word's ending and its neighbours: no model, so that
-a text has the same phrases on every machine. A phrase is determiners, adjectives, nouns and names, with whatever they
-own ("Joe's uncle"). The owner is a phrase too, and so are names inside a phrase and two phrases around "of" or "and".
+a text has the same phrases on every machine. A phrase has determiners, adjectives, nouns and names, with
+the things that they own ("Joe's uncle"). The owner is a phrase too, and so are names inside a phrase and two phrases
+around "of" or "and".
 """
 
 import re
@@ -18,7 +19,7 @@ PHRASE = re.compile("(?:D+A*[NM]+|A*N+M*|M+)(?:SA*[NM]+)*")
 """Over one letter per word: Determiner, Adjective, Noun, naMe, 'S of an owner, Of, and (C), Verb, Pronoun, pReposition,
 Junction (a connective), X for any other word, and a period for a mark."""
 VERSION = 1
-"""Changes whenever the phrases of a text do: answers kept from before are then not taken for new ones."""
+"""It changes whenever the phrases of a text change, so that stored answers are not taken for new ones."""
 NAMES = re.compile("M+")
 TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|[A-Z])\.")
 ADJECTIVE = re.compile(r"\w{2,}(?:ful|ous|[ai]ble|less|ish|ical|est)")
@@ -39,144 +40,254 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     >>> noun_phrases("Joe's uncle can still beat him at tennis, though he is older than the men of his old club.")
     ('Joe', "Joe's uncle", 'tennis', 'the men', 'the men of his old club', 'his old club')
     """
-    tokens = _tokens(text)
+    tokens = _join_title_periods(text)
     kinds = ""
-    for at in range(len(tokens)):
-        kinds += _kind(tokens, at, kinds)
+    for index in range(len(tokens)):
+        kinds += _find_kind(tokens, index, kinds)
     phrases = [match.span() for match in PHRASE.finditer(kinds)]
-    spans = {*phrases, *(match.span() for match in NAMES.finditer(kinds))}
-    spans |= {(start, at) for start, end in phrases for at in range(start, end) if kinds[at] == "S"}
-    spans |= {(start, end) for (start, left), (right, end) in pairwise(phrases) if kinds[left:right] in ("O", "C")}
+    names = [match.span() for match in NAMES.finditer(kinds)]
+    spans = {*phrases, *names, *_find_owners(phrases, kinds)}
+    for (start, left_end), (right_start, end) in pairwise(phrases):
+        if kinds[left_end:right_start] in ("O", "C"):
+            spans.add((start, end))
     return tuple(text[tokens[start].start : tokens[end - 1].end] for start, end in sorted(spans))
 
 
-def _tokens(text: str) -> list[WordToken]:
-    """The tokens of a text, the period of a title or an initial with it."""
+def _find_owners(phrases: Sequence[tuple[int, int]], kinds: str) -> list[tuple[int, int]]:
+    """Spans of the phrases that own the rest of a phrase: "Joe" in "Joe's uncle"."""
+    owners = []
+    for start, end in phrases:
+        owners += [(start, index) for index in range(start, end) if kinds[index] == "S"]
+    return owners
+
+
+def _join_title_periods(text: str) -> list[WordToken]:
+    """The tokens of a text, with the period of a title joined to it.
+
+    The same holds for an initial.
+    """
     tokens: list[WordToken] = []
     for token in grammar.tokenise(text):
-        if token.word == "." and tokens and TITLE.fullmatch(text, tokens[-1].start, token.end):
-            token = WordToken(tokens[-1].word, tokens.pop().start, token.end, capital=True)
+        if token.word == "." and tokens:
+            title = tokens[-1]
+            if TITLE.fullmatch(text, title.start, token.end):
+                tokens.pop()
+                token = WordToken(title.word, title.start, token.end, capital=True)
         tokens.append(token)
     return tokens
 
 
-def _kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
-    """The part of speech of a token, those of the tokens before it known."""
+def _find_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
+    """The part of speech of a token, given those of the tokens before it."""
     token = tokens[at]
-    word = tokens[at].word
+    word = token.word
     last = kinds[-1:] or "."
-    before, after, beyond = (_word(tokens, place) for place in (at - 1, at + 1, at + 2))
-    opens = _is_open(after)
-    if word == "'s" or (word == "'" and before.endswith("s") and tokens[at - 1].end == token.start):
-        gerund = after.endswith("ing") and after not in NOUNS and not _is_verb(beyond)
-        owns = last in "NM" and opens and not gerund and not grammar.is_participle(after)
-        return "S" if owns else "V" if word == "'s" else "."
+    if word == "'s":
+        return "S" if _is_owner_mark(tokens, at, last) else "V"
+    follows_plural = _get_word(tokens, at - 1).endswith("s")
+    if word == "'" and follows_plural and tokens[at - 1].end == token.start:
+        return "S" if _is_owner_mark(tokens, at, last) else "."
     if not word[0].isalnum():
         return "X" if word in grammar.FUNCTION else "."
     if token.capital and _is_name(tokens, at, last):
         return "M"
-    if word in ("of", "and"):
-        return "O" if word == "of" else "C"
+    closed_kind = _find_determiner_kind(tokens, at, last) or _find_function_kind(tokens, at, last)
+    return closed_kind or _find_open_kind(tokens, at, kinds)
+
+
+def _is_owner_mark(tokens: Sequence[WordToken], at: int, last: str) -> bool:
+    """Whether an apostrophe marks an owner."""
+    after = _get_word(tokens, at + 1)
+    beyond = _get_word(tokens, at + 2)
+    if last not in "NM" or not _is_open(after) or grammar.is_participle(after):
+        return False
+    is_noun = after in NOUNS or _is_verb(beyond)
+    return is_noun or not after.endswith("ing")
+
+
+def _find_determiner_kind(tokens: Sequence[WordToken], at: int, last: str) -> str | None:
+    """The part of speech of a determiner, a pronoun, "of" or "and", else None."""
+    word = tokens[at].word
+    after = _get_word(tokens, at + 1)
+    opens = _is_open(after)
+    if word == "of":
+        return "O"
+    if word == "and":
+        return "C"
     if word in grammar.POSSESSIVES or word in ("what", "which"):
-        return "D" if opens and not (word == "her" and _is_verb(after)) else "P"
+        is_object = word == "her" and _is_verb(after)
+        return "D" if opens and not is_object else "P"
     if word in grammar.PRONOUNS or INDEFINITE.fullmatch(word):
         return "P"
     if word == "that":
-        return "D" if opens and (last == "R" or beyond in grammar.MARKS) else "J"
+        follows_preposition = last == "R"
+        ends_clause = _get_word(tokens, at + 2) in grammar.MARKS
+        return "D" if opens and (follows_preposition or ends_clause) else "J"
     if word in grammar.DETERMINERS or word.isdigit():
         return "D" if opens or word in ARTICLES else "P"
-    if last in "DA" and (grammar.is_adverb(word) or word in ADJECTIVES | NO_NOUNS):
-        return (
-            "A" if opens and not _is_past(after) and word not in NO_NOUNS else "X" if grammar.is_adverb(word) else "N"
-        )
+    return None
+
+
+def _find_function_kind(tokens: Sequence[WordToken], at: int, last: str) -> str | None:
+    """The part of speech of another word of a closed class, else None."""
+    word = tokens[at].word
+    is_adverb = grammar.is_adverb(word)
+    if last in "DA" and (is_adverb or word in ADJECTIVES | NO_NOUNS):
+        after = _get_word(tokens, at + 1)
+        if word not in NO_NOUNS and _is_open(after) and not _is_past(after):
+            return "A"
+        return "X" if is_adverb else "N"
     if word in grammar.AUXILIARIES:
         return "V"
     if word in grammar.PREPOSITIONS:
         return "R"
     if word in grammar.CONNECTIVES:
         return "J"
-    if word in grammar.FUNCTION | NO_NOUNS or grammar.is_adverb(word):
+    if is_adverb or word in grammar.FUNCTION | NO_NOUNS:
         return "X"
-    return _open_kind(tokens, at, kinds)
+    return None
 
 
-def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
-    """The part of speech of a word of no closed class: by where it stands, then by what it looks like."""
+def _find_open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
+    """The part of speech of a word of no closed class.
+
+    Its neighbours decide first, then its ending.
+    """
     word = tokens[at].word
     last = kinds[-1:] or "."
-    before = _word(tokens, at - 1)
-    after = _word(tokens, at + 1)
-    opens = _is_open(after)
-    verb_follows = _is_verb(after)
-    past = _is_past(word)
-    lead = next((token.word for token in reversed(tokens[:at]) if not grammar.is_aside(token.word)), ".")
+    after = _get_word(tokens, at + 1)
+    is_verb_like = grammar.is_verb_like(word)
     if last in "DA":
-        describes = grammar.is_verb_like(word) or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
-        return "A" if describes and opens and not _is_past(after) else "N"
-    if word in NOUNS and not grammar.is_verb_like(word):
+        describes = is_verb_like or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
+        return "A" if describes and _is_open(after) and not _is_past(after) else "N"
+    if word in NOUNS and not is_verb_like:
         return "N"
-    if before == "to" or (lead in SUBJECTS and last in "PXJ"):
-        return "V"
-    if lead in grammar.AUXILIARIES and last in "VX" and (past or lead not in HAVE):
-        if _word(tokens, at - 2) == "there":
-            return "N"
-        return "X" if lead in grammar.BE and not past and not word.endswith("ing") else "V"
+    verb_kind = _find_kind_after_verb(tokens, at, last)
+    if verb_kind:
+        return verb_kind
+    verb_follows = _is_verb(after)
     if word in ADJECTIVES or ADJECTIVE.fullmatch(word):
-        return "A" if opens and not verb_follows and last not in "NM" else "X"
-    if past or grammar.is_verb_like(word) or (word.endswith("ing") and len(word) > 4):
-        return "N" if not past and verb_follows and last in "NMSRO" else "V"
+        is_attribute = _is_open(after) and not verb_follows and last not in "NM"
+        return "A" if is_attribute else "X"
+    is_past = _is_past(word)
+    is_gerund = word.endswith("ing") and len(word) > 4
+    if is_past or is_verb_like or is_gerund:
+        is_subject = verb_follows and last in "NMSRO" and not is_past
+        return "N" if is_subject else "V"
+    return _find_kind_by_place(tokens, at, kinds)
+
+
+def _find_lead(tokens: Sequence[WordToken], at: int) -> str:
+    """The last word before a token that is no negation and no adverb."""
+    for token in reversed(tokens[:at]):
+        if not grammar.is_aside(token.word):
+            return token.word
+    return "."
+
+
+def _find_kind_after_verb(tokens: Sequence[WordToken], at: int, last: str) -> str | None:
+    """The part of speech that a verb or subject before decides, else None."""
+    word = tokens[at].word
+    lead = _find_lead(tokens, at)
+    if _get_word(tokens, at - 1) == "to" or (lead in SUBJECTS and last in "PXJ"):
+        return "V"
+    is_past = _is_past(word)
+    if lead not in grammar.AUXILIARIES or last not in "VX" or not (is_past or lead not in HAVE):
+        return None
+    if _get_word(tokens, at - 2) == "there":
+        return "N"
+    is_predicate = lead in grammar.BE and not is_past and not word.endswith("ing")
+    return "X" if is_predicate else "V"
+
+
+def _find_kind_by_place(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
+    """The part of speech of a word that nothing but its neighbours can decide."""
+    last = kinds[-1:] or "."
+    before = _get_word(tokens, at - 1)
+    after = _get_word(tokens, at + 1)
     if last in "NM":
         return "V" if _is_finite(tokens, at) else "N"
     if last in "SCORV":
-        return "X" if last == "V" and lead in grammar.COPULAS else "N"
+        is_predicate = last == "V" and _find_lead(tokens, at) in grammar.COPULAS
+        return "X" if is_predicate else "N"
     if last == "P":
         return "N" if before in OBJECTS else "V"
-    listed = before == "," and kinds[-2:-1] == "N"
-    return "N" if last in ".J" and (opens or verb_follows or after == "and" or listed) else "X"
+    is_listed = before == "," and kinds[-2:-1] == "N"
+    begins_phrase = _is_open(after) or _is_verb(after) or after == "and" or is_listed
+    return "N" if last in ".J" and begins_phrase else "X"
 
 
 def _is_name(tokens: Sequence[WordToken], at: int, last: str) -> bool:
-    """Whether a word with a capital is a name: inside a sentence always, at its start where it is known or acts."""
+    """Whether a word with a capital is a name.
+
+    Inside a sentence it always is. At the start it is one if it is known or acts.
+    """
     word = tokens[at].word
-    after = _word(tokens, at + 1)
+    after = _get_word(tokens, at + 1)
     if word == "i" or word in grammar.DETERMINERS:
         return False
-    titled = tokens[at].end - tokens[at].start > len(word)
-    if titled or last != "." or _word(tokens, at - 1) in (",", ";", ":", "—", "–", "(", ")"):
+    has_title = tokens[at].end - tokens[at].start > len(word)
+    is_after_mark = _get_word(tokens, at - 1) in (",", ";", ":", "—", "–", "(", ")")
+    if has_title or last != "." or is_after_mark:
         return True
     if word in grammar.EMPTY | NO_NOUNS | ADJECTIVES:
         return False
+    if ENGLISH.gender_of(word.title()) is not None:
+        return True
     acts = _is_verb(after) or after in ("'s", "and") or after.endswith("s")
-    return ENGLISH.gender_of(word.title()) is not None or (acts and not grammar.is_adverb(word))
+    return acts and not grammar.is_adverb(word)
 
 
 def _is_finite(tokens: Sequence[WordToken], at: int) -> bool:
-    """Whether a word after a noun is its verb: "Pete envies Martin", "ants crawl over it", "wants to"."""
-    word, before, after = tokens[at].word, tokens[at - 1].word, _word(tokens, at + 1)
-    if (word in grammar.TAKE_AN_INFINITIVE and after == "to") or (at + 1 < len(tokens) and tokens[at + 1].capital):
+    """Whether a word after a noun is its verb.
+
+    Examples are "Pete envies Martin", "ants crawl over it" and "wants to".
+    """
+    word = tokens[at].word
+    before = tokens[at - 1].word
+    after = _get_word(tokens, at + 1)
+    if word in grammar.TAKE_AN_INFINITIVE and after == "to":
         return True
-    ends_in_s, follows_plural = (form.endswith("s") and not form.endswith("ss") for form in (word, before))
-    opened = after in grammar.DETERMINERS or after in grammar.PRONOUNS or after in ("to", "how", "that", "why", "where")
-    return ends_in_s != follows_plural and (opened or (after in grammar.PREPOSITIONS and after != "of"))
+    if at + 1 < len(tokens) and tokens[at + 1].capital:
+        return True
+    # "Pete envies" and "ants crawl": a noun and its verb do not both end in s.
+    if _ends_in_single_s(word) == _ends_in_single_s(before):
+        return False
+    if after in grammar.DETERMINERS or after in grammar.PRONOUNS:
+        return True
+    if after in ("to", "how", "that", "why", "where"):
+        return True
+    return after in grammar.PREPOSITIONS and after != "of"
 
 
-def _word(tokens: Sequence[WordToken], at: int) -> str:
-    """The word at a place; a period where the text has none."""
+def _ends_in_single_s(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
+
+
+def _get_word(tokens: Sequence[WordToken], at: int) -> str:
+    """The word at an index, or a period outside the text."""
     return tokens[at].word if 0 <= at < len(tokens) else "."
 
 
 def _is_open(word: str) -> bool:
     """Whether a word may be an adjective, a noun or a verb."""
-    return word[0].isalnum() and word not in grammar.EMPTY and not INDEFINITE.fullmatch(word)
+    if not word[0].isalnum() or word in grammar.EMPTY:
+        return False
+    return not INDEFINITE.fullmatch(word)
 
 
 def _is_past(word: str) -> bool:
     """Whether a word is the past form of a verb."""
     base = grammar.BASE_OF.get(word)
-    regular = word.endswith("ed") and len(word) > 3 and not word.endswith("eed") and word not in NOUNS
-    return regular or (base not in (None, word) and not word.endswith(("s", "ing")))
+    ends_in_ed = word.endswith("ed") and not word.endswith("eed")
+    if ends_in_ed and len(word) > 3 and word not in NOUNS:
+        return True
+    is_other_form = base not in (None, word)
+    return is_other_form and not word.endswith(("s", "ing"))
 
 
 def _is_verb(word: str) -> bool:
     """Whether a word looks like a verb, an auxiliary or its negation."""
-    return word in grammar.AUXILIARIES or word == "n't" or _is_past(word) or grammar.is_verb_like(word)
+    if word in grammar.AUXILIARIES or word == "n't":
+        return True
+    return _is_past(word) or grammar.is_verb_like(word)

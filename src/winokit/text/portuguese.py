@@ -4,7 +4,7 @@ import re
 
 from winokit.text.language import Filling, Language, contracted
 
-# "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
+# "de" and "o" are "do", "em" and "a" are "na": each preposition has a form that joins an article's o, a, os or as.
 WRITTEN = {"de": "d", "em": "n", "por": "pel"}
 CONTRACTED = {(word, article): start + article for word, start in WRITTEN.items() for article in ("o", "a", "os", "as")}
 CONTRACTED |= {("a", "o"): "ao", ("a", "a"): "à", ("a", "os"): "aos", ("a", "as"): "às"}
@@ -13,10 +13,10 @@ PLURALS = ((r"(?:õe|ãe|ão)s$", "ão"), (r"([aeo])is$", r"\1l"), (r"éis$", "e
 
 
 class Portuguese(Language, data="words_pt.toml"):
-    """Reading, grouping and scoring."""
+    """Portuguese for reading, grouping and scoring."""
 
     def singular(self, word: str) -> str:
-        """A word, in lower case, without what makes it a plural.
+        """The singular of a lower-case word.
 
         >>> [Portuguese("pt").same_word("limão", other) for other in ("limões", "limão", "limoeiro")]
         [True, True, False]
@@ -27,14 +27,17 @@ class Portuguese(Language, data="words_pt.toml"):
         return re.sub(r"(?<=\w{3})(?:(?<=[rz])es|s)$", "", word)
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
-        """A candidate in the place of a pronoun: "dela" is "de" and her, and a preposition contracts with its article.
+        """Put a candidate in the place of a pronoun.
+
+        "dela" is "de" and the candidate, and a preposition contracts with the candidate's article.
 
         >>> put = lambda before, pronoun, name: "".join(Portuguese("pt").fill(before, pronoun, ".", name, clause=False))
         >>> put("atrás ", "dela", "a parede"), put("por ", "ele", "O rei")
         ('atrás da parede.', 'pelo rei.')
         """
-        held = OF_PRONOUN.fullmatch(pronoun or "")
-        if held:
-            before += "de " if held[1].casefold() == "d" else "em "
+        match = OF_PRONOUN.fullmatch(pronoun or "")
+        if match:
+            preposition = "de" if match[1].casefold() == "d" else "em"
+            before = f"{before}{preposition} "
         before, candidate, after = super().fill(before, pronoun, after, candidate, clause=clause)
         return *contracted(before, candidate, CONTRACTED), after

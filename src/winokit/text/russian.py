@@ -12,28 +12,42 @@ SHORTEST = 2
 
 
 class Russian(Language, data="words_ru.toml"):
-    """Reading, grouping and scoring."""
+    """Russian for reading, grouping and scoring."""
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Where some words stand, in whatever case: a text may name one in two cases."""
+        """Places of some words in any case.
+
+        A text may name one thing in two cases.
+        """
         return sorted({*super().occurrences(text, words), *self.inflected(text, words)})
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one: without an ending they are the same. A name keeps its capital.
+        """Whether two words are forms of one word.
+
+        They are if they are the same without an ending. A name keeps its capital.
 
         >>> [Russian("ru").same_word("кубок", other) for other in ("кубка", "кубками", "куба", "кубы")]
         [True, True, False, False]
         """
         if word.casefold() == other.casefold():
             return True
-        return word[:1].isupper() <= other[:1].isupper() and not _stems(word).isdisjoint(_stems(other))
+        if word[:1].isupper() and not other[:1].isupper():
+            return False
+        return not _find_stems(word).isdisjoint(_find_stems(other))
 
 
 @lru_cache(1 << 16)
-def _stems(word: str) -> frozenset[str]:
-    """What may be left of a word without its ending; the о of "кубок", which "кубка" has not, is left out too."""
+def _find_stems(word: str) -> frozenset[str]:
+    """The possible stems of a word.
+
+    The о of "кубок", which "кубка" has not, is left out too.
+    """
     word = word.casefold().replace("ё", "е")
-    bare = {word.removesuffix(ending) for ending in ("", *WORDS["endings"])}
-    bare = {stem for stem in bare if len(stem) >= max(SHORTEST, len(word) - 4)}
-    without = {FLEETING.sub(sign, stem) for stem in bare for sign in ("", "ь") if len(word) - len(stem) < 2}
-    return frozenset(bare | without)
+    shortest = max(SHORTEST, len(word) - 4)
+    possible_stems = {word.removesuffix(ending) for ending in ("", *WORDS["endings"])}
+    stems = {stem for stem in possible_stems if len(stem) >= shortest}
+    long_stems = [stem for stem in stems if len(word) - len(stem) < 2]
+    for stem in long_stems:
+        stems.add(FLEETING.sub("", stem))
+        stems.add(FLEETING.sub("ь", stem))
+    return frozenset(stems)

@@ -1,9 +1,9 @@
 """Words, tokens and sentences.
 
 A sentence ends at . ! ? or … (and closing quotes) where white space and a capital, a figure or an opening quote follow.
-A period after an abbreviation, an initial or a title ends nothing. In text that was taken apart into tokens, with a
-space before each mark, a mark ends a sentence whatever follows. What is longer than `LONGEST` is cut at line breaks, or
-where it must be: tables and code are not sentences, and should not become documents of a thousand words.
+A period after an abbreviation, an initial or a title ends nothing. If a text was split into tokens, with a space before
+each mark, a mark ends a sentence whatever follows. A part longer than `LONGEST` is cut at line breaks, or else between
+words: tables and code are not sentences, and should not become documents of a thousand words.
 """
 
 import re
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Literal
 
 MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0980-\u0dff\u200c\u200d"
-"""Of Hebrew, Arabic and the scripts of India: what belongs to a letter and is none to Python, vowels among it."""
+"""Marks of Hebrew, Arabic and Indian scripts that belong to a letter, such as vowels. Python sees no letters."""
 WORD = re.compile(rf"[\w{MARKS}]+(?:['’][\w{MARKS}]+)*")
 _MARK = re.compile(f"[{MARKS}]")
 
 # Penn-Treebank-like: contractions and possessives split off, punctuation by itself, a period only at the end of the
-# text or of a sentence. Abbreviations keep theirs.
+# text or of a sentence. Abbreviations keep their period.
 _ABBREVIATION = r"(?:Mrs|Mr|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|etc|U\.S|a\.m|p\.m)\."
 _PTB = re.compile(
     rf"{_ABBREVIATION}|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll)\b|\.\.\.|--|\d+(?:[.,:]\d+)+|\w+(?:-\w+)+|\w+|[^\w\s]",
@@ -26,19 +26,21 @@ _PTB = re.compile(
 _NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 LONGEST = 1000
-"""Characters of a sentence."""
+"""Maximal number of characters in a sentence."""
 END = re.compile(r"""[.!?…]+["'”’)\]]*\s+(?=(["'“‘(\[]*)(\S))""")
 NO_SENTENCE_END = re.compile(
     r"(?:\b(?:Mrs?|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|Corp|etc|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Mt|No|Vol|Fig|cf|viz"
     r"|Jan|Feb|Aug|Sept?|Oct|Nov|Dec|e\.g|i\.e|[ap]\.m|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
 )
 LONGER_THAN_ANY = 5
-"""Letters of a word that is no abbreviation for sure: most words need no closer look."""
+"""Letters of a word that is certainly no abbreviation. Most words are that long and need no further test."""
 HAS_WORD = re.compile(r"\w")
 
 
 def letters(text: str) -> str:
-    """Letters and digits alone, lower-cased: what is left of a text when spacing and punctuation do not count.
+    """Letters and digits of a text, in lower case.
+
+    Two texts that differ only in spacing and punctuation have the same letters.
 
     >>> letters("Ann 's 2 cups.") == letters("Ann’s 2 cups")
     True
@@ -49,7 +51,7 @@ def letters(text: str) -> str:
 
 
 def ptb(text: str) -> list[str]:
-    """Penn-Treebank-like tokens: "didn't" is two, "Tom's" is two, punctuation stands alone."""
+    """Penn-Treebank-like tokens: "didn't" is two, "Tom's" is two, punctuation is separate."""
     return _PTB.findall(text)
 
 
@@ -63,7 +65,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a paragraph or document, white space folded.
+    """Sentences of a paragraph or document, with white space folded.
 
     >>> sentences('Dr. Hale sat down. "Why not?" she asked. Nobody knew.')
     ['Dr. Hale sat down.', '"Why not?" she asked.', 'Nobody knew.']
@@ -71,36 +73,49 @@ def sentences(text: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for end in END.finditer(text):
-        if _ends_a_sentence(text, end, start):
+        if _is_sentence_end(text, end, start):
             parts.append(text[start : end.end()])
             start = end.end()
     parts.append(text[start:])
-    return [sentence for part in parts for sentence in _of_bearable_length(part)]
+    found: list[str] = []
+    for part in parts:
+        found += _split_long_part(part)
+    return found
 
 
-def _ends_a_sentence(text: str, end: re.Match[str], start: int) -> bool:
+def _is_sentence_end(text: str, end: re.Match[str], start: int) -> bool:
+    """Whether a sentence ends at a mark, given what follows it."""
     at = end.start()
+    opening_quote = end[1]
     following = end[2]
     if at > start and text[at - 1].isspace():
         return True
-    if not (following.isupper() or following.isdigit() or end[1]):
+    if not (following.isupper() or following.isdigit() or opening_quote):
         return False
     if text[at] != "." or text[at - LONGER_THAN_ANY : at].isalpha():
         return True
     return NO_SENTENCE_END.search(text, max(start, at - 12), at + 1) is None
 
 
-def _of_bearable_length(part: str) -> list[str]:
+def _split_long_part(part: str) -> list[str]:
+    """Split a part that is longer than `LONGEST`: at line breaks, or between words."""
     if len(part) <= LONGEST:
         folded = " ".join(part.split())
         return [folded] if HAS_WORD.search(folded) else []
     lines = part.split("\n")
-    if len(lines) > 1:
-        return [sentence for line in lines for sentence in _of_bearable_length(line)]
-    words = part.split()
+    if len(lines) == 1:
+        return _split_between_words(part)
+    pieces: list[str] = []
+    for line in lines:
+        pieces += _split_long_part(line)
+    return pieces
+
+
+def _split_between_words(part: str) -> list[str]:
+    """Pieces of at most `LONGEST` characters, without those that have no word."""
     pieces = [""]
     length = 0
-    for word in words:
+    for word in part.split():
         length += len(word) + 1
         if length > LONGEST:
             pieces.append("")

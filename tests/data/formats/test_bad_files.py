@@ -6,7 +6,7 @@ import re
 import pytest
 
 from winokit.data.formats import FORMATS, WriteOptions, read, write
-from winokit.data.formats.source import _loaded
+from winokit.data.formats.source import _load_json
 from winokit.data.loading import expand, load
 from winokit.errors import BadInput, CannotWrite, UnknownName, WinokitError
 from winokit.problem import Dataset, Problem
@@ -457,4 +457,4 @@ def test_a_line_is_read_as_the_json_module_reads_it(line):
         except ValueError as error:
             return str(error)
 
-    assert outcome(_loaded) == outcome(json.loads)
+    assert outcome(_load_json) == outcome(json.loads)

@@ -228,7 +228,7 @@ def _instance(template, who, gender):
     return template.replace(
         before=before,
         after=after,
-        candidates=(template.candidates[0], winogender._candidate(who)),
+        candidates=(template.candidates[0], winogender._name_candidate(who)),
         pronoun=winogender.PRONOUNS[case][gender],
         group=f"{labels['occupation']}.{who}.{gender}",
         labels=labels | {"participant": who, "gender": gender},

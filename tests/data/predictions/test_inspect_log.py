@@ -121,13 +121,15 @@ def test_zstd_is_unpacked_where_its_package_is_installed(twins, archived):
     assert predictions(read) == [0, 1]
 
 
-def test_epochs_are_scorings_of_their_own(twins, written):
-    path = written(sample(twins[0], "A"), sample(twins[0], "B", epoch=2))
-    reads = read_predictions(path, twins)
-    assert [(read.scoring, predictions(read)) for read in reads] == [
-        ("inspect:choice?epoch=1", [0]),
-        ("inspect:choice?epoch=2", [1]),
-    ]
+def test_epochs_are_samples_of_one_scoring(twins, written):
+    (read,) = read_predictions(written(sample(twins[0], "A"), sample(twins[0], "B", epoch=2)), twins)
+    assert read.scoring == "inspect:choice"
+    assert [(made.sample, made.prediction) for made in read.predictions] == [(0, 0), (1, 1)]
+
+
+def test_a_log_of_one_epoch_has_no_samples(twins, written):
+    (read,) = read_predictions(written(sample(twins[0], "A", epoch=2)), twins)
+    assert [made.sample for made in read.predictions] == [None]
 
 
 def test_scorers_are_scorings_of_their_own_and_one_that_tells_no_answer_is_noted(twins, written):

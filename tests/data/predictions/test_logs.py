@@ -149,7 +149,6 @@ def generated(problem, *answers, prompt="{text}\nA) {0}\nB) {1}\nAnswer:", **mor
         ([" the jug."], {}, 0),
         (["ANSWER: B"], {}, 1),
         (["2"], {}, 1),  # as WinoGrande numbers its options
-        (["B", "B"], {}, 1),
         (["[invalid]"], {"exact_match": 0.0}, None),
         (["it must be the cup"], {"exact_match": 0.0}, 1),
         (["as you say"], {"exact_match": 1.0}, 0),
@@ -161,9 +160,22 @@ def test_generated_answers_are_read_or_left_open(twins, log, answers, more, expe
     assert (made.prediction, made.why) == (expected, None if expected is not None else "no answer could be read")
 
 
-def test_several_different_answers_without_a_filter_are_unmatched(twins, log):
-    with pytest.raises(BadInput, match=r"2 different answers; a filter of the task must choose one \(take_first\)"):
-        read_predictions(log("mine", generated(twins[0], "A", "B")), twins)
+@pytest.mark.parametrize("answers", ["ABB", "BB"])
+def test_repeats_of_a_question_are_samples(twins, log, answers):
+    (read,) = read_predictions(log("mine", generated(twins[0], *answers)), twins)
+    assert [(made.sample, "AB"[made.prediction]) for made in read.predictions] == list(enumerate(answers))
+
+
+def test_repeats_of_which_the_harness_kept_the_first_are_samples_too(twins, log):
+    row = generated(twins[0], "A", "B") | {"filtered_resps": ["A"], "filter": "none", "exact_match": 0.0}
+    (read,) = read_predictions(log("mine", row), twins)
+    assert [(made.sample, made.prediction) for made in read.predictions] == [(0, 0), (1, 1)]
+
+
+def test_what_a_filter_chose_of_repeats_is_one_answer(twins, log):
+    row = generated(twins[0], "A", "B", "B") | {"filtered_resps": ["B"], "filter": "maj@3"}
+    (read,) = read_predictions(log("mine", row), twins)
+    assert [(made.sample, made.prediction) for made in read.predictions] == [(None, 1)]
 
 
 def test_filters_of_one_task_are_scorings_of_the_same_problems(twins, log):

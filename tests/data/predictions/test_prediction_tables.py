@@ -260,3 +260,83 @@ def test_candidates_of_another_problem_are_not_taken_for_those_of_this_one(sourc
     (read,) = read_predictions(path, sourced, columns=checked_columns(columns))
     assert [made.prediction for made in read.predictions] == [1, 1]
     assert f"not {cup} / {jug}" in read.unmatched[0]
+
+
+@pytest.mark.parametrize("mark", ["{label}) ", "({label}) ", "{label}. ", "Option {label}: ", "{label}: "])
+@pytest.mark.parametrize("labels", ["AB", "12"])
+@pytest.mark.parametrize("ending", ["\n", " "])
+def test_a_letter_or_number_means_what_the_prompt_lists_behind_it(tmp_path, mark, labels, ending):
+    data = load("open")[:24]
+    path = tmp_path / "asked.jsonl"
+    rows = []
+    for at, problem in enumerate(data):
+        order = problem.candidates[:: 1 if at % 2 else -1]
+        listed = ending.join(mark.format(label=label) + name for label, name in zip(labels, order, strict=True))
+        chosen = problem.candidates[problem.answer if at % 4 else 1 - problem.answer]
+        reply = labels[order.index(chosen)]
+        rows.append(
+            {"prompt": f"{problem.text}\n{listed}\nAnswer:", "response": [reply, f"The answer is ({reply})."][at % 2]}
+        )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (read,) = read_predictions(path, data)
+    assert (read.right, len(read.predictions)) == (18, 24)
+
+
+def test_of_prompts_with_solved_examples_the_last_list_counts():
+    from winokit.data.predictions.answers import listed_names
+
+    names = ("the jug", "the cup")
+    prompt = "Who?\nA) the jug\nB) the cup\nAnswer: A\n\nWho?\nA) the cup\nB) the jug\nAnswer:"
+    assert listed_names(prompt, "A", names) == ("the cup", "the jug")
+    assert listed_names(prompt, "1", names) is None
+    assert listed_names("A jug. B) the cup", "A", names) is None
+
+
+@pytest.mark.parametrize("kind", ["names", "letters", "numbers", "printed"])
+def test_scores_by_candidate_go_to_that_candidate_in_whatever_order(tmp_path, kind):
+    data = load("open")[:24]
+    path = tmp_path / "scores.jsonl"
+    rows = []
+    for at, problem in enumerate(data):
+        chosen = problem.answer if at % 4 else 1 - problem.answer
+        keys = {"letters": ("A", "B"), "numbers": ("1", "2")}.get(kind, problem.candidates)
+        by_name = {keys[place]: 0.8 if place == chosen else 0.2 for place in ((1, 0) if at % 2 else (0, 1))}
+        rows.append({"id": problem.id, "scores": str(by_name) if kind == "printed" else by_name})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (read,) = read_predictions(path, data)
+    assert (read.right, len(read.predictions)) == (18, 24)
+    rows[0]["scores"] = {"somebody": 1, "else": 0}
+    path.write_text(json.dumps(rows[0]) + "\n")
+    with pytest.raises(BadInput):
+        read_predictions(path, data)
+
+
+def test_a_share_in_a_row_of_totals_is_no_prediction(tmp_path):
+    data = load("open")[:24]
+    path = tmp_path / "mine.csv"
+    rows = "".join(f'"{problem.text}",{problem.answer + 1}\n' for problem in data)
+    path.write_text(f"sentence,prediction\n{rows},0.75\n")
+    (read,) = read_predictions(path, data)
+    assert read.right == 24
+
+
+def test_percent_and_decimal_commas_are_scores(tmp_path):
+    data = load("open")[:24]
+    path = tmp_path / "mine.csv"
+    cells = [("80,5 %", "19,5 %"), ("19,5 %", "80,5 %")]
+    path.write_text("id;prob1;prob2\n" + "".join(f"{p.id};{';'.join(cells[p.answer])}\n" for p in data))
+    (read,) = read_predictions(path, data)
+    assert read.right == 24
+
+
+def test_a_gold_letter_means_what_the_prompt_lists_too(tmp_path):
+    data = load("open")[:24]
+    path = tmp_path / "asked.jsonl"
+    rows = []
+    for problem in data:
+        prompt = f"{problem.text}\nA. {problem.candidates[1]}\nB. {problem.candidates[0]}"
+        rows.append({"prompt": prompt, "gold": "BA"[problem.answer], "output": "A"})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (read,) = read_predictions(path, data)
+    assert read.right == sum(problem.answer == 1 for problem in data)
+    assert not read.unmatched

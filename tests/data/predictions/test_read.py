@@ -26,7 +26,7 @@ ODD = (b'"', b"_", b"]", b"[", b",", b"\x00", b"\n", b"null", b"1e999", b"NaN", 
         (b"hello", "no predictions of a known kind"),
         (b'{"sentence": "a _", "option1": "b", "option2": "c"}', "no predictions of a known kind"),
         (b'{"results": {}, "configs": {}}', "run it with --log_samples"),
-        (b"[1, 2]", "no predictions of a known kind"),
+        (b"[1, 2]", "2 labels for the 6 problems of unnamed"),
     ],
 )
 def test_what_is_no_prediction_is_refused_in_one_line(twins, tmp_path, content, says):

@@ -102,28 +102,43 @@ def test_what_is_no_loss_is_not_taken_for_one(name):
     assert not is_lower_better(name)
 
 
-@pytest.mark.parametrize(
-    ("names", "columns"),
-    [
-        (("loss1", "loss2"), "id=idx,prediction=loss2"),
-        (("NLL_a", "NLL_b"), "id=idx,scores1=NLL_a,scores2=NLL_b"),
-        (("perplexity_option1", "perplexity_option2"), "order=line,prediction=perplexity_option1"),
-    ],
-)
-def test_losses_are_refused_with_what_to_do_and_proposed_for_nothing(data, written, names, columns):
+LOSSES = [("loss1", "loss2"), ("NLL_a", "NLL_b"), ("perplexity_option1", "perplexity_option2"), ("PPL 0", "PPL 1")]
+
+
+@pytest.mark.parametrize("names", LOSSES)
+def test_of_losses_the_lowest_is_chosen_whether_their_names_or_roles_say_it(data, written, names):
     path = written(**dict(zip(names, (loss(0), loss(1)), strict=True)))
-    for given in (None, columns):
-        for lenient in (False, True):
-            said = refusal(path, data, given, lenient=lenient)
-            assert "lower-is-better scores (loss, nll, perplexity) are not read yet" in said
-            assert "write their negatives into columns score1 and score2" in said
-            assert "--columns" not in said
+    for given in (None, f"id=idx,losses1={names[0]},losses2={names[1]}"):
+        (read,) = read_predictions(path, data, columns=given and checked_columns(given))
+        assert sum(made.prediction == made.answer for made in read.predictions) == 18
+        assert all(-3.3 < score < -1.2 for made in read.predictions for score in made.scores)
 
 
-def test_what_the_refusal_says_to_do_reads_the_losses_right(data, written):
-    negative = (lambda at, problem: f"-{loss(0)(at, problem)}", lambda at, problem: f"-{loss(1)(at, problem)}")
-    (read,) = read_predictions(written(score1=negative[0], score2=negative[1]), data)
-    assert sum(made.prediction == made.answer for made in read.predictions) == 18
+def test_losses_of_all_candidates_may_stand_in_one_cell(data, written):
+    path = written(nll=lambda at, problem: f"[{loss(0)(at, problem)}, {loss(1)(at, problem)}]")
+    for given in (None, "id=idx,losses=nll"):
+        (read,) = read_predictions(path, data, columns=given and checked_columns(given))
+        assert sum(made.prediction == made.answer for made in read.predictions) == 18
+
+
+@pytest.mark.parametrize(
+    "columns", ["id=idx,prediction=loss2", "id=idx,scores1=loss1,scores2=loss2", "order=line,prediction=loss1"]
+)
+def test_losses_named_as_something_else_are_refused_with_the_roles_they_have(data, written, columns):
+    path = written(loss1=loss(0), loss2=loss(1))
+    for lenient in (False, True):
+        said = refusal(path, data, columns, lenient=lenient)
+        assert "the lowest is best: say so with the roles losses1=COLUMN,losses2=COLUMN" in said
+
+
+def test_scores_and_losses_together_are_refused(data, written):
+    with pytest.raises(BadInput, match="scores and losses: name those that the model chose by"):
+        checked_columns("id=idx,losses1=a,losses2=b,scores1=c,scores2=d")
+
+
+def test_losses_without_numbers_in_their_names_are_proposed_as_losses(data, written):
+    path = written(nll_of_first=loss(0), nll_of_second=loss(1))
+    assert "losses1=COLUMN,losses2=COLUMN" in refusal(path, data)
 
 
 def test_losses_beside_a_prediction_are_nobody_s_business(data, written):
@@ -142,7 +157,9 @@ def test_a_proposal_is_the_column_that_reads_and_says_how_many_rows(data, writte
 def test_a_column_that_reads_less_than_nine_in_ten_rows_is_not_proposed(data, written):
     said = refusal(written(wahl=lambda at, problem: "n/a?" if at < 3 else 1), data)
     assert "prediction=wahl" not in said
-    assert said.endswith("prediction=COLUMN (no other column reads as choices in nine rows of ten)")
+    assert (
+        "prediction=COLUMN (no other column reads as choices in nine rows of ten), or write ten lines of Python" in said
+    )
     said = refusal(written(wahl=lambda at, problem: "n/a?" if at < 2 else 1), data)
     assert "prediction=wahl (reads 22 of 24 rows)" in said
 
@@ -150,7 +167,7 @@ def test_a_column_that_reads_less_than_nine_in_ten_rows_is_not_proposed(data, wr
 def test_a_pair_of_columns_is_proposed_as_scores_if_higher_is_better(data, written):
     path = written(s_one=lambda at, problem: "x", s_1=loss(1), s_2=loss(0))
     assert refusal(path, data).endswith(
-        "if 's_1' and 's_2' are scores, higher is better: "
+        "if 's_1' and 's_2' are scores of the candidates, of which the highest is best: "
         "--columns id=idx,scores1=s_1,scores2=s_2 (reads 24 of 24 rows)"
     )
 
@@ -269,3 +286,12 @@ def test_a_column_called_prediction_that_judges_a_model_is_none(data, written):
     path = written(gpt_prediction=lambda at, problem: words[at % 2], actual_result=lambda at, p: words[at % 4 != 0])
     said = refusal(path, data)
     assert "correct=actual_result (reads 24 of 24 rows, 18 right)" in said
+
+
+@pytest.mark.parametrize("names", [("loss_correct", "loss_incorrect"), ("score_gold", "score_wrong")])
+def test_scores_of_the_right_and_the_wrong_candidate_are_no_scores_by_candidate(data, written, names):
+    path = written(**dict(zip(names, (loss(0), loss(1)), strict=True)))
+    kind = "losses" if "loss" in names[0] else "scores"
+    said = refusal(path, data, f"id=idx,{kind}1={names[0]},{kind}2={names[1]}")
+    assert f"column '{names[0]}': scores of the right and of the wrong candidate do not say which" in said
+    assert f"{kind}1={names[0]}" not in refusal(path, data)

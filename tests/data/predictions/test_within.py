@@ -89,7 +89,7 @@ def test_how_a_model_is_asked_means_the_built_in_one_and_the_column_is_mentioned
         ),
         ({"output": lambda at, p: p.answer + 1}, "to audit that instead if it is not the answers: --predictions"),
         ({"prediction": lambda at, p: "n/a?" if at % 2 else 1}, "fewer than nine rows of ten read as choices"),
-        ({"loss1": lambda at, p: 0.25, "loss2": lambda at, p: 0.5}, "lower-is-better scores (loss, nll, perplexity)"),
+        ({"nll_one": lambda at, p: 0.25, "nll_two": lambda at, p: 0.5}, "the lowest is best: say so with the roles"),
     ],
 )
 def test_what_may_be_something_else_is_mentioned_and_the_built_in_model_is_scored(written, columns, says):

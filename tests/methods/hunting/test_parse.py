@@ -7,7 +7,7 @@ import pytest
 
 from winokit.errors import WinokitError
 from winokit.methods.hunting.hunter import Hunter
-from winokit.methods.hunting.parse import _read, mask, read_parsed
+from winokit.methods.hunting.parse import _read_parse, mask, read_parsed
 from winokit.methods.hunting.reading import read
 from winokit.methods.transforms.switch import switch
 from winokit.models.registry import load_model
@@ -84,7 +84,7 @@ def problem(text, *candidates, pronoun=None):
 )
 def test_the_parse_reads_plain_problems_as_the_rules_do(parser, text, candidates, pronoun):
     one = problem(text, *candidates, pronoun=pronoun)
-    assert _read(one, parser) == read(one)
+    assert _read_parse(one, parser) == read(one)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_the_parse_has_no_reading_for_is_left_to_the_rules(parser):
 
 def test_a_blank_with_a_part_in_the_candidates_verb_is_not_read(parser):
     one = problem("Ann left Eve with _.", "Ann", "Eve", pronoun="her")
-    assert _read(one, parser) == "the blank and the candidates have a part in one verb"
+    assert _read_parse(one, parser) == "the blank and the candidates have a part in one verb"
 
 
 def test_the_parser_never_sees_who_is_who():

@@ -229,6 +229,11 @@ NO_METRICS = {
     "gotcha",
     "in_first_order",
     "leaderboard_auc",
+    "listing_ranks",
+    "sort_by_text",
+    "sort_members",
+    "sort_pairs_by_text",
+    "text_key",
 }
 
 

@@ -8,7 +8,14 @@ import pytest
 
 from winokit.answers import Answers
 from winokit.methods.metrics.judge import Judge, cannot_change_places, judge, score_to_find
-from winokit.methods.metrics.null import DRAWS, Null, matches_if_exchanged, matches_of_two, told_apart_test
+from winokit.methods.metrics.null import (
+    DRAWS,
+    CountDistribution,
+    Null,
+    matches_if_exchanged,
+    matches_of_two,
+    told_apart_test,
+)
 from winokit.problem import Dataset, Problem
 from winokit.results import AT, Metric, stands
 from winokit.units import Units
@@ -391,3 +398,9 @@ def test_no_score_of_the_same_choices_has_a_smaller_p_than_the_best(others):
     (row,) = Judge("d", table.scorers[0]).accuracy(("accuracy", "all", "accuracy"), table)
     assert row.details["p_most"] == test.p_most
     assert (score_to_find(row, 0.03) is None) is (others < 4)
+
+
+@pytest.mark.parametrize("observed", [0, 9])
+def test_draws_never_give_a_smaller_p_value_on_either_side_than_they_can_tell(observed):
+    drawn = CountDistribution.of_draws(np.array([3, 4, 4, 5] * 25))
+    assert drawn.two_sided(observed) == pytest.approx(2 / 100)

@@ -32,7 +32,7 @@ def predicted(scoring, *choices):
 def test_chance_is_that_of_the_options_compared(scoring, choices, chance):
     made = predicted(scoring, *choices)
     trained = next(row for row in rows(ASKED, made, "dev") if row.metric == "accuracy")
-    sheet = AuditSheet(ASKED, {"original": {one.id: one for one in made}}, {}, "m", "own", scoring)
+    sheet = AuditSheet(ASKED, {"original": {one.id: [one] for one in made}}, {}, "m", "own", scoring)
     audited = {row.metric: row for row in accuracy.rows(sheet)}
     assert trained.chance == audited["accuracy"].chance == pytest.approx(chance)
     if None in choices:  # which a coin settles
@@ -41,5 +41,5 @@ def test_chance_is_that_of_the_options_compared(scoring, choices, chance):
 
 def test_predictions_of_no_known_formalization_are_guessed_between_yes_and_no():
     made = predicted("own", 0, 1)
-    sheet = AuditSheet(ASKED, {"original": {one.id: one for one in made}}, {}, "m", "own")
+    sheet = AuditSheet(ASKED, {"original": {one.id: [one] for one in made}}, {}, "m", "own")
     assert next(row for row in accuracy.rows(sheet) if row.metric == "accuracy").chance == 0.5

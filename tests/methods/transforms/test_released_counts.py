@@ -14,7 +14,7 @@ from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import non_associative, special_word_pairs, twin_pairs
 from winokit.problem import Dataset, Problem
 
-PAGE = Path(__file__).parents[3] / "docs" / "transforms.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "variants.md"
 
 
 def with_both_twins(problems):

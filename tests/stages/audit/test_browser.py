@@ -1,6 +1,7 @@
 """The report in a real browser, opened from disk: quiet, offline, wide or narrow."""
 
 import re
+from contextlib import contextmanager
 
 import pytest
 from support.pages import opened
@@ -10,6 +11,14 @@ from support.waiting import HANGS
 from winokit.stages.audit.run import audit
 
 WIDTHS = [1280, 360]
+
+
+@contextmanager
+def opened_at_problems(chromium, path, width=1280):
+    """A report whose list of problems is unfolded."""
+    with opened(chromium, path, width) as page:
+        page.click("#problems > details > summary")
+        yield page
 
 
 def overflow(page) -> int:
@@ -25,7 +34,7 @@ def pressed(page) -> int:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_report_opens_quietly_and_fits(chromium, report, width, scheme):
     with opened(chromium, report / "index.html", width, color_scheme=scheme) as page:
-        page.wait_for_selector("#rows tr")
+        page.wait_for_selector("#rows tr", state="attached")
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert overflow(page) == 0
         assert page.locator("#rows tr").count() == 25
@@ -47,7 +56,7 @@ def test_a_filter_keeps_what_it_says(chromium, run, report, width):
         for p in run.predictions
         if p.variant == "original" and p.model == "reader <1>"
     )
-    with opened(chromium, report / "index.html", width) as page:
+    with opened_at_problems(chromium, report / "index.html", width) as page:
         page.click('[data-outcome="w"]')
         assert pressed(page) == wrong
         assert page.inner_text("#count").endswith(f"of {wrong}")
@@ -56,7 +65,7 @@ def test_a_filter_keeps_what_it_says(chromium, run, report, width):
 
 
 def test_search_variant_scorer_and_sort_work_together(chromium, run, report):
-    with opened(chromium, report / "index.html") as page:
+    with opened_at_problems(chromium, report / "index.html") as page:
         page.fill("#search", "trombone")
         found = page.locator("#rows .sentence").all_inner_texts()
         assert found
@@ -72,7 +81,7 @@ def test_search_variant_scorer_and_sort_work_together(chromium, run, report):
 
 
 def test_pages_turn(chromium, run, report):
-    with opened(chromium, report / "index.html") as page:
+    with opened_at_problems(chromium, report / "index.html") as page:
         assert page.is_disabled("#previous")
         page.click("#next")
         assert page.inner_text("#count") == f"26 to 50 of {len(run.dataset)}"
@@ -81,12 +90,12 @@ def test_pages_turn(chromium, run, report):
 
 
 def test_a_text_with_markup_is_shown_as_it_is(chromium, report):
-    with opened(chromium, report / "index.html") as page:
+    with opened_at_problems(chromium, report / "index.html") as page:
         assert '"Tom & Jerry" <script>alert(1)</script>' in page.inner_text("#rows .sentence >> nth=0")
 
 
 def test_a_step_leads_to_the_rewritten_problem_and_back(chromium, run, report):
-    with opened(chromium, report / "index.html") as page:
+    with opened_at_problems(chromium, report / "index.html") as page:
         page.click("#rows .step >> nth=0")
         page.wait_for_function("document.querySelectorAll('#rows tr').length === 1")
         assert page.inner_text("#rows .sentence").startswith("Now ")
@@ -95,7 +104,7 @@ def test_a_step_leads_to_the_rewritten_problem_and_back(chromium, run, report):
 
 
 def test_a_group_is_shown_alone(chromium, report):
-    with opened(chromium, report / "index.html") as page:
+    with opened_at_problems(chromium, report / "index.html") as page:
         page.click("#rows .link >> nth=2")
         assert page.locator("#rows tr").count() == 2
         assert len(set(page.locator("#rows .group").all_inner_texts())) == 1
@@ -104,7 +113,7 @@ def test_a_group_is_shown_alone(chromium, report):
 def test_the_right_candidate_and_the_chosen_one_are_marked(chromium, run, report):
     problem = run.dataset[1]
     choice = next(p.prediction for p in run.predictions if p.id == problem.id and p.model == "reader <1>")
-    with opened(chromium, report / "index.html") as page:
+    with opened_at_problems(chromium, report / "index.html") as page:
         row = page.locator("#rows tr").nth(1)
         assert row.locator(".correct .name").inner_text() == problem.right
         assert row.locator(".chosen .name").inner_text() == problem.candidates[choice]

@@ -15,8 +15,8 @@ from winokit.drawing.protocols import TITLES
 from winokit.drawing.wording import SHARE, kind
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
+from winokit.stages.audit.failures import find_failures
 from winokit.stages.audit.page import AuditPage, write_report
-from winokit.stages.audit.problems import failed_pair
 
 FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "link": "href"}
 EMPTY = {"meta", "link", "img", "input", "br", "hr"}
@@ -238,7 +238,7 @@ def pair_run(**chosen):
 
 def test_the_pair_shown_is_the_one_that_most_fail_with_its_special_words_marked():
     run = pair_run(one=(0, 0, 0, 0), two=(0, 1, 1, 1), three=(0, 1, 0, 1))
-    ann, eve = failed_pair(run, scorers(run))
+    ann, eve = find_failures(run, scorers(run), 1)[0].texts
     assert ann.parts == (("Ann thanked Eve because ", False), (None, False), (" had", False), (" got.", True))
     assert eve.parts[-1] == (" given.", True)
     assert (ann.right, eve.right) == ("Ann", "Eve")
@@ -258,14 +258,14 @@ def test_the_pair_shown_has_the_spaces_of_its_text_and_in_japanese_none():
     ):
         rows = [Prediction(each.id, "original", "one", "own", None, 1 - each.answer, each.answer) for each in pair]
         run = Run({}, [], rows, Dataset(pair))
-        shown = failed_pair(run, scorers(run))[0]
+        shown = find_failures(run, scorers(run), 1)[0].texts[0]
         assert (shown.parts, shown.language) == (parts, pair[0].language)
 
 
 @pytest.mark.parametrize("choices", [(0, 1, 0, 1), (None, 0, 0, None)])
 def test_no_pair_is_shown_that_nobody_fails_or_answers_in_full(choices):
     run = pair_run(one=choices)
-    assert failed_pair(run, scorers(run)) == []
+    assert find_failures(run, scorers(run), 6) == []
 
 
 def test_the_first_screen_has_one_table_and_a_sentence_for_each_scorer(page, run):
@@ -274,3 +274,79 @@ def test_the_first_screen_has_one_table_and_a_sentence_for_each_scorer(page, run
     assert first.count('<th scope="row" class="who">') == len(scorers(run)) == first.count('class="headline"')
     assert "<article" not in first
     assert "A coin" in first
+
+
+def test_mistakes_that_are_surest_come_first_among_pairs_that_as_many_fail():
+    run = pair_run(one=(0, 0, 0, 0))
+    scores = [(0.1, 0.0), (0.2, 0.0), (0.1, 0.0), (0.9, 0.0)]
+    surer = [replace(row, scores=pair) for row, pair in zip(run.predictions, scores, strict=True)]
+    run = replace(run, predictions=surer)
+    assert [failure.texts[0].right for failure in find_failures(run, scorers(run), 6)] == ["Ann", "the cup"]
+
+
+def test_of_problems_without_pairs_single_ones_are_shown_without_marks():
+    run = pair_run(one=(0, 0, 0, 1))
+    alone = run.dataset.with_problems(problem.replace(group=None) for problem in run.dataset)
+    run = replace(run, dataset=alone)
+    (failure,) = find_failures(run, scorers(run), 6)
+    assert [text.right for text in failure.texts] == ["the box"]
+    assert not any(special for text in failure.texts for _, special in text.parts)
+
+
+def section_of(page, name):
+    return page.html.split(f'<section id="{name}"')[1].split("</section>")[0]
+
+
+def test_six_more_failed_pairs_are_shown_and_every_problem_is_folded_away(page, run):
+    assert section_of(page, "failures").count('class="failed"') == 6
+    assert "<details><summary>" in section_of(page, "problems")
+
+
+def test_no_row_is_drawn_twice(run):
+    """Switching and artifacts have sections of their own, and others are folded away."""
+    page = AuditPage(run)
+    forests = [page.protocols, page.switching, page.artifacts, page.finer, page.differences, *page.folded]
+    titles = [(block.title, line.title) for each in forests for block in each.blocks for line in block.lines]
+    assert len(titles) == len(set(titles))
+    assert {title for block in page.forest.blocks for title in [block.title]} <= {title for title, _ in titles}
+    assert {block.title for each in page.folded for block in each.blocks} >= {"Position", "Special word"}
+
+
+def test_settings_and_sources_are_folded_away(page):
+    for name in ("run", "cite"):
+        section = section_of(page, name)
+        assert section.index("<details") < section.index("<table")
+
+
+def test_the_null_of_each_scorer_is_drawn_once_beside_its_verdict(run):
+    details = {"null": 0.5, "null_error": 0.03, "p": 0.4}
+    with_null = [
+        replace(row, details=details)
+        for row in run.metrics
+        if (row.protocol, row.subset, row.metric) == ("accuracy", "all", "accuracy")
+    ]
+    page = rendered(Run({}, with_null, [], run.dataset))
+    assert page.html.count('<svg class="hill') == len(with_null) > 1
+    assert page.html.split("<nav")[0].count('<svg class="hill') == len(with_null)
+
+
+@pytest.mark.parametrize("protocol", ["position", "luck", "special-word"])
+def test_a_protocol_that_was_asked_for_by_name_is_on_the_first_screen(run, protocol):
+    rows = [row for row in run.metrics if row.protocol == protocol]
+    page = rendered(Run({"protocols_named": True}, rows, [], run.dataset))
+    table = page.html.split("<nav")[0].split('class="plain asked"')[1]
+    shown = re.findall(r'<data value="([^"]+)"', table)
+    assert shown
+    assert {float(value) for value in shown} <= {row.value for row in rows}
+
+
+def test_a_protocol_that_was_asked_for_by_name_is_not_folded_away(run):
+    rows = [row for row in run.metrics if row.protocol in ("accuracy", "position")]
+    named = AuditPage(Run({"protocols_named": True}, rows, [], run.dataset))
+    assert named.folded == []
+    assert "Position" in {block.title for block in named.protocols.blocks}
+    assert AuditPage(Run({}, rows, [], run.dataset)).folded != []
+
+
+def test_of_the_usual_protocols_the_first_screen_has_no_second_table(page):
+    assert 'class="plain asked"' not in page.html

@@ -309,7 +309,8 @@ def test_a_run_keeps_its_readings_and_the_next_run_without_them_removes_them(thr
         assert len(rows) == 3 * 2 * PROBLEMS
         assert said(Run.load(tmp_path / "run")) == said(run)
         page = (tmp_path / "run" / "report" / "index.html").read_text()
-        assert page.count("<circle") == 2 * 6
+        section = page.split('id="readings"')[1].split("</section>")[0]
+        assert section.count("<circle") == 2 * 6
         assert "What the spread is made of" in page
         audited(server, None, tmp_path, out=tmp_path / "run")
     assert not (tmp_path / "run" / "readings.jsonl").exists()

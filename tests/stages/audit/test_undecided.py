@@ -132,3 +132,20 @@ def test_the_page_works_in_a_browser(chromium, unread):
         page.wait_for_selector("#rows tr")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert page.locator(".sample").count() == 3
+
+
+def test_a_scorer_that_answers_nothing_beside_one_that_does_is_shown_with_three_replies(tmp_path):
+    (tmp_path / "known.lst").write_text("1\n" * 428)
+    with ChatServer(lambda number, body: says(f"I am teapot {number}.")) as server:
+        spec = f"chat:m@{server.url}?concurrency=1&name=m"
+        both = winokit.audit(
+            "open", spec, predictions=tmp_path / "known.lst", limit=8, protocol="accuracy", cache="off", out=tmp_path
+        )
+    page = page_of(both).replace("\u00a0", " ")
+    assert "It answers none of 8 problems." in page
+    assert "Why m does not answer: 3 replies" in page
+    assert replies(page) == ["I am teapot 0.", "I am teapot 2.", "I am teapot 4."]
+    text = "\n".join(line for line in lines(both) if isinstance(line, str))
+    assert "  It answers none of 8 problems." in text.replace("\u00a0", " ")
+    assert "8 predictions: no readable answer" in text
+    assert "'I am teapot 0.'" in text

@@ -19,6 +19,8 @@ from winokit.stages.audit.run import audit
 from winokit.stages.convert.run import convert
 
 NAME = "winokit_labelled_twins"
+OF_SAMPLES = {"samples"}
+"""Protocols that need several answers to each problem."""
 RECORDED = Path(__file__).parent / "lm_eval-0.4.13.tar.gz"
 """Logs of the real harness: `WINOKIT_HARNESS_PYTHON=… pytest -k real_harness` shows how they were made."""
 
@@ -78,8 +80,8 @@ def test_one_name_runs_all_tasks_and_each_finds_its_file(written):
 def test_a_log_gives_all_fifteen_protocols_the_rows_of_a_direct_run(data, logs):
     direct = audit(data, Causal(), scoring="partial", perturbed=[later(data)])
     back = audit(data, predictions=[logs], perturbed=[later(data)])
-    assert {row.protocol for row in back.metrics} == set(PROTOCOLS)
-    assert len(PROTOCOLS) == 15
+    assert {row.protocol for row in back.metrics} == set(PROTOCOLS) - OF_SAMPLES
+    assert len(PROTOCOLS) - len(OF_SAMPLES) == 15
     assert rows(back) == rows(direct)
     assert back.left_out == direct.left_out
     named = {(row.id, row.variant): (row.scores, row.prediction) for row in back.predictions}
@@ -169,7 +171,7 @@ def test_what_the_real_harness_logged_is_read_as_ever(data, tmp_path):
     with tarfile.open(RECORDED) as archive:
         archive.extractall(tmp_path, filter="data")
     run = audit(predictions=[tmp_path])
-    assert {row.protocol for row in run.metrics} == set(PROTOCOLS)
+    assert {row.protocol for row in run.metrics} == set(PROTOCOLS) - OF_SAMPLES
     assert (run.dataset, run.dataset.card.name) == (data, "labelled twins")
     totals = json.loads(next(tmp_path.rglob("results_*.json")).read_text())["results"]
     assert run.find("accuracy", "all", "accuracy").value == totals[f"{NAME}_original"]["acc,none"]
@@ -190,7 +192,7 @@ def test_the_real_harness_predicts_as_hf_does_on_every_variant(data, written, tm
     run_lm_eval(python, written.folder, NAME, model, logs, ",logits_cache=False")
     back = audit(predictions=[logs])
     direct = audit(data, f"hf:{model}", scoring="partial", perturbed=[later(data)])
-    assert {row.protocol for row in back.metrics} == set(PROTOCOLS)
+    assert {row.protocol for row in back.metrics} == set(PROTOCOLS) - OF_SAMPLES
     choices = {(row.id, row.variant): row for row in direct.predictions}
     assert len(choices) == len(back.predictions)
     for row in back.predictions:
@@ -231,6 +233,6 @@ def test_inspect_gives_every_protocol_but_naturalness(data, tmp_path):
     assert ran.returncode == 0, ran.stderr[-3000:]
     run = audit(predictions=[tmp_path / "logs"])
     assert run.dataset == data
-    assert {row.protocol for row in run.metrics} == set(PROTOCOLS) - {"naturalness"}
+    assert {row.protocol for row in run.metrics} == set(PROTOCOLS) - OF_SAMPLES - {"naturalness"}
     assert run.find("strict", "complete", "group_accuracy").value == 1
     assert run.find("position", "all", "order_invariance").value == 1

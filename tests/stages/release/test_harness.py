@@ -45,7 +45,7 @@ def test_every_function_that_the_task_names_is_there(made, utils):
     assert [metric["metric"] for metric in task["metric_list"]] == ["acc", "group_acc"]
     named = [task[key] for key in task if str(task[key]).startswith("function ")]
     named += [metric["aggregation"] for metric in task["metric_list"] if metric["aggregation"] != "mean"]
-    assert len(named) == 6
+    assert len(named) == 7
     for name in named:
         assert callable(getattr(utils, name.removeprefix("function utils.")))
 
@@ -61,7 +61,7 @@ def test_the_harness_gets_the_texts_that_winokit_score_would_ask_about(made, uti
 
 def test_a_right_answer_is_the_one_with_the_higher_score_and_a_tie_is_wrong(utils):
     doc = {"answer": 1, "group": "g", "group_size": 2}
-    assert utils.judged(doc, [(-3.0, False), (-2.0, True)]) == {"acc": 1.0, "group_acc": ["g", 2, 1.0]}
+    assert utils.judged(doc, [(-3.0, False), (-2.0, True)]) == {"acc": 1.0, "group_acc": ("g", 2, 1.0)}
     assert utils.judged(doc, [("-1.0", "False"), ("-2.0", "True")])["acc"] == 0.0
     assert utils.judged(doc, [(-2.0, False), (-2.0, False)])["acc"] == 0.0
 

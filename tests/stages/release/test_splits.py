@@ -358,7 +358,7 @@ def test_settings_are_checked_when_made():
     for wrong in ({"split": "luck"}, {"formalization": "mc"}):
         with pytest.raises(UnknownName):
             ReleaseSettings(**wrong)
-    with pytest.raises(BadInput, match="--dev some"):
+    with pytest.raises(BadInput, match="dev: expected a share below 1"):
         ReleaseSettings(dev="some")
     assert (ReleaseSettings(dev="15%").dev, ReleaseSettings(sizes="2,4").sizes) == (0.15, (2, 4))
 

@@ -162,7 +162,10 @@ class Adversary:
         is_server = hasattr(model, "usage")  # only servers count their usage
         plan = ScoringPlan(self.scoring or None)
         with nullcontext() if is_server else self._lock:
-            return score_variants(variants, model, plan)
+            rows = score_variants(variants, model, plan)
+        if any(row.sample is not None for row in rows):
+            raise ValueError("an adversary gives one answer to each problem: leave out ?n=")
+        return rows
 
     def _evaluate_model(self) -> AdversaryEvaluation:
         problems = load(EVALUATION_DATA)

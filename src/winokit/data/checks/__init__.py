@@ -1,1 +1,1 @@
-"""What is right and wrong with a dataset: twins, leaks, duplicates, the rules of twins, structure, statistics."""
+"""Checks of a dataset: twins, leaks, duplicates, rules, structure, statistics."""

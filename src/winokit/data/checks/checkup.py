@@ -1,16 +1,17 @@
-"""All checks of one or more datasets: what was found, worth a warning or only worth knowing."""
+"""All checks of datasets, with findings that are warnings or only notes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from math import ceil
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from winokit.data.checks import rules as rule_book
 from winokit.data.checks.contamination import find_copies
 from winokit.data.checks.groups import Grouping, find_groups, with_groups
-from winokit.data.checks.leaks import find_leaks
+from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
-from winokit.data.checks.rules import RULES, Limits, broken_rules
+from winokit.data.checks.rules import RULES, Limits, RuleSet, Violation, broken_rules
 from winokit.data.checks.statistics import Structure
 from winokit.data.formats.source import FileRecords, Place, name_place
 from winokit.errors import BadInput, Malformed, UnknownName, check_known
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 
 Check = Literal["records", "groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
 NEEDED = (*(("rules", ability) for ability in rule_book.NEEDED.values()), ("structure", "structure"))
-"""What a language's pack must know for a check to be whole."""
+"""The abilities that a language's pack needs for each check."""
 RECORDS = "records"
-"""The check of a file's records: whether each is a problem, and has an answer if others have."""
+"""The check of a file's records: whether each is a problem and has an answer if others have one."""
 CHECKS = (RECORDS, "groups", "leaks", "duplicates", "rules", "structure")
 CORPUS = "corpus"
 """The check that needs a corpus, and is made whenever there is one."""
 FACTS = "facts"
 """The check that needs training data, and is made whenever there is some."""
 ALIKE = 0.8
-"""Facts at least so similar say the same in other small words."""
+"""Similarity from which two facts say the same in other small words."""
 KINDS = {
     "same": "duplicated problem{s}",
     "contradiction": "duplicated problem{s} with different answers",
@@ -51,7 +52,10 @@ COPIES = {"verbatim": "word for word", "near": "nearly", "part": "in part, ten w
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found. `warns` findings make `winokit check` return 1; the others are worth knowing."""
+    """One finding of a check.
+
+    `warns` findings make `winokit check` return 1. The others are only worth knowing.
+    """
 
     dataset: str
     check: str
@@ -63,7 +67,10 @@ class Finding:
 
     @property
     def lists_all(self) -> bool:
-        """Whether a person is shown all its examples: each is a record to be mended or taken out."""
+        """Whether all its examples are shown.
+
+        They are if each is a record that a person has to correct or remove.
+        """
         return self.check == RECORDS or bool(self.details.get("within"))
 
     def to_json(self) -> dict[str, Any]:
@@ -72,9 +79,9 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """What was found, and how many examples of each a person is shown.
+    """A list of findings, with the number of examples to show of each.
 
-    Of predictions, `understood` is what was understood of them.
+    `understood` is what was understood of predictions.
     """
 
     def __init__(
@@ -86,46 +93,58 @@ class Findings(list[Finding]):
 
 
 class RowPlaces:
-    """What the rows of a dataset are called: by the line of the file that they were read from, where it is known."""
+    """Names of a dataset's rows: their lines in the file, if known."""
 
     def __init__(self, dataset: Dataset, files: Sequence[FileRecords] = ()) -> None:
         placed_files = [file for file in files if file.places]
-        places = grouped(
-            (_text_id(name), place if len(placed_files) == 1 else f"{file.path}:{place}")
-            for file in placed_files
-            for name, place in file.places.items()
-        )
-        in_order = {name: iter(own) for name, own in places.items()}  # repetitions are numbered anew in several files
+        is_one_file = len(placed_files) == 1
+        named_places: list[tuple[str, Place]] = []
+        for file in placed_files:
+            for name, place in file.places.items():
+                full_place = place if is_one_file else f"{file.path}:{place}"
+                named_places.append((_remove_occurrence(name), full_place))
+        # Repetitions are numbered anew in several files, so their places are taken in order.
+        places_left = {name: iter(places) for name, places in grouped(named_places).items()}
         nowhere: Iterator[Place] = iter(())
-        self.places: list[Place] = [
-            next(in_order.get(_text_id(problem.id), nowhere), f"row {row}") for row, problem in enumerate(dataset, 1)
-        ]
+        self.places: list[Place] = []
+        for row, problem in enumerate(dataset, 1):
+            places = places_left.get(_remove_occurrence(problem.id), nowhere)
+            self.places.append(next(places, f"row {row}"))
 
     def of(self, row: int) -> Place:
-        """The line of a row, or what else it is called."""
+        """The line of a row, or its other name."""
         return self.places[row]
 
     def name(self, row: int) -> str:
-        """A row as a sentence names it."""
+        """The name of a row in a sentence."""
         return name_place(self.of(row))
 
 
-def _text_id(name: str) -> str:
-    """What repetitions have in common of their ids, which end in the number of their occurrence."""
+def _remove_occurrence(name: str) -> str:
+    """The id without the number of its occurrence.
+
+    Repetitions of a problem have the rest in common.
+    """
     return name.partition(".")[0]
 
 
 def name_both(first: Place, second: Place) -> str:
-    """Two places as a sentence names them.
+    """The names of two places in a sentence.
 
     >>> name_both(3, 12), name_both("row 3", "row 12"), name_both(3, "element 4")
     ('lines 3 and 12', 'rows 3 and 12', 'line 3 and element 4')
     """
-    names = name_place(first), name_place(second)
-    kinds = {name.split()[0] for name in names}
-    numbers = [name.split()[-1] for name in names]
-    is_plain = len(kinds) == 1 and all(number.isdecimal() for number in numbers)
-    return f"{kinds.pop()}s {numbers[0]} and {numbers[1]}" if is_plain else f"{names[0]} and {names[1]}"
+    first_name = name_place(first)
+    second_name = name_place(second)
+    first_words = first_name.split()
+    second_words = second_name.split()
+    first_kind = first_words[0]
+    first_number = first_words[-1]
+    second_number = second_words[-1]
+    is_same_kind = first_kind == second_words[0]
+    if is_same_kind and first_number.isdecimal() and second_number.isdecimal():
+        return f"{first_kind}s {first_number} and {second_number}"
+    return f"{first_name} and {second_name}"
 
 
 def check(
@@ -138,12 +157,49 @@ def check(
     files: Sequence[Sequence[FileRecords]] = (),
     progress: Progress | None = None,
 ) -> list[Finding]:
-    """Check datasets, each by itself, all against each other, and against a corpus and training data where given.
+    """Check datasets: each by itself, and all against each other.
 
-    Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`: those of its writing task
-    too. Without a name, what a study collected is judged by the task's, anything else by those that hold everywhere.
-    `files` says of each dataset where the records of its files stand, so that they are named by their lines.
+    With a corpus or training data they are checked against these too.
+
+    Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`, which adds those
+    of its writing task. Without a name, problems from a study are judged by the task's rules, and all others by the
+    universal ones. `files` has the lines of the records in each dataset's files, so that they are named by their lines.
     """
+    _refuse_incomplete(only, rules, corpus, train)
+    findings: list[Finding] = []
+    groupings = [find_groups(dataset) for dataset in datasets]
+    datasets = [with_groups(dataset, found=grouping) for dataset, grouping in zip(datasets, groupings, strict=True)]
+    files = files or [()] * len(datasets)
+    places = [RowPlaces(dataset, dataset_files) for dataset, dataset_files in zip(datasets, files, strict=True)]
+    for dataset, grouping, dataset_files, dataset_places in zip(datasets, groupings, files, places, strict=True):
+        if RECORDS in only:
+            findings += _check_records(dataset, dataset_files, dataset_places)
+        if "groups" in only:
+            findings += _check_groups(dataset, grouping, dataset_places)
+        if "leaks" in only:
+            findings += _check_leaks(dataset)
+        if "rules" in only:
+            limits = _choose_limits(dataset, rules)
+            findings += _check_rules(dataset, limits, dataset_places)
+        if "structure" in only:
+            findings.append(_check_structure(dataset))
+        findings += _list_unjudged(dataset, only)
+    if "duplicates" in only:
+        findings += _check_duplicates(datasets, places)
+    if corpus is not None:
+        for dataset, dataset_places in zip(datasets, places, strict=True):
+            findings += _check_copies(dataset, corpus, dataset_places, progress)
+    if train:
+        training = [with_groups(dataset) for dataset in train]
+        for dataset, dataset_places in zip(datasets, places, strict=True):
+            findings.append(_check_facts(dataset, training, dataset_places, progress))
+    return findings
+
+
+def _refuse_incomplete(
+    only: Collection[str], rules: str | None, corpus: Corpus | None, train: Sequence[Dataset]
+) -> None:
+    """Raise an error for an unknown name or a check without its data."""
     if rules is not None and rules not in RULES:
         raise UnknownName("set of rules", rules, RULES)
     for name in only:
@@ -152,192 +208,240 @@ def check(
         raise BadInput("the check 'corpus' needs an index of one: --corpus INDEX")
     if FACTS in only and not train:
         raise BadInput("the check 'facts' needs what was trained on: --train DATA")
-    findings: list[Finding] = []
-    groupings = [find_groups(dataset) for dataset in datasets]
-    datasets = [with_groups(dataset, found=grouping) for dataset, grouping in zip(datasets, groupings, strict=True)]
-    files = files or [()] * len(datasets)
-    places = [RowPlaces(dataset, own) for dataset, own in zip(datasets, files, strict=True)]
-    for dataset, grouping, own, own_places in zip(datasets, groupings, files, places, strict=True):
-        if RECORDS in only:
-            findings += _records(dataset, own, own_places)
-        if "groups" in only:
-            findings += _groups(dataset, grouping, own_places)
-        if "leaks" in only:
-            findings += _leaks(dataset)
-        if "rules" in only:
-            written = all(problem.provenance.get("study") for problem in dataset)
-            findings += _rules(dataset, RULES[rules or ("winogrande" if written else "universal")], own_places)
-        if "structure" in only:
-            findings.append(_structure(dataset))
-        unjudged = [ability for check, ability in NEEDED if check in only]
-        for sentence in left_out(dataset.languages, dict.fromkeys(unjudged)):
-            findings.append(Finding(dataset.card.name, "language", False, sentence, 0))
-    if "duplicates" in only:
-        findings += _duplicates(datasets, places)
-    if corpus is not None:
-        for dataset, own_places in zip(datasets, places, strict=True):
-            findings += _copies(dataset, corpus, own_places, progress)
-    if train:
-        trained = [with_groups(dataset) for dataset in train]
-        for dataset, own_places in zip(datasets, places, strict=True):
-            findings.append(_facts(dataset, trained, own_places, progress))
-    return findings
 
 
-def _records(dataset: Dataset, files: Sequence[FileRecords], places: RowPlaces) -> Iterator[Finding]:
-    """Records that are no problems, and problems without an answer where others have one."""
+def _choose_limits(dataset: Dataset, rules: str | None) -> Limits | None:
+    """The limits of a set of rules, or of the set that fits a dataset."""
+    if rules is None:
+        is_from_study = all(problem.provenance.get("study") for problem in dataset)
+        rules = "winogrande" if is_from_study else "universal"
+    return RULES[cast(RuleSet, rules)]
+
+
+def _list_unjudged(dataset: Dataset, only: Collection[str]) -> Iterator[Finding]:
+    """Note each language of a dataset that lacks the rules for a check."""
+    abilities = [ability for check_name, ability in NEEDED if check_name in only]
+    for sentence in left_out(dataset.languages, dict.fromkeys(abilities)):
+        yield Finding(dataset.card.name, "language", False, sentence, 0)
+
+
+def _check_records(dataset: Dataset, files: Sequence[FileRecords], places: RowPlaces) -> Iterator[Finding]:
+    """Find records that are no problems, and problems that lack an answer.
+
+    A missing answer counts if other problems have one.
+    """
     name = dataset.card.name
-    malformed = [error for file in files for error in sorted(file.malformed, key=_line_of)]
+    malformed: list[Malformed] = []
+    for file in files:
+        malformed += sorted(file.malformed, key=_get_line)
     if malformed:
         is_one_file = len({error.file for error in malformed}) == 1
-        examples = tuple(_told_malformed(error) if is_one_file else str(error) for error in malformed)
-        subject = "1 record is" if len(malformed) == 1 else f"{len(malformed):,} records are"
-        details = [
-            {"file": error.file, "line": error.line, "field": error.field, "expected": error.expected}
-            for error in malformed
-        ]
+        describe = _describe_malformed if is_one_file else str
+        examples = tuple(describe(error) for error in malformed)
+        subject = _count_subject(len(malformed), "record", "is", "are")
+        details = [_record_details(error) for error in malformed]
         yield Finding(name, RECORDS, True, f"{subject} malformed", len(malformed), examples, {"records": details})
     rows = [row for row, problem in enumerate(dataset) if problem.answer is None]
     if 0 < len(rows) < len(dataset):
-        subject = "1 problem has" if len(rows) == 1 else f"{len(rows):,} problems have"
+        subject = _count_subject(len(rows), "problem", "has", "have")
         message = f"{subject} no answer, and {len(dataset) - len(rows):,} have one"
         examples = tuple(f"{places.name(row)}: {dataset[row].text}" for row in rows)
         yield Finding(name, RECORDS, True, message, len(rows), examples, {"rows": rows})
 
 
-def _line_of(error: Malformed) -> int:
+def _record_details(error: Malformed) -> dict[str, Any]:
+    return {"file": error.file, "line": error.line, "field": error.field, "expected": error.expected}
+
+
+def _count_subject(count: int, noun: str, verb: str, plural_verb: str) -> str:
+    """The subject and the verb of a sentence: "1 record is", "2,000 records are"."""
+    if count == 1:
+        return f"1 {noun} {verb}"
+    return f"{count:,} {noun}s {plural_verb}"
+
+
+def _get_line(error: Malformed) -> int:
     return error.line if isinstance(error.line, int) else 0
 
 
-def _told_malformed(error: Malformed) -> str:
-    """What is wrong with a record, after its place."""
-    what = str(Malformed(error.expected, field=error.field))
-    return what if error.line is None else f"{name_place(error.line)}: {what}"
+def _describe_malformed(error: Malformed) -> str:
+    """The fault of a record, after its place."""
+    fault = str(Malformed(error.expected, field=error.field))
+    if error.line is None:
+        return fault
+    return f"{name_place(error.line)}: {fault}"
 
 
-def _groups(dataset: Dataset, grouping: Grouping, places: RowPlaces) -> Iterator[Finding]:
+def _check_groups(dataset: Dataset, grouping: Grouping, places: RowPlaces) -> Iterator[Finding]:
+    """Count the groups by size and evidence, and list problems that may be twins."""
     name = dataset.card.name
-    ambiguous = grouping.ambiguous
     sizes = Counter(map(len, grouping.groups))
-    single = len(dataset) - sum(size * count for size, count in sizes.items())
-    shape = ", ".join(f"{count:,} {_size_name(size, count)}" for size, count in sorted(sizes.items())) or "none"
-    evidence = ", ".join(f"{count:,} by {how}" for how, count in grouping.evidence.items() if count)
-    message = f"groups: {shape}{f' ({evidence})' if evidence else ''}; {single:,} single problems"
+    grouped_count = sum(size * count for size, count in sizes.items())
+    single_count = len(dataset) - grouped_count
+    size_texts = [f"{count:,} {_name_size(size, count)}" for size, count in sorted(sizes.items())]
+    evidence_texts = [f"{count:,} by {source}" for source, count in grouping.evidence.items() if count]
+    shape = ", ".join(size_texts) or "none"
+    evidence = f" ({', '.join(evidence_texts)})" if evidence_texts else ""
+    message = f"groups: {shape}{evidence}; {single_count:,} single problems"
     yield Finding(name, "groups", False, message, len(grouping.groups), details={"evidence": grouping.evidence})
+    ambiguous = grouping.ambiguous
     if ambiguous:
-        pairs = [(row, others[0]) for row, others in ambiguous.items() if row < others[0]]
-        examples = tuple(_side_by_side((dataset, first, places), (dataset, other, places)) for first, other in pairs)
+        examples = []
+        for row, others in ambiguous.items():
+            other = others[0]
+            if row < other:
+                examples.append(_show_both((dataset, row, places), (dataset, other, places)))
         message = f"{len(ambiguous):,} problems may be twins of others; their texts do not decide it"
         rows = [(row, *others) for row, others in ambiguous.items()]
-        yield Finding(name, "groups", True, message, len(ambiguous), examples, {"rows": rows})
+        yield Finding(name, "groups", True, message, len(ambiguous), tuple(examples), {"rows": rows})
 
 
-def _size_name(size: int, count: int) -> str:
-    name = {2: "pair", 3: "triplet"}.get(size)
-    return f"groups of {size}" if name is None else name if count == 1 else f"{name}s"
+def _name_size(size: int, count: int) -> str:
+    names = {2: "pair", 3: "triplet"}
+    if size not in names:
+        return f"groups of {size}"
+    return names[size] if count == 1 else f"{names[size]}s"
 
 
-def _side_by_side(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, int, RowPlaces]) -> str:
-    """An example of two problems, each given as its dataset, its row and where rows are."""
+def _show_both(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, int, RowPlaces]) -> str:
+    """An example of two problems, each given by dataset, row and places."""
     one, row, places = first
     other, other_row, other_places = second
     both = name_both(places.of(row), other_places.of(other_row))
     return f"{both}: {one[row].text} / {other[other_row].text}"
 
 
-def _leaks(dataset: Dataset) -> Iterator[Finding]:
+def _check_leaks(dataset: Dataset) -> Iterator[Finding]:
     name = dataset.card.name
     tests = find_leaks(dataset)
     if not tests:
         yield Finding(name, "leaks", False, "no answers to test for leaks", 0)
         return
-    for leak in tests:
-        if leak.found:
-            p = "< 0.0001" if leak.p_corrected < 0.0001 else f"= {leak.p_corrected:.4f}"
-            odds = f"{100 * leak.right / leak.n:.1f} %, chance {100 * leak.chance:.0f} %, p {p}"
-            message = f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({odds})"
-            yield Finding(name, "leaks", True, message, leak.right, details=asdict(leak))
-    quiet = sum(not leak.found for leak in tests)
-    leaks = len(tests) - quiet
-    message = f"{len(tests)} leak tests, {leaks or 'no'} {'leak' if leaks < 2 else 'leaks'} found"
-    yield Finding(name, "leaks", False, message, quiet)
+    leaks = [test for test in tests if test.found]
+    for leak in leaks:
+        yield Finding(name, "leaks", True, _describe_leak(leak), leak.right, details=asdict(leak))
+    noun = "leak" if len(leaks) < 2 else "leaks"
+    message = f"{len(tests)} leak tests, {len(leaks) or 'no'} {noun} found"
+    yield Finding(name, "leaks", False, message, len(tests) - len(leaks))
 
 
-def _rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> Iterator[Finding]:
-    """Broken rules, each a finding; what only a writer can tell is worth knowing and no warning."""
-    members = grouped((f"row {row}" if p.group is None else p.group, row) for row, p in enumerate(dataset))
-    is_read = set(list(members)[:: -(-len(members) // READ) or 1]) if limits else set()
-    broken = grouped(
-        (violation.rule, violation)
-        for group, rows in members.items()
-        for violation in broken_rules([dataset[row] for row in rows], rows, limits, read=group in is_read)
-    )
-    for rule, violations in broken.items():
-        is_soft = rule in rule_book.SOFT
-        count = f"{len(violations):,}"
-        message = f"rule {rule}: broken {count} {'time' if len(violations) == 1 else 'times'}"
-        if is_soft:
-            read = f", of {len(is_read):,} that were read" if rule in rule_book.READ_FOR else ""
-            message = f"rule {rule}: doubtful in {count}{read}"
-        examples = tuple(f"{places.name(v.rows[-1])}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
-        details = {"rows": [violation.rows for violation in violations]}
-        yield Finding(dataset.card.name, "rules", not is_soft, message, len(violations), examples, details)
-    whole = sum(problem.is_whole for problem in dataset)
-    if whole:
-        subject = "1 problem is" if whole == 1 else f"{whole:,} problems are"
-        message = f"{subject} whole texts, which the rules for twins do not cover"
-        yield Finding(dataset.card.name, "rules", False, message, whole)
+def _describe_leak(leak: Leak) -> str:
+    is_tiny = leak.p_corrected < 0.0001
+    p = "< 0.0001" if is_tiny else f"= {leak.p_corrected:.4f}"
+    percent = 100 * leak.right / leak.n
+    odds = f"{percent:.1f} %, chance {100 * leak.chance:.0f} %, p {p}"
+    return f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({odds})"
 
 
-def _structure(dataset: Dataset) -> Finding:
-    seen = Structure(dataset)
-    if not seen.problems:
-        return Finding(dataset.card.name, "structure", False, f"no structure to describe: {NO_BLANK}", 0)
-    places = ", ".join(
-        f"{place} {100 * count / seen.problems:.0f} %" for place, count in seen.blank_position.most_common()
-    )
-    messages = [f"position of the blank: {places}"]
-    if seen.judged:
-        shares = ", ".join(
-            f"{word} {100 * count / seen.judged:.0f} %" for word, count in seen.connective.most_common(4)
-        )
-        messages.insert(0, f"before the blank: {shares}")
-    if seen.groups:
-        share = seen.special_last / seen.groups
-        groups = f"{seen.special_last:,} of {seen.groups:,} groups ({100 * share:.0f} %)"
-        messages.insert(0, f"the special word is the last word in {groups}")
-    details = {
-        "special_last": seen.special_last,
-        "groups": seen.groups,
-        "connective": dict(seen.connective.most_common()),
-        "clauses": dict(sorted(seen.clauses.items())),
-        "blank_position": dict(seen.blank_position),
-    }
-    return Finding(dataset.card.name, "structure", False, "; ".join(messages), seen.special_last, details=details)
+def _check_rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> Iterator[Finding]:
+    """Broken rules, one finding each.
 
-
-def _duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Iterator[Finding]:
-    by_place = grouped(
-        ((match.kind, match.first[0], match.second[0]), (match.first[1], match.second[1]))
-        for match in find_duplicates(datasets)
-    )
-    for (kind, place, other_place), rows in by_place.items():
-        first = datasets[place]
-        second = datasets[other_place]
-        where = first.card.name if place == other_place else f"{first.card.name} and {second.card.name}"
-        message = f"{len(rows):,} {KINDS[kind].format(s='' if len(rows) == 1 else 's')}"
+    A rule that only a writer can judge is no warning.
+    """
+    name = dataset.card.name
+    rows_of_group: dict[str, list[int]] = defaultdict(list)
+    for row, problem in enumerate(dataset):
+        group = problem.group
+        rows_of_group[f"row {row}" if group is None else group].append(row)
+    groups_read = _choose_groups_to_read(list(rows_of_group)) if limits else set()
+    violations_of_rule: dict[str, list[Violation]] = defaultdict(list)
+    for group, rows in rows_of_group.items():
+        members = [dataset[row] for row in rows]
+        for violation in broken_rules(members, rows, limits, read=group in groups_read):
+            violations_of_rule[violation.rule].append(violation)
+    for rule, violations in violations_of_rule.items():
         examples = []
-        for row, other in rows:
-            one = (first, row, places[place])
-            examples.append(_side_by_side(one, (second, other, places[other_place])))
+        for violation in violations:
+            row = violation.rows[-1]
+            examples.append(f"{places.name(row)}: {violation.reason}: {dataset[row].text}")
+        message = _describe_violations(rule, len(violations), len(groups_read))
+        is_soft = rule in rule_book.SOFT
+        details = {"rows": [violation.rows for violation in violations]}
+        yield Finding(name, "rules", not is_soft, message, len(violations), tuple(examples), details)
+    whole_count = sum(problem.is_whole for problem in dataset)
+    if whole_count:
+        subject = _count_subject(whole_count, "problem", "is", "are")
+        message = f"{subject} whole texts, which the rules for twins do not cover"
+        yield Finding(name, "rules", False, message, whole_count)
+
+
+def _choose_groups_to_read(groups: Sequence[str]) -> set[str]:
+    """About `READ` groups, evenly spread, that the built-in model reads."""
+    step = ceil(len(groups) / READ)
+    return set(groups[:: max(step, 1)])
+
+
+def _describe_violations(rule: str, count: int, read_count: int) -> str:
+    if rule not in rule_book.SOFT:
+        noun = "time" if count == 1 else "times"
+        return f"rule {rule}: broken {count:,} {noun}"
+    message = f"rule {rule}: doubtful in {count:,}"
+    if rule in rule_book.READ_FOR:
+        message += f", of {read_count:,} that were read"
+    return message
+
+
+def _check_structure(dataset: Dataset) -> Finding:
+    """Describe where the special word and the blank are."""
+    name = dataset.card.name
+    structure = Structure(dataset)
+    if not structure.problems:
+        return Finding(name, "structure", False, f"no structure to describe: {NO_BLANK}", 0)
+    messages = []
+    if structure.groups:
+        percent = 100 * structure.special_last / structure.groups
+        groups = f"{structure.special_last:,} of {structure.groups:,} groups ({percent:.0f} %)"
+        messages.append(f"the special word is the last word in {groups}")
+    if structure.judged:
+        shares = _list_shares(structure.connective.most_common(4), structure.judged)
+        messages.append(f"before the blank: {shares}")
+    places = _list_shares(structure.blank_position.most_common(), structure.problems)
+    messages.append(f"position of the blank: {places}")
+    details = {
+        "special_last": structure.special_last,
+        "groups": structure.groups,
+        "connective": dict(structure.connective.most_common()),
+        "clauses": dict(sorted(structure.clauses.items())),
+        "blank_position": dict(structure.blank_position),
+    }
+    return Finding(name, "structure", False, "; ".join(messages), structure.special_last, details=details)
+
+
+def _list_shares(counts: Iterable[tuple[str, int]], total: int) -> str:
+    """The share of each thing in percent, with commas between."""
+    shares = [f"{name} {100 * count / total:.0f} %" for name, count in counts]
+    return ", ".join(shares)
+
+
+def _check_duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Iterator[Finding]:
+    """The repetitions of each kind, for each pair of datasets."""
+    rows_by_kind: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
+    for match in find_duplicates(datasets):
+        index, row = match.first
+        other_index, other_row = match.second
+        rows_by_kind[match.kind, index, other_index].append((row, other_row))
+    for (kind, index, other_index), rows in rows_by_kind.items():
+        first = datasets[index]
+        second = datasets[other_index]
+        is_within = index == other_index
+        name = first.card.name if is_within else f"{first.card.name} and {second.card.name}"
+        plural_s = "" if len(rows) == 1 else "s"
+        message = f"{len(rows):,} {KINDS[kind].format(s=plural_s)}"
+        examples = []
+        for row, other_row in rows:
+            one = (first, row, places[index])
+            other = (second, other_row, places[other_index])
+            examples.append(_show_both(one, other))
         details: dict[str, Any] = {"kind": kind, "rows": rows}
-        if place == other_place and kind in REPEATED:
+        if is_within and kind in REPEATED:
             details["within"] = True
-        yield Finding(where, "duplicates", True, message, len(rows), tuple(examples), details)
+        yield Finding(name, "duplicates", True, message, len(rows), tuple(examples), details)
 
 
 def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
-    """All repetitions within and across datasets, in order of place; `kind` is same, contradiction, near or twin.
+    """All repetitions within and across datasets, in order of place.
+
+    `kind` is same, contradiction, near or twin.
 
     They are what `overlap` finds, without those by design. Within one file the twins of a group, judgements about one
     text and the sentences of one template are nearly the same by design, and one sentence may be asked about twice;
@@ -360,57 +464,80 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
     """
     duplicates = []
     for match in find_matches(datasets, within=True):
-        kind = _kind(match, *(datasets[at][row] for at, row in (match.first, match.second)))
+        index, row = match.first
+        other_index, other_row = match.second
+        kind = _classify_match(match, datasets[index][row], datasets[other_index][other_row])
         if kind is not None:
             duplicates.append(replace(match, kind=kind))
     return duplicates
 
 
-def _kind(match: Match, a: Problem, b: Problem) -> str | None:
-    """What two problems are to each other, contradictions told apart; None for what is so by design."""
+def _classify_match(match: Match, a: Problem, b: Problem) -> str | None:
+    """The relation of two problems, or None if it is so by design.
+
+    Contradictions have a kind of their own.
+    """
     bare = language_of(a.language).bare
-    same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
-    if match.kind == "same" and a.query == b.query and same_candidates:
-        differ = a.right is not None and b.right is not None and bare(a.right) != bare(b.right)
-        return "contradiction" if differ else "same"
-    if a.is_continuation and not a.is_whole and not same_candidates:
-        return None  # COPA: short premises alike, with other things to choose from
+    has_same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
+    if match.kind == "same" and a.query == b.query and has_same_candidates:
+        if a.right is None or b.right is None:
+            return "same"
+        return "same" if bare(a.right) == bare(b.right) else "contradiction"
+    if a.is_continuation and not a.is_whole and not has_same_candidates:
+        return None  # COPA: short premises are alike, with other things to choose from
     if match.across:
         return match.kind
-    of_one = a.query is not None or (a.labels.get("occupation") or a) == b.labels.get("occupation")
-    by_design = (a.group is not None and a.group == b.group) or match.similarity < NEAR or of_one
-    return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind
+    return None if _is_by_design(match, a, b) else match.kind
 
 
-def _copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress: Progress | None) -> list[Finding]:
-    """What of a dataset stands in a corpus."""
+def _is_by_design(match: Match, a: Problem, b: Problem) -> bool:
+    """Whether two problems of one dataset are alike by design."""
+    is_one_group = a.group is not None and a.group == b.group
+    if is_one_group or match.similarity < NEAR or a.query is not None:
+        return True
+    occupation = a.labels.get("occupation")
+    if occupation and occupation == b.labels.get("occupation"):
+        return True
+    return letters(a.sentence) == letters(b.sentence)
+
+
+def _check_copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress: Progress | None) -> list[Finding]:
+    """Find the problems of a dataset that a corpus contains."""
     name = dataset.card.name
     findings = []
-    by_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
-    for kind in (kind for kind in COPIES if kind in by_kind):
-        copies = by_kind[kind]
-        subject = "1 problem appears" if len(copies) == 1 else f"{len(copies):,} problems appear"
+    copies_of_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
+    for kind, manner in COPIES.items():
+        copies = copies_of_kind.get(kind, [])
+        if not copies:
+            continue
+        subject = _count_subject(len(copies), "problem", "appears", "appear")
         examples = tuple(f"{places.name(copy.row)}: {dataset[copy.row].text} / {copy.sentence}" for copy in copies)
         details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in copies]}
-        message = f"{subject} {COPIES[kind]} in {corpus.name}"
+        message = f"{subject} {manner} in {corpus.name}"
         findings.append(Finding(name, CORPUS, True, message, len(copies), examples, details))
     return findings or [Finding(name, CORPUS, False, f"no problem appears in {corpus.name}", 0)]
 
 
-def _facts(dataset: Dataset, trained: Sequence[Dataset], places: RowPlaces, progress: Progress | None) -> Finding:
-    """What each problem asks one to know, beside the nearest thing that training says: the most similar first."""
-    facts = nearest_facts(dataset, trained, progress)
-    alike = sum(fact.similarity >= ALIKE for fact in facts)
-    pairs = sum(fact.shares_pair for fact in facts)
+def _check_facts(
+    dataset: Dataset, training: Sequence[Dataset], places: RowPlaces, progress: Progress | None
+) -> Finding:
+    """Compare the fact of each problem with the nearest fact of training.
+
+    The most similar ones come first.
+    """
+    facts = nearest_facts(dataset, training, progress)
+    alike_count = sum(fact.similarity >= ALIKE for fact in facts)
+    pair_count = sum(fact.shares_pair for fact in facts)
     mean = sum(fact.similarity for fact in facts) / max(len(facts), 1)
     message = (
-        f"training data nearly states the fact behind {alike:,} of {len(facts):,} problems (similarity ≥ {ALIKE}; mean "
-        f"{mean:.2f}), and contains a (special word, candidate) pair of {pairs:,}"
+        f"training data nearly states the fact behind {alike_count:,} of {len(facts):,} problems (similarity "
+        f"≥ {ALIKE}; mean {mean:.2f}), and contains a (special word, candidate) pair of {pair_count:,}"
     )
-    nearest = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
-    examples = tuple(
-        f"{places.name(fact.row)}: {fact.fact} / {fact.training_fact or 'nothing'} ({fact.similarity:.2f})"
-        for fact in nearest
-    )
-    details = {"train": [known.card.name for known in trained], "facts": [asdict(fact) for fact in facts]}
-    return Finding(dataset.card.name, FACTS, False, message, alike, examples, details)
+    nearest_first = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
+    examples = []
+    for fact in nearest_first:
+        training_fact = fact.training_fact or "nothing"
+        examples.append(f"{places.name(fact.row)}: {fact.fact} / {training_fact} ({fact.similarity:.2f})")
+    train_names = [trained.card.name for trained in training]
+    details = {"train": train_names, "facts": [asdict(fact) for fact in facts]}
+    return Finding(dataset.card.name, FACTS, False, message, alike_count, tuple(examples), details)

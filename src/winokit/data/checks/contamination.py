@@ -1,11 +1,13 @@
-"""Which problems stand in a corpus, word for word or nearly: a model that read it may remember the answer.
+"""Problems that a corpus contains, word for word or nearly.
 
-The sentences of the corpus that may be a problem's own are compared with it; how they are found is for the corpus
-(`Corpus.alike`). Three kinds are told apart:
+A model that read the corpus may remember the answer.
 
-- `verbatim`: the sentence of the blank stands there, with a candidate, the pronoun or the blank itself in its place;
-- `near`: four fifths of its words stand there in the same order, with hardly anything between them;
-- `part`: a run of ten words or more, of any of its sentences, stands there.
+The corpus finds the sentences that may be a problem's own (`Corpus.alike`), and they are compared with it. There are
+three kinds:
+
+- `verbatim`: it contains the sentence of the blank, with a candidate, the pronoun or the blank itself in the blank;
+- `near`: it contains four fifths of that sentence's words in the same order, with hardly anything between them;
+- `part`: it contains a run of ten words or more, of any sentence of the problem.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +25,7 @@ from winokit.text.words import sentences
 
 KINDS = ("verbatim", "near", "part")
 RUN = 10
-"""Words in a row that make a part."""
+"""Number of words in a row that make a part."""
 NEAR = 0.8
 SHORTEST = 6
 SHORTEST_NEARLY = 8
@@ -32,7 +34,7 @@ SHORTEST_NEARLY = 8
 
 @dataclass(frozen=True, slots=True)
 class CorpusCopy:
-    """A row of a dataset that stands in a corpus: how, and in which sentence."""
+    """A row of a dataset that a corpus contains: how, and in which sentence."""
 
     row: int
     kind: str
@@ -41,24 +43,29 @@ class CorpusCopy:
 
 
 def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
-    """The problems of a dataset that stand in a corpus, with the best sentence for each."""
+    """The problems of a dataset that a corpus contains, each with its best sentence."""
     copies = []
-    corpus.expect(list(chain.from_iterable(map(_split_sentences, dataset))))
+    expected_sentences = chain.from_iterable(map(_split_sentences, dataset))
+    corpus.expect(list(expected_sentences))
     for row, problem in enumerate(dataset):
-        places = (CorpusCopy(row, *place) for place in _places(problem, corpus))
-        copies += sorted(places, key=lambda copy: KINDS.index(copy.kind))[:1]
+        places = list(_find_places(problem, corpus))
+        if places:
+            kind, sentence, source = min(places, key=lambda place: KINDS.index(place[0]))
+            copies.append(CorpusCopy(row, kind, sentence, source))
         if progress:
             progress(row + 1, len(dataset))
     return copies
 
 
-def _places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, str | None]]:
-    """How a problem stands in a corpus, and in which sentence of which file, wherever it does."""
+def _find_places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, str | None]]:
+    """Every place of a problem in a corpus: kind, sentence and file."""
     for sentence in _split_sentences(problem):
         words = folded_words(sentence)
-        fillings = _filled(words, problem)
+        fillings = _fill_blank(words, problem)
+        is_telling = problem.is_whole or BLANK in words
         for hit in corpus.alike(sentence):
-            if kind := _kind(fillings, problem.is_whole or BLANK in words, hit.text):
+            kind = _classify_copy(fillings, is_telling, hit.text)
+            if kind:
                 yield kind, hit.text, hit.source
 
 
@@ -69,35 +76,51 @@ def _split_sentences(problem: Problem) -> list[str]:
     return [sentence for sentence in every_sentence if len(folded_words(sentence)) >= SHORTEST]
 
 
-def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
-    """A sentence with the blank filled in every way it may have been."""
-    if problem.is_whole or BLANK not in own:
-        return [list(own)]
-    at = list(own).index(BLANK)
-    fillings = [*problem.candidates, BLANK, *([problem.pronoun] if problem.pronoun else [])]
-    return [[*own[:at], *folded_words(filling), *own[at + 1 :]] for filling in fillings]
+def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
+    """A sentence with its blank filled in every possible way."""
+    words = list(words)
+    if problem.is_whole or BLANK not in words:
+        return [words]
+    blank = words.index(BLANK)
+    fillings = [*problem.candidates, BLANK]
+    if problem.pronoun:
+        fillings.append(problem.pronoun)
+    before = words[:blank]
+    after = words[blank + 1 :]
+    return [[*before, *folded_words(filling), *after] for filling in fillings]
 
 
-def _kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
-    """How a sentence of a problem stands in a sentence of the corpus, or None if it does not.
+def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
+    """How a corpus sentence contains a problem's sentence, or None.
 
-    One that tells has the blank in it, or is a text that there is to choose from; others are what anybody may say.
+    `tells` is set for a sentence with the blank and for a text that can be chosen. Anybody may say the others.
     """
-    there = folded_words(text)
+    corpus_words = folded_words(text)
     if tells:
-        if any(f" {' '.join(filled)} " in f" {' '.join(there)} " for filled in fillings):
+        padded_text = f" {' '.join(corpus_words)} "
+        if any(f" {' '.join(filling)} " in padded_text for filling in fillings):
             return "verbatim"
-        if any(_nearly_contains(there, filled) for filled in fillings):
+        if any(_nearly_contains(corpus_words, filling) for filling in fillings):
             return "near"
-    longest = (SequenceMatcher(None, own, there, autojunk=False).find_longest_match().size for own in fillings)
-    return "part" if any(size >= RUN for size in longest) else None
+    for filling in fillings:
+        matcher = SequenceMatcher(None, filling, corpus_words, autojunk=False)
+        if matcher.find_longest_match().size >= RUN:
+            return "part"
+    return None
 
 
-def _nearly_contains(there: Sequence[str], own: Sequence[str]) -> bool:
-    """Whether some stretch of words, a quarter longer at most, has enough of one's own in their order."""
-    enough = ceil(NEAR * len(own))
-    size = ceil(len(own) / NEAR)
-    if len(own) < SHORTEST_NEARLY or LCSseq.similarity(own, there) < enough:
+def _nearly_contains(corpus_words: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a stretch of words has enough of a sentence's words in order.
+
+    The stretch is at most a quarter longer than the sentence.
+    """
+    enough = ceil(NEAR * len(words))
+    size = ceil(len(words) / NEAR)
+    if len(words) < SHORTEST_NEARLY or LCSseq.similarity(words, corpus_words) < enough:
         return False
-    stretches = (there[i : i + size] for i in range(max(1, len(there) - size + 1)))
-    return any(LCSseq.similarity(own, stretch) >= enough for stretch in stretches)
+    start_count = max(1, len(corpus_words) - size + 1)
+    for start in range(start_count):
+        stretch = corpus_words[start : start + size]
+        if LCSseq.similarity(words, stretch) >= enough:
+            return True
+    return False

@@ -1,11 +1,13 @@
-"""Leaks: what predicts the answer without reading the problem, each with a test and its p-value.
+"""Leaks: signs that predict the answer without a look at the problem.
+
+Each has a test and its p-value.
 
 WinoGrande's qID ends in the answer; WSC's first twin usually has the first candidate as its answer; names may be
 right more often than wrong.
 
-The answers of twins go together, and so do those of a text that stands there several times (Winogender's, once a
+The answers of twins go together, and so do those of a text that is in the file several times (Winogender's, once a
 gender) and of one template. So the tests count the dataset's *units* (`Dataset.units`). By chance, each unit has the
-answers that it has, or those with every right candidate exchanged for the next: a coin for each unit, and not for each
+answers that it has, or those with every right candidate exchanged for the next: one coin for each unit, not for each
 problem. Several yes/no questions on one text have one yes and more no, whoever wrote them: a guess among these must
 stand out question by question too. p-values are corrected for the number of tests (Holm).
 """
@@ -24,14 +26,17 @@ from winokit.units import Units
 
 ALPHA = 0.01
 MOSTLY = 0.9
-"""A source field is an id when this share of its values, at least, occurs once."""
+"""A source field is an id if at least this share of its values occurs once."""
 RARE = 10
 """Candidates that occur in fewer problems than this are not tested one by one."""
 
 
 @dataclass(frozen=True)
 class Leak:
-    """One way to guess: how many problems it could be tried on, how often it is right, and how surprising that is."""
+    """One way to guess, with its success and how surprising that is.
+
+    `n` problems could be tried, and `right` of them were guessed.
+    """
 
     name: str
     says: str
@@ -49,7 +54,10 @@ class Leak:
 
 @dataclass(frozen=True)
 class _Case:
-    """An answered problem, its row, the unit that it belongs to, and what is the same question within that."""
+    """An answered problem, with its row, unit and question.
+
+    A question is the same text within a unit.
+    """
 
     row: int
     unit: int
@@ -59,7 +67,7 @@ class _Case:
 
 
 def find_leaks(dataset: Dataset) -> list[Leak]:
-    """Every test that can be made on a dataset, with corrected p-values.
+    """Every possible test on a dataset, with corrected p-values.
 
     Returns
     -------
@@ -68,138 +76,206 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
         where no problem has an answer.
     """
     units = dataset.units.numbers.tolist()
-    questions = joined(map(_question_links, dataset))
-    cases = [
-        _Case(row, unit, question, problem, problem.answer)
-        for row, (unit, question, problem) in enumerate(zip(units, questions, dataset, strict=True))
-        if problem.answer is not None
-    ]
+    questions = joined(map(_link_questions, dataset))
+    cases = []
+    for row, (unit, question, problem) in enumerate(zip(units, questions, dataset, strict=True)):
+        if problem.answer is not None:
+            cases.append(_Case(row, unit, question, problem, problem.answer))
     if not cases:
         return []
-    tests = [*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)]
-    corrected = [replace(leak, p_corrected=p) for leak, p in zip(tests, holm([leak.p for leak in tests]), strict=True)]
-    return sorted(corrected, key=lambda leak: leak.p)
+    leaks = [*_test_ids(cases), *_test_order(cases), *_test_positions(cases), *_test_candidates(cases)]
+    corrected_ps = holm([leak.p for leak in leaks])
+    corrected_leaks = [replace(leak, p_corrected=p) for leak, p in zip(leaks, corrected_ps, strict=True)]
+    return sorted(corrected_leaks, key=lambda leak: leak.p)
 
 
-def _question_links(problem: Problem) -> list[tuple[str, Hashable]]:
-    """What makes two problems the same question: text and query, group, or template."""
-    text = (problem.before, problem.after, problem.query, tuple(sorted(problem.candidates)))
-    return [("text", text), ("group", problem.group), ("template", problem.labels.get("template"))]
+def _link_questions(problem: Problem) -> list[tuple[str, Hashable]]:
+    """The links that make two problems the same question.
+
+    They are text and query, group, and template.
+    """
+    candidates = tuple(sorted(problem.candidates))
+    text = (problem.before, problem.after, problem.query, candidates)
+    template = problem.labels.get("template")
+    return [("text", text), ("group", problem.group), ("template", template)]
 
 
-def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Does the end of a source id go with the answer?"""
-    ids = grouped(
-        (key, (str(value), case))
-        for case in cases
-        for key, value in case.problem.provenance.items()
-        if isinstance(value, (str, int)) and str(value)[-1:].isalnum()
-    )
-    for key, named in ids.items():
-        if len({value for value, _ in named}) < MOSTLY * len(named):
-            continue  # not an id: "(Winograd 1972)" stands under many problems
-        endings = [value[-1] for value, _ in named]
-        if len(set(endings)) > 1:
-            # Guess each ending's more frequent answer; endings are few, so the guess is hardly fitted to the data.
-            counts = Counter((ending, case.answer) for ending, (_, case) in zip(endings, named, strict=True))
-            best = {ending: max(n for (other, _), n in counts.items() if other == ending) for ending in set(endings)}
-            units = Units.of_names(case.unit for _, case in named)
-            p = p_independent(endings, [case.answer for _, case in named], units)
-            says = f"the last character of {key} goes with the answer"
-            yield Leak("source id", says, sum(best.values()), len(named), 0.5, p)
+def _test_ids(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Test whether the end of a source id goes with the answer."""
+    for field_name, cases_by_id in _group_by_field(cases).items():
+        distinct_ids = {value for value, _ in cases_by_id}
+        if len(distinct_ids) < MOSTLY * len(cases_by_id):
+            continue  # not an id: many problems have "(Winograd 1972)"
+        endings = [value[-1] for value, _ in cases_by_id]
+        if len(set(endings)) < 2:
+            continue
+        answers = [case.answer for _, case in cases_by_id]
+        units = Units.of_names(case.unit for _, case in cases_by_id)
+        p = p_independent(endings, answers, units)
+        says = f"the last character of {field_name} goes with the answer"
+        right = _count_most_frequent(endings, answers)
+        yield Leak("source id", says, right, len(cases_by_id), 0.5, p)
 
 
-def _order_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Does the place in the file go with the answer? A unit is judged by its first member: the others follow."""
-    firsts = list({case.unit: case for case in reversed(cases)}.values())[::-1]
+def _group_by_field(cases: Iterable[_Case]) -> dict[str, list[tuple[str, _Case]]]:
+    """Values of each source field with their cases.
+
+    They end in a letter or a digit.
+    """
+    values = []
+    for case in cases:
+        for field_name, value in case.problem.provenance.items():
+            if isinstance(value, (str, int)) and str(value)[-1:].isalnum():
+                values.append((field_name, (str(value), case)))
+    return grouped(values)
+
+
+def _count_most_frequent(endings: Sequence[str], answers: Sequence[int]) -> int:
+    """Number of right guesses, if each ending's more frequent answer is guessed.
+
+    There are few endings, so the guess is hardly fitted to the data.
+    """
+    most_frequent: dict[str, int] = {}
+    for (ending, _), count in Counter(zip(endings, answers, strict=True)).items():
+        most_frequent[ending] = max(count, most_frequent.get(ending, 0))
+    return sum(most_frequent.values())
+
+
+def _test_order(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Test whether the place in the file goes with the answer.
+
+    A unit is judged by its first member, because the others follow it.
+    """
+    first_of_unit: dict[int, _Case] = {}
+    for case in reversed(cases):
+        first_of_unit[case.unit] = case
+    # The first case of each unit. The units are in the order of their last cases.
+    firsts = list(first_of_unit.values())
+    firsts.reverse()
     answers = [case.answer for case in firsts]
-    leading = [case.answer for case in firsts if case.problem.group is not None]
     if len(set(answers)) == 2:
-        same = sum(a == b for a, b in pairwise(answers))
+        same_count = sum(answer == next_answer for answer, next_answer in pairwise(answers))
         n = len(answers)
-        # Where one answer is more frequent, neighbours are the same more often than not in any order.
-        chance = sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
-        p = p_binomial(same, n - 1, chance)
-        yield Leak("order", "an answer goes with the one before it", same, n - 1, chance, p)
-        yield _trend([(case.row, case.answer) for case in firsts])
-    if leading and max(leading) < 2:
-        right = sum(answer == 0 for answer in leading)
+        # If one answer is more frequent, neighbours are the same more often than not in any order.
+        same_pairs = sum(count * (count - 1) for count in Counter(answers).values())
+        chance = same_pairs / (n * (n - 1))
+        p = p_binomial(same_count, n - 1, chance)
+        yield Leak("order", "an answer goes with the one before it", same_count, n - 1, chance, p)
+        yield _test_trend([(case.row, case.answer) for case in firsts])
+    leading_answers = [case.answer for case in firsts if case.problem.group is not None]
+    if leading_answers and max(leading_answers) < 2:
+        right = leading_answers.count(0)
+        n = len(leading_answers)
         says = "the first of twins has the first candidate as its answer"
-        yield Leak("order", says, right, len(leading), 0.5, p_binomial(right, len(leading), 0.5))
+        yield Leak("order", says, right, n, 0.5, p_binomial(right, n, 0.5))
 
 
-def _trend(firsts: Sequence[tuple[int, int]]) -> Leak:
+def _test_trend(firsts: Sequence[tuple[int, int]]) -> Leak:
+    """Test whether the answers change from the start of the file to its end."""
     low, high = sorted({answer for _, answer in firsts})
-    rows = [[row for row, answer in firsts if answer == value] for value in (low, high)]
-    half = firsts[len(firsts) // 2][0]
-    right = sum((row >= half) == (answer == high) for row, answer in firsts)
+    low_rows = [row for row, answer in firsts if answer == low]
+    high_rows = [row for row, answer in firsts if answer == high]
+    middle_row, _ = firsts[len(firsts) // 2]
+    right = 0
+    for row, answer in firsts:
+        is_in_second_half = row >= middle_row
+        is_high = answer == high
+        if is_in_second_half == is_high:
+            right += 1
+    best_right = max(right, len(firsts) - right)
     says = "answers change from the start of the file to its end"
-    return Leak("order", says, max(right, len(firsts) - right), len(firsts), 0.5, p_drift(*rows))
+    return Leak("order", says, best_right, len(firsts), 0.5, p_drift(low_rows, high_rows))
 
 
-def _position_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Is the first candidate, the first one mentioned, or the longer one right more often than not?"""
-    guesses: tuple[tuple[str, str, Callable[[Problem], int | None]], ...] = (
+def _test_positions(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Test whether the first, first mentioned or longer candidate is often right."""
+    guessers: tuple[tuple[str, str, Callable[[Problem], int | None]], ...] = (
         ("answer position", "the first candidate is the answer", lambda problem: 0),
-        ("mention order", "the candidate mentioned first is the answer", _mentioned_first),
-        ("length", "the longer candidate is the answer", _longer),
+        ("mention order", "the candidate mentioned first is the answer", _guess_first_mentioned),
+        ("length", "the longer candidate is the answer", _guess_longer),
     )
-    for name, says, guess in guesses:
-        tried = [(case, place) for case in cases if (place := guess(case.problem)) is not None]
-        if tried:
-            yield _guessed(name, says, tried)
+    for name, says, guess in guessers:
+        guesses = []
+        for case in cases:
+            candidate_index = guess(case.problem)
+            if candidate_index is not None:
+                guesses.append((case, candidate_index))
+        if guesses:
+            yield _test_guess(name, says, guesses)
 
 
-def _mentioned_first(problem: Problem) -> int | None:
-    language = language_of(problem.language)
-    places = [language.mention_places(problem.text, candidate)[:1] for candidate in problem.candidates]
-    if problem.query is not None or problem.is_whole or not all(places) or len(set(map(tuple, places))) < len(places):
+def _guess_first_mentioned(problem: Problem) -> int | None:
+    """Index of the candidate that is mentioned first, or None if unclear."""
+    if problem.query is not None or problem.is_whole:
         return None
-    return places.index(min(places))
+    language = language_of(problem.language)
+    first_places = []
+    for candidate in problem.candidates:
+        places = language.mention_places(problem.text, candidate)
+        if not places:
+            return None
+        first_places.append(places[0])
+    if len(set(first_places)) < len(first_places):
+        return None
+    return first_places.index(min(first_places))
 
 
-def _longer(problem: Problem) -> int | None:
+def _guess_longer(problem: Problem) -> int | None:
+    """Index of the one candidate with most words, or None."""
+    if problem.query is not None:
+        return None
     sizes = [len(candidate.split()) for candidate in problem.candidates]
-    return sizes.index(max(sizes)) if problem.query is None and sizes.count(max(sizes)) == 1 else None
+    longest = max(sizes)
+    return sizes.index(longest) if sizes.count(longest) == 1 else None
 
 
-def _candidate_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Is a candidate that occurs often right more, or less, often than the others?"""
-    # "Yes" is no candidate: how often it is right, its place has told.
-    choices = [case for case in cases if case.problem.query is None]
-    places = grouped(
-        (language_of(case.problem.language).bare(name), (case, at))
-        for case in choices
-        for at, name in enumerate(case.problem.candidates)
-    )
-    for name, tried in places.items():
-        if len(tried) >= RARE:
-            yield _guessed("candidate", f"{name!r} is the answer", tried)
+def _test_candidates(cases: Sequence[_Case]) -> Iterable[Leak]:
+    """Test whether a frequent candidate is right more, or less, often than others."""
+    named_guesses = []
+    for case in cases:
+        # "Yes" is no candidate: the test of its position already says how often it is right.
+        if case.problem.query is not None:
+            continue
+        language = language_of(case.problem.language)
+        for index, name in enumerate(case.problem.candidates):
+            named_guesses.append((language.bare(name), (case, index)))
+    for name, guesses in grouped(named_guesses).items():
+        if len(guesses) >= RARE:
+            yield _test_guess("candidate", f"{name!r} is the answer", guesses)
 
 
-def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
-    """The test of a guess: how many it has right, against a coin for each unit."""
-    right = sum(case.answer == place for case, place in guesses)
-    by_unit = grouped((case.unit, (case, place)) for case, place in guesses)
-    chance, p = _coins(list(by_unit.values()), right)
+def _test_guess(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
+    """Test a guess against a coin for each unit."""
+    right = sum(case.answer == index for case, index in guesses)
+    guesses_by_unit = grouped((guess[0].unit, guess) for guess in guesses)
+    chance, p = _compare_with_coins(list(guesses_by_unit.values()), right)
     if any(case.problem.query is not None for case, _ in guesses):
-        by_question = grouped((case.question, (case, place)) for case, place in guesses)
-        p = max(p, _coins(list(by_question.values()), right)[1])
+        guesses_by_question = grouped((guess[0].question, guess) for guess in guesses)
+        _, p_by_question = _compare_with_coins(list(guesses_by_question.values()), right)
+        p = max(p, p_by_question)
     return Leak(name, says, right, len(guesses), chance, p)
 
 
-def _coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: int) -> tuple[float, float]:
-    """The share that coins get right, one for each cluster, and how probably they are as far from it as `right`."""
-    return p_of_turned_units(list(map(_outcomes, clusters)), sum(map(len, clusters)), right)
+def _compare_with_coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: int) -> tuple[float, float]:
+    """Share that coins get right, and the probability of a result like `right`.
+
+    There is one coin for each cluster.
+    """
+    outcomes = [_count_outcomes(members) for members in clusters]
+    guess_count = sum(len(members) for members in clusters)
+    return p_of_turned_units(outcomes, guess_count, right)
 
 
-def _outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
-    """How many guesses would be right in a cluster, for each exchange of right candidates."""
+def _count_outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
+    """Right guesses in a cluster, for each exchange of right candidates."""
     sizes = [len(case.problem.candidates) for case, _ in members]
     counts = [0] * lcm(*sizes)
-    for (case, place), size in zip(members, sizes, strict=True):
-        # In alphabetical order, so that the same candidate becomes right in every member, however they are listed.
-        order = sorted(range(size), key=case.problem.candidates.__getitem__) if size > 2 else (0, 1)
-        for turn in range((order.index(place) - order.index(case.answer)) % size, len(counts), size):
+    for (case, index), size in zip(members, sizes, strict=True):
+        order: Sequence[int] = (0, 1)
+        if size > 2:
+            # In alphabetical order, so that the same candidate becomes right in every member, however they are listed.
+            order = sorted(range(size), key=case.problem.candidates.__getitem__)
+        first_turn = (order.index(index) - order.index(case.answer)) % size
+        for turn in range(first_turn, len(counts), size):
             counts[turn] += 1
     return tuple(sorted(counts))

@@ -1,4 +1,4 @@
-"""What a problem asks one to know, and the nearest thing to it that training says.
+"""The fact that a problem asks for, and the nearest fact in training data.
 
 Elazar et al., "Back to Square One" (2021), §5: a model that was trained on "steel is hard" need not reason to know it
 in the test. A problem's fact is the clause of its blank with the right candidate in it (each candidate, where the
@@ -30,14 +30,17 @@ SENTENCE_END = re.compile(r"(?<=[.;!?])\s")
 SOMEONE = "someone"
 SPECIAL_WEIGHT = 2.0
 COMMON = 0.05
-"""Words that stand in more than this share of many facts say nothing and cost the most time."""
+"""Words in more than this share of many facts say nothing and cost the most time."""
 MANY = 1000
 AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
 class NearestFact:
-    """A problem's fact and the nearest one of training; `place` is (dataset, row), None where no word is shared."""
+    """The fact of a problem and the nearest one of training.
+
+    `place` is (dataset, row), or None if no word is shared.
+    """
 
     row: int
     fact: str
@@ -56,136 +59,192 @@ class _Fact:
 
 
 def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
-    """The (special word, candidate) pairs of a group, or of a problem whose special word is known.
+    """The (special word, candidate) pairs of a group.
+
+    A problem alone has them if its special word is known.
 
     >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0)
     >>> sorted(fact_pairs([problem, problem.replace(after=" was tilted.", answer=1)]))
     [('loose', 'cup'), ('loose', 'tray'), ('tilted', 'cup'), ('tilted', 'tray')]
     """
-    specials = zip(members, _special_words(members), strict=True)
-    return {
-        (word, language_of(problem.language).bare(candidate))
-        for problem, word in specials
-        if word
-        for candidate in problem.candidates
-    }
+    pairs = set()
+    for problem, word in zip(members, _find_special_words(members), strict=True):
+        if word:
+            language = language_of(problem.language)
+            pairs |= {(word, language.bare(candidate)) for candidate in problem.candidates}
+    return pairs
 
 
-def _special_words(members: Sequence[Problem]) -> list[str]:
-    """The special word of each member: what it has and the next has not, else what its labels say."""
-    if len(members) > 1:
-        others = [*members[1:], members[0]]
-        return [special_words(member.text, other.text)[0] for member, other in zip(members, others, strict=True)]
-    known = members[0].labels.get("special_word")
-    return [known.casefold() if isinstance(known, str) else ""]
+def _find_special_words(members: Sequence[Problem]) -> list[str]:
+    """The special word of each member.
+
+    It is what the next member has not, or what the labels of a problem alone say.
+    """
+    if len(members) == 1:
+        label = members[0].labels.get("special_word")
+        return [label.casefold() if isinstance(label, str) else ""]
+    next_members = [*members[1:], members[0]]
+    words = []
+    for member, other in zip(members, next_members, strict=True):
+        special_word, _ = special_words(member.text, other.text)
+        words.append(special_word)
+    return words
 
 
 def nearest_facts(test: Dataset, training: Sequence[Dataset], progress: Progress | None = None) -> list[NearestFact]:
-    """The nearest training fact of each test problem, in the order of the test. Groups must have been found."""
-    asked = _facts(0, test)
-    known = [fact for place, dataset in enumerate(training) for fact in _facts(place, dataset)]
-    trained = set().union(*(pairs for dataset in training for pairs in _pairs(dataset)))
-    shared = [bool(pairs & trained) for pairs in _pairs(test)]
+    """The nearest training fact of each test problem, in the test's order.
+
+    Groups must have been found.
+    """
+    test_facts = _find_facts(0, test)
+    training_facts: list[_Fact] = []
+    training_pairs: set[tuple[str, str]] = set()
+    for index, dataset in enumerate(training):
+        training_facts += _find_facts(index, dataset)
+        training_pairs.update(*_find_pairs(dataset))
     best: list[tuple[float, int, int]] = [(0.0, -1, -1)] * len(test)
-    for done, (place, similarity, other) in enumerate(_compared(asked, known), 1):
-        row = asked[place].row[1]
-        if similarity > best[row][0] or best[row][1] < 0:
-            best[row] = (similarity, place, other)
+    for done, (index, similarity, nearest) in enumerate(_find_nearest(test_facts, training_facts), 1):
+        _, row = test_facts[index].row
+        best_similarity, best_index, _ = best[row]
+        if similarity > best_similarity or best_index < 0:
+            best[row] = (similarity, index, nearest)
         if progress:
-            progress(done, len(asked))
-    return [
-        NearestFact(
+            progress(done, len(test_facts))
+    nearest_facts = []
+    for row, pairs in enumerate(_find_pairs(test)):
+        similarity, index, nearest = best[row]
+        fact = NearestFact(
             row,
-            asked[place].text,
-            known[other].row if similarity else None,
-            known[other].text if similarity else "",
-            round(similarity, 4),
-            shared[row],
+            fact=test_facts[index].text,
+            place=training_facts[nearest].row if similarity else None,
+            training_fact=training_facts[nearest].text if similarity else "",
+            similarity=round(similarity, 4),
+            shares_pair=not training_pairs.isdisjoint(pairs),
         )
-        for row, (similarity, place, other) in enumerate(best)
-    ]
+        nearest_facts.append(fact)
+    return nearest_facts
 
 
-def _pairs(dataset: Dataset) -> list[set[tuple[str, str]]]:
-    """The pairs of each problem, with the special words that its group tells."""
-    of_group = {name: fact_pairs(members) for name, members in dataset.groups.items()}
-    return [fact_pairs([p]) if p.group is None else of_group[p.group] for p in dataset]
+def _find_pairs(dataset: Dataset) -> list[set[tuple[str, str]]]:
+    """The pairs of each problem, with the special words of its group."""
+    pairs_of_group = {name: fact_pairs(members) for name, members in dataset.groups.items()}
+    return [fact_pairs([p]) if p.group is None else pairs_of_group[p.group] for p in dataset]
 
 
-def _facts(place: int, dataset: Dataset) -> list[_Fact]:
-    """The facts of a dataset: one a problem, or one a candidate where the answer is hidden."""
-    specials: dict[str, str] = {}
+def _find_facts(dataset_index: int, dataset: Dataset) -> list[_Fact]:
+    """The facts of a dataset.
+
+    There is one for each problem, or one for each candidate if the answer is hidden.
+    """
+    special_word_of: dict[str, str] = {}
     for members in dataset.groups.values():
-        specials |= {p.id: word for p, word in zip(members, _special_words(members), strict=True)}
+        words = _find_special_words(members)
+        special_word_of |= {problem.id: word for problem, word in zip(members, words, strict=True)}
     facts = []
     for row, problem in enumerate(dataset):
-        special = specials.get(problem.id) or _special_words([problem])[0]
-        for candidate in problem.candidates if problem.right is None else (problem.right,):
+        special_word = special_word_of.get(problem.id) or _find_special_words([problem])[0]
+        candidates = problem.candidates if problem.right is None else (problem.right,)
+        for candidate in candidates:
             text = fact_text(problem, candidate)
-            counts = Counter(_words(problem, text))
-            emphasised = set(_words(problem, special))
-            weights = {word: n * (SPECIAL_WEIGHT if word in emphasised else 1.0) for word, n in counts.items()}
-            facts.append(_Fact((place, row), text, weights))
+            weights = _weigh_words(problem, text, special_word)
+            facts.append(_Fact((dataset_index, row), text, weights))
     return facts
 
 
-def _words(problem: Problem, text: str) -> list[str]:
+def _weigh_words(problem: Problem, text: str, special_word: str) -> dict[str, float]:
+    """The words of a fact with their counts, the special word's counted more."""
+    weights: dict[str, float] = {}
+    emphasised_words = set(_split_words(problem, special_word))
+    for word, word_count in Counter(_split_words(problem, text)).items():
+        factor = SPECIAL_WEIGHT if word in emphasised_words else 1.0
+        weights[word] = word_count * factor
+    return weights
+
+
+def _split_words(problem: Problem, text: str) -> list[str]:
     """The words of a text in a problem's language."""
-    return WORD.findall(text.casefold()) if language_of(problem.language).spaced else list(letters(text))
+    if language_of(problem.language).spaced:
+        return WORD.findall(text.casefold())
+    return list(letters(text))
 
 
 def fact_text(problem: Problem, candidate: str) -> str:
-    """The clause of the blank with a candidate in it, a person's name left open.
+    """The clause of the blank with a candidate in it.
+
+    "someone" replaces a person's name.
 
     >>> fact_text(Problem("Ian gave Dennis the soup because ", " was full. So he slept.", ("Ian", "Dennis"), 0), "Ian")
     'someone was full'
     """
     clause = part_sent(problem, style="code")
     before = problem.before if isinstance(clause, str) else clause.before
-    # In the whole text: at the head of a clause by itself a candidate would get a capital.
+    # The whole text is filled, because at the head of a clause by itself a candidate would get a capital.
     is_name = not problem.is_whole and language_of(problem.language).gender_of(candidate) is not None
     filled = substitute(problem, SOMEONE if is_name else candidate)
-    after = SENTENCE_END.split(filled.after.lstrip(), maxsplit=1)[0] if filled.after.strip() else ""
-    before = filled.before[len(problem.before) - len(before) :]
-    return " ".join(f"{before}{filled.candidate} {after}".split()).strip(" .,;!?")
+    after = ""
+    if filled.after.strip():
+        after, *_ = SENTENCE_END.split(filled.after.lstrip(), maxsplit=1)
+    clause_start = len(problem.before) - len(before)
+    words = f"{filled.before[clause_start:]}{filled.candidate} {after}".split()
+    return " ".join(words).strip(" .,;!?")
 
 
-def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[int, float, int]]:
-    """For each fact asked: its place, and the similarity and place of the nearest known one."""
+def _find_nearest(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[int, float, int]]:
+    """Similarity and index of the nearest known fact, for each fact asked for.
+
+    The first value is the index of the fact asked for.
+    """
     if not known:
-        yield from ((place, 0.0, -1) for place in range(len(asked)))
+        yield from ((index, 0.0, -1) for index in range(len(asked)))
         return
-    facts = [*asked, *known]
-    counts = Counter(word for fact in facts for word in fact.weights)
-    most = COMMON * len(facts) if len(facts) > MANY else len(facts)
-    # How much a word says: the logarithm of how few facts have it; words that many have are left out.
-    rarity = {word: log(1 + len(facts) / count) for word, count in sorted(counts.items()) if count <= most}
+    rarity = _measure_rarity([*asked, *known])
     columns = {word: column for column, word in enumerate(rarity)}
-    theirs = _matrix(known, rarity, columns).T.tocsc()
+    known_matrix = _make_matrix(known, rarity, columns).T.tocsc()
     for start in range(0, len(asked), AT_ONCE):
-        products = (_matrix(asked[start : start + AT_ONCE], rarity, columns) @ theirs).tocsr()
+        asked_matrix = _make_matrix(asked[start : start + AT_ONCE], rarity, columns)
+        products = (asked_matrix @ known_matrix).tocsr()
         for line in range(products.shape[0]):
-            span = slice(products.indptr[line], products.indptr[line + 1])
-            values = products.data[span]
-            places = products.indices[span]
+            line_start = products.indptr[line]
+            line_end = products.indptr[line + 1]
+            values = products.data[line_start:line_end]
+            indices = products.indices[line_start:line_end]
             if len(values):
                 best = float(values.max())
-                yield start + line, min(best, 1.0), int(places[values >= best - 1e-9].min())
+                # The first one if several are equally near, whatever the order of the sum.
+                nearest = int(indices[values >= best - 1e-9].min())
+                yield start + line, min(best, 1.0), nearest
             else:
                 yield start + line, 0.0, -1
 
 
-def _matrix(facts: Sequence[_Fact], rarity: dict[str, float], columns: dict[str, int]) -> Any:
-    """One row of length 1 a fact."""
+def _measure_rarity(facts: Sequence[_Fact]) -> dict[str, float]:
+    """Weight of each word: the logarithm of how few facts have it.
+
+    Words that many facts have are left out.
+    """
+    counts: Counter[str] = Counter()
+    for fact in facts:
+        counts.update(fact.weights.keys())
+    most = COMMON * len(facts) if len(facts) > MANY else len(facts)
+    rarity = {}
+    for word, count in sorted(counts.items()):
+        if count <= most:
+            rarity[word] = log(1 + len(facts) / count)
+    return rarity
+
+
+def _make_matrix(facts: Sequence[_Fact], rarity: dict[str, float], columns: dict[str, int]) -> Any:
+    """A sparse matrix with one row of length 1 for each fact."""
     from scipy.sparse import csr_matrix
 
     starts: list[int] = [0]
     places: list[int] = []
     values: list[float] = []
     for fact in facts:
-        own = {columns[word]: weight * rarity[word] for word, weight in fact.weights.items() if word in rarity}
-        length = sum(value * value for value in own.values()) ** 0.5
-        places += own.keys()
-        values += [value / length for value in own.values()]
+        value_of = {columns[word]: weight * rarity[word] for word, weight in fact.weights.items() if word in rarity}
+        length = sum(value * value for value in value_of.values()) ** 0.5
+        places += value_of.keys()
+        values += [value / length for value in value_of.values()]
         starts.append(len(places))
-    return csr_matrix((np.array(values), np.array(places, np.int32), np.array(starts)), (len(facts), len(columns)))
+    arrays = (np.array(values), np.array(places, np.int32), np.array(starts))
+    return csr_matrix(arrays, (len(facts), len(columns)))

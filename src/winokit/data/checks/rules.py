@@ -1,4 +1,4 @@
-"""Rules of problems and twins, each a function that returns a reason or None.
+"""Rules of problems and twins: functions that return a reason or None.
 
 Some hold for every Winograd schema; the others are those of WinoGrande's writing task (Sakaguchi et al., 2020), and
 judge what was written for it. They take plain texts, so that a form half filled in can be judged as well as a dataset:
@@ -12,9 +12,10 @@ reads to the built-in model, which reads English; `benchmarks/rules.py` measures
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 from typing import Literal
 
 from winokit.errors import Message
@@ -27,7 +28,7 @@ from winokit.text.language import LANGUAGES, Language, detect, language_of
 
 @dataclass(frozen=True)
 class Limits:
-    """The numbers of the rules; a study can set its own."""
+    """The numbers in the rules, which a study can change."""
 
     fewest_words: int = 15
     most_words: int = 30
@@ -38,24 +39,24 @@ WINOGRANDE = Limits()
 SAID = our_toml("assets/rules.toml")
 RuleSet = Literal["universal", "winogrande"]
 RULES: dict[RuleSet, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
-"""Sets of rules by name; what holds everywhere has no limits."""
+"""Sets of rules by name. The universal set has no limits."""
 SOFT = frozenset({"people_named", "telling_change", "anchor_topic", "language", "makes_sense"})
 """Rules whose finding is a warning that a writer can answer."""
 READ_FOR = frozenset({"anchor_topic", "makes_sense"})
-"""Those of them for which the built-in model reads, which takes a moment."""
+"""The soft rules for which the built-in model reads, which takes a moment."""
 NEEDED = {"candidates_present": "candidates", "same_kind": "kinds", "length": "length", "anchor_present": "candidates"}
-"""What a language's pack must know for a rule to be judged."""
+"""The ability that a language's pack needs for a rule."""
 READS = "en"
 SURPRISING = 5.5
-"""Nats per word piece. Of the bundled twins none has more than 5.2; half of the texts with shuffled words have 7."""
+"""Nats per word piece. No bundled twin has more than 5.2. Half of the texts with shuffled words have 7."""
 REPETITIVE = 0.5
-"""Share of words that are new where they stand, below which a text says the same again and again."""
+"""Share of words that are new in a text. A text with a lower share repeats itself."""
 TALK = ("They talked about the ", " for a while.")
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken rule: its name, why, and the rows it concerns."""
+    """A broken rule: its name, the reason, and its rows."""
 
     rule: str
     reason: str
@@ -63,28 +64,39 @@ class Violation:
 
 
 def broken(rule: str, **values: object) -> Message:
-    """Why a rule is broken; a study may have other words for it."""
+    """The reason why a rule is broken.
+
+    A study may have other words for it.
+    """
     return Message.of(SAID[rule], f"rules.{rule}_broken", **values)
 
 
 def one_blank(text: str) -> str | None:
-    """Exactly one blank."""
+    """Reason why a text does not have exactly one blank, or None."""
     count = text.count(BLANK)
     return None if count == 1 else broken("one_blank", count=count)
 
 
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
-    """15 to 30 words, counted between spaces (where there are none, by characters), the blank among them."""
-    words = len(language_of(language).split(text))
+    """Reason why a text does not have 15 to 30 words, or None.
+
+    Words are counted between spaces, or as characters if there are none. The blank is one of them.
+    """
+    words = language_of(language).split(text)
     fewest = limits.fewest_words
     most = limits.most_words
-    return None if fewest <= words <= most else broken("length", fewest=fewest, most=most, count=words)
+    if fewest <= len(words) <= most:
+        return None
+    return broken("length", fewest=fewest, most=most, count=len(words))
 
 
 def candidates_present(
     text: str, candidates: Iterable[str], *, partly: bool = False, language: str = "en"
 ) -> str | None:
-    """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
+    """Reason why a candidate is not mentioned in the text, or None.
+
+    Its article and inflection may differ. With `partly`, one of its words is enough.
+    """
     pack = language_of(language)
     missing = [candidate for candidate in candidates if not pack.is_mentioned(text, candidate, partly=partly)]
     return broken("candidates_present", missing=", ".join(missing)) if missing else None
@@ -93,126 +105,185 @@ def candidates_present(
 def same_kind(
     candidates: Sequence[str], domain: str | None = None, pronoun: str | None = None, language: str = "en"
 ) -> str | None:
-    """Two people of one gender, or two things: otherwise the pronoun gives the answer away.
+    """Reason why the candidates' kinds give the answer away, or None.
 
-    People and things are told by first names and lists of nouns; what is on no list may be anything.
+    Two people of one gender do not, nor two things.
+
+    People and things are known by first names and lists of nouns. A word on no list may be anything.
     """
     pack = language_of(language)
     beings = {candidate: pack.being(candidate) for candidate in candidates}
     people = {name: being for name, being in beings.items() if being not in (None, "thing")}
-    things = ", ".join(name for name, being in beings.items() if being == "thing")
-    names = ", ".join(people)
-    sure = {being for being in people.values() if being != "person"}
-    if len(sure) > 1:
-        why = f"people of two genders: {', '.join(f'{name} ({being})' for name, being in people.items())}"
-        return Message(why, "rules.two_genders_broken", names=names)
+    things = [name for name, being in beings.items() if being == "thing"]
+    folded_pronoun = (pronoun or "").casefold()
+    genders = {being for being in people.values() if being != "person"}
+    if len(genders) > 1:
+        return _explain_two_genders(people)
     if misfit := pack.misfit(candidates, pronoun):
         return misfit
-    spoken = pack.pronoun_gender.get((pronoun or "").casefold())
-    if spoken and sure and spoken not in sure:
-        why = f"the pronoun {pronoun!r} does not fit {' and '.join(people)}"
-        return Message(why, "rules.pronoun_fits_broken", pronoun=pronoun, names=names)
-    if people and not things and (pronoun or "").casefold() in pack.thing_pronouns:
-        things = ", ".join(name for name in candidates if name not in people and name[:1].islower())
-    if people and things:
-        return broken("person_and_thing", names=names, things=things)
-    if people and domain == "physical":
-        return broken("people_in_physical", names=names)
-    if things and domain == "social":
-        return broken("things_in_social", things=things)
+    pronoun_gender = pack.pronoun_gender.get(folded_pronoun)
+    if pronoun_gender and genders and pronoun_gender not in genders:
+        text = f"the pronoun {pronoun!r} does not fit {' and '.join(people)}"
+        return Message(text, "rules.pronoun_fits_broken", pronoun=pronoun, names=", ".join(people))
+    if people and not things and folded_pronoun in pack.thing_pronouns:
+        things = [name for name in candidates if name not in people and name[:1].islower()]
+    return _judge_domain(people, things, domain)
+
+
+def _explain_two_genders(people: Mapping[str, str | None]) -> Message:
+    people_texts = [f"{name} ({being})" for name, being in people.items()]
+    text = f"people of two genders: {', '.join(people_texts)}"
+    return Message(text, "rules.two_genders_broken", names=", ".join(people))
+
+
+def _judge_domain(people: Iterable[str], things: Iterable[str], domain: str | None) -> str | None:
+    """Reason why people and things do not fit together or the domain."""
+    people_text = ", ".join(people)
+    things_text = ", ".join(things)
+    if people_text and things_text:
+        return broken("person_and_thing", names=people_text, things=things_text)
+    if people_text and domain == "physical":
+        return broken("people_in_physical", names=people_text)
+    if things_text and domain == "social":
+        return broken("things_in_social", things=things_text)
     return None
 
 
 def people_named(candidates: Sequence[str], domain: str | None, language: str = "en") -> str | None:
-    """In a social problem every candidate is somebody, as far as can be told (soft)."""
+    """Reason why a social problem's candidate may be no person (soft)."""
     pack = language_of(language)
-    nouns = [name for name in candidates if name[:1].islower() or pack.article.match(name)]
-    strange = [n for n in nouns if pack.being(n) is None and not pack.head(n).endswith(pack.person_endings)]
-    judged = domain == "social" and pack.beings and strange
-    return broken("people_named", names=", ".join(strange)) if judged else None
+    if domain != "social" or not pack.beings:
+        return None
+    unknown_names = []
+    for name in candidates:
+        is_noun = name[:1].islower() or pack.article.match(name)
+        if is_noun and pack.being(name) is None and not pack.head(name).endswith(pack.person_endings):
+            unknown_names.append(name)
+    return broken("people_named", names=", ".join(unknown_names)) if unknown_names else None
 
 
 def real_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
-    """Twins differ in more than their candidates, articles and marks."""
+    """Reason why twins differ only in candidates, articles and marks, or None."""
     pack = language_of(language)
-    same = _words(one, candidates, pack) == _words(other, candidates, pack)
-    return broken("real_change") if same else None
+    is_same = _list_words(one, candidates, pack) == _list_words(other, candidates, pack)
+    return broken("real_change") if is_same else None
 
 
 def telling_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
-    """Twins differ in a word that tells something, not in small words or the place of the blank alone (soft)."""
+    """Reason why twins differ in small words alone, or None (soft).
+
+    A change of the blank's place alone is such a reason too.
+    """
     pack = language_of(language)
-    same = _telling(one, pack, candidates) == _telling(other, pack, candidates)
-    return broken("telling_change") if same else None
+    is_same = _list_telling_words(one, pack, candidates) == _list_telling_words(other, pack, candidates)
+    return broken("telling_change") if is_same else None
 
 
-def _words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
-    """The words of a text and its blank, in order, without its candidates and articles."""
-    for start, end in sorted({place for name in candidates for place in pack.mention_places(text, name)}, reverse=True):
+def _list_words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
+    """The words of a text and its blank, without its candidates and articles.
+
+    They are in order.
+    """
+    places: set[tuple[int, int]] = set()
+    for name in candidates:
+        places.update(pack.mention_places(text, name))
+    for start, end in sorted(places, reverse=True):
         text = f"{text[:start]} {text[end:]}"
-    words = (word.casefold() for word in pack.piece.findall(text) if word == BLANK or any(map(str.isalnum, word)))
-    return [word for word in words if not pack.article.fullmatch(f"{word} ")]
+    words = []
+    for piece in pack.piece.findall(text):
+        word = piece.casefold()
+        is_word = piece == BLANK or any(map(str.isalnum, piece))
+        if is_word and not pack.article.fullmatch(f"{word} "):
+            words.append(word)
+    return words
 
 
-def _telling(text: str, pack: Language, candidates: Sequence[str] = ()) -> list[str]:
-    """The same without the blank and the words that tell nothing."""
-    return [word for word in _words(text, candidates, pack) if word not in pack.small and word != BLANK]
+def _list_telling_words(text: str, pack: Language, candidates: Sequence[str] = ()) -> list[str]:
+    """The words of a text that say something, without its candidates."""
+    words = _list_words(text, candidates, pack)
+    return [word for word in words if word not in pack.small and word != BLANK]
 
 
 def anchor_word(anchor: str, language: str = "en") -> str | None:
-    """The anchor is a word that tells something: no article, pronoun or preposition."""
+    """Reason why an anchor says nothing, or None.
+
+    An article, a pronoun or a preposition says nothing.
+    """
     pack = language_of(language)
-    tells = any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, pack))
-    return None if tells else broken("anchor_word", anchor=anchor)
+    for word in _list_telling_words(anchor, pack):
+        has_letter = any(map(str.isalpha, word))
+        if has_letter and word not in pack.turning:
+            return None
+    return broken("anchor_word", anchor=anchor)
 
 
 def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: str = "en") -> str | None:
-    """The anchor is of the topic, or the topic makes it likelier in the built-in model's sense (soft; in English)."""
+    """Reason why an anchor does not fit its topic, or None (soft; English).
+
+    It fits if it is a word of the topic, or if the topic makes it likelier for the built-in model.
+    """
     pack = language_of(language)
     if language.split("-")[0].lower() != READS:
         return None
-    known = [*_telling(topic, pack), *(part for word in words for part in _telling(word, pack))]
-    if any(pack.same_word(word, other) for word in _telling(anchor, pack) for other in known):
+    topic_words = _list_telling_words(topic, pack)
+    for word in words:
+        topic_words += _list_telling_words(word, pack)
+    anchor_words = _list_telling_words(anchor, pack)
+    if any(pack.same_word(word, other) for word, other in product(anchor_words, topic_words)):
         return None
     return None if likelier_by(anchor, topic) > 0 else broken("anchor_topic", anchor=anchor)
 
 
 def in_language(texts: Iterable[str], language: str = "en") -> str | None:
-    """The texts are in the language they are meant to be in, where it is one that is recognised (soft)."""
+    """Reason why texts are not in their language, or None (soft).
+
+    A language that cannot be recognised is not judged.
+    """
     code = language.split("-")[0].lower()
-    fits = code not in LANGUAGES or detect([" ".join(texts)]) == code
-    return None if fits else broken("language", language=language_of(language).name)
+    if code not in LANGUAGES or detect([" ".join(texts)]) == code:
+        return None
+    return broken("language", language=language_of(language).name)
 
 
 def makes_sense(text: str, language: str = "en") -> str | None:
-    """The text does not repeat itself, nor surprise the built-in model more than any bundled twin does (soft)."""
+    """Reason why a text may make no sense, or None (soft).
+
+    It repeats itself, or surprises the built-in model more than any bundled twin does.
+    """
     words = [word.casefold() for word in language_of(language).split(text)]
-    repeats = len(set(words)) < REPETITIVE * len(words)
-    reads = language.split("-")[0].lower() == READS
-    return broken("makes_sense") if repeats or (reads and surprisal(text) > SURPRISING) else None
+    if len(set(words)) < REPETITIVE * len(words):
+        return broken("makes_sense")
+    is_readable = language.split("-")[0].lower() == READS
+    if is_readable and surprisal(text) > SURPRISING:
+        return broken("makes_sense")
+    return None
 
 
 def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
-    """The anchor word stands in every text."""
+    """Reason why a text lacks the anchor word, or None."""
     pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
-    without = sum(not pattern.search(text.casefold()) for text in texts)
-    return broken("anchor_present", anchor=anchor, count=without) if without else None
+    missing_count = sum(not pattern.search(text.casefold()) for text in texts)
+    return broken("anchor_present", anchor=anchor, count=missing_count) if missing_count else None
 
 
 def word_overlap(one: str, other: str, language: str = "en") -> float:
-    """Share of words two texts have in common: words between spaces, counted with repetition, over the longer text.
+    """Share of words that two texts have in common, over the longer text.
+
+    Words are between spaces and are counted with repetition.
 
     >>> word_overlap("the cat sat on a mat", "the cat slept on a mat")
     0.8333333333333334
     """
     split = language_of(language).split
-    a = Counter(split(one))
-    b = Counter(split(other))
-    return sum((a & b).values()) / max(a.total(), b.total(), 1)
+    one_counts = Counter(split(one))
+    other_counts = Counter(split(other))
+    shared_counts = one_counts & other_counts
+    longer = max(one_counts.total(), other_counts.total(), 1)
+    return shared_counts.total() / longer
 
 
 def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
-    """At least 70 % of the words in common."""
+    """Reason why twins share less than 70 % of their words, or None."""
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
@@ -220,103 +291,175 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
 
 
 def texts_differ(one: str, other: str) -> str | None:
-    """Twins are not the same text."""
+    """Reason why twins are the same text, or None."""
     return broken("texts_differ") if one.split() == other.split() else None
 
 
 def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:
-    """The right candidates are not all the same; hidden answers are not judged."""
-    known = [answer for answer in right if answer is not None]
-    if len(known) < 2 or len({language_of(language).bare(answer) for answer in known}) > 1:
+    """Reason why all right candidates are the same, or None.
+
+    Hidden answers are not judged.
+    """
+    answers = [answer for answer in right if answer is not None]
+    if len(answers) < 2:
         return None
-    return broken("opposite_answers", answer=known[0])
+    bare_answers = {language_of(language).bare(answer) for answer in answers}
+    if len(bare_answers) > 1:
+        return None
+    return broken("opposite_answers", answer=answers[0])
+
+
+class _JudgedGroup:
+    """A group that is judged by one rule after the other."""
+
+    def __init__(self, judged: Sequence[tuple[Problem, int]], limits: Limits | None) -> None:
+        self.members = [problem for problem, _ in judged]
+        self.rows = [row for _, row in judged]
+        self.limits = limits
+        self.first = self.members[0]
+        self.language = self.first.language
+        self.anchor = str(self.first.labels.get("anchor") or "")
+        self.topic = str(self.first.labels.get("topic") or "")
+        pack = language_of(self.language)
+        self.unjudged = {rule for rule, ability in NEEDED.items() if pack.refusal(ability)}
+        self.violations: list[Violation] = []
+
+    def add(self, rule: str, reason: str | None, rows: Sequence[int]) -> None:
+        """Remember a broken rule, unless the language has no means to judge it."""
+        if reason and rule not in self.unjudged:
+            self.violations.append(Violation(rule, reason, tuple(rows)))
+
+    def judge_problem(self, problem: Problem, row: int) -> None:
+        """Judge the rules for one problem."""
+        rows = [row]
+        limits = self.limits
+        self.add("one_blank", one_blank(problem.text), rows)
+        names = problem.candidates if problem.query is None else (problem.query,)
+        if limits is not None or not problem.is_continuation:
+            reason = candidates_present(problem.sentence, names, partly=limits is None, language=self.language)
+            self.add("candidates_present", reason, rows)
+        if limits is not None:
+            self.add("length", length(problem.text, limits, self.language), rows)
+            reason = same_kind(problem.candidates, problem.domain, problem.pronoun, self.language)
+            self.add("same_kind", reason, rows)
+
+    def judge_anchor(self) -> None:
+        """Judge whether every text has the anchor, if there is one."""
+        if self.anchor:
+            texts = [problem.text for problem in self.members]
+            self.add("anchor_present", anchor_present(texts, self.anchor), self.rows)
+
+    def judge_wording(self, *, read: bool) -> None:
+        """Judge the writing task's rules for the group's words.
+
+        With `read`, the model reads the first text.
+        """
+        first = self.first
+        texts = [problem.text for problem in self.members]
+        self.add("people_named", people_named(first.candidates, first.domain, self.language), self.rows)
+        self.add("language", in_language(texts, self.language), self.rows)
+        if self.anchor:
+            self.add("anchor_word", anchor_word(self.anchor, self.language), self.rows)
+        if read and self.anchor and self.topic:
+            self.add("anchor_topic", anchor_topic(self.anchor, self.topic, (), self.language), self.rows)
+        if read:
+            self.add("makes_sense", makes_sense(readable(first), self.language), self.rows[:1])
+
+    def judge_twins(self, first: Problem, other: Problem, rows: Sequence[int]) -> None:
+        """Judge the rules for two texts of the group."""
+        reason = texts_differ(first.text, other.text)
+        self.add("texts_differ", reason, rows)
+        if self.limits is None:
+            return
+        self.add("overlap", overlap(first.text, other.text, self.limits, self.language), rows)
+        if reason:
+            return
+        reason = real_change(first.text, other.text, first.candidates, self.language)
+        self.add("real_change", reason, rows)
+        if not reason:
+            reason = telling_change(first.text, other.text, first.candidates, self.language)
+            self.add("telling_change", reason, rows)
+
+    def judge_answers(self) -> None:
+        """Judge whether the answers differ, if there are twins."""
+        if len(self.members) > 1:
+            answers = [problem.right for problem in self.members]
+            self.add("opposite_answers", opposite_answers(answers, self.language), self.rows)
 
 
 def broken_rules(
     members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE, *, read: bool = False
 ) -> list[Violation]:
-    """What a group, or a problem alone, does against the writing task's rules; with no limits, the universal ones.
+    """The writing task's rules that a group or a single problem breaks.
+
+    With no limits, only the universal rules are judged.
 
     They are about a blank and what may fill it: whole texts break none. `read` also has the built-in model read the
     first text, which takes a moment.
     """
-    broken: list[Violation] = []
     judged = [(problem, row) for problem, row in zip(members, rows, strict=True) if not problem.is_whole]
     if not judged:
-        return broken
-    members, rows = zip(*judged, strict=True)
-    first = members[0]
-    language = members[0].language
-    unjudged = {rule for rule, needed in NEEDED.items() if language_of(language).refusal(needed)}
-
-    def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:
-        if reason and rule not in unjudged:
-            broken.append(Violation(rule, reason, tuple(where)))
-
-    for problem, row in zip(members, rows, strict=True):
-        judge("one_blank", one_blank(problem.text), [row])
-        named = problem.candidates if problem.query is None else (problem.query,)
-        if limits is not None or not problem.is_continuation:
-            missing = candidates_present(problem.sentence, named, partly=limits is None, language=language)
-            judge("candidates_present", missing, [row])
-        if limits is not None:
-            judge("length", length(problem.text, limits, language), [row])
-            judge("same_kind", same_kind(problem.candidates, problem.domain, problem.pronoun, language), [row])
-    anchor, topic = (str(first.labels.get(name) or "") for name in ("anchor", "topic"))
-    if anchor:
-        judge("anchor_present", anchor_present([p.text for p in members], anchor), rows)
+        return []
+    group = _JudgedGroup(judged, limits)
+    for problem, row in judged:
+        group.judge_problem(problem, row)
+    group.judge_anchor()
     if limits is not None:
-        judge("people_named", people_named(first.candidates, first.domain, language), rows)
-        judge("language", in_language([p.text for p in members], language), rows)
-        if anchor:
-            judge("anchor_word", anchor_word(anchor, language), rows)
-        if anchor and topic and read:
-            judge("anchor_topic", anchor_topic(anchor, topic, (), language), rows)
-        if read:
-            judge("makes_sense", makes_sense(readable(first), language), rows[:1])
-    if len(members) > 1:
-        for other, row in zip(members[1:], rows[1:], strict=True):
-            pair = [rows[0], row]
-            same = texts_differ(first.text, other.text)
-            judge("texts_differ", same, pair)
-            if limits is not None:
-                judge("overlap", overlap(first.text, other.text, limits, language), pair)
-                texts = (first.text, other.text, first.candidates, language)
-                unreal = same or real_change(*texts)
-                judge("real_change", None if same else unreal, pair)
-                judge("telling_change", None if unreal else telling_change(*texts), pair)
-        judge("opposite_answers", opposite_answers([p.right for p in members], language), rows)
-    return broken
+        group.judge_wording(read=read)
+    first, first_row = judged[0]
+    for other, row in judged[1:]:
+        group.judge_twins(first, other, (first_row, row))
+    group.judge_answers()
+    return group.violations
 
 
 def readable(problem: Problem) -> str:
-    """A problem's text as a reader meets it: with its right candidate in the blank, or the first one."""
+    """A problem's text with its right candidate, or the first one, in the blank."""
     return problem.text.replace(BLANK, problem.right or problem.candidates[0], 1)
 
 
 @cache
 def reader() -> Model:
-    """The built-in model, on one thread: it reads beside pages that must not wait for it."""
+    """The built-in model on one thread.
+
+    It runs beside web pages that must not wait for it.
+    """
     return load_model("builtin?threads=1")
 
 
 @lru_cache(4096)
 def surprisal(text: str) -> float:
-    """Mean surprisal of the pieces of a text, each masked by itself, in nats."""
-    (pieces,) = _logprobs([PseudoLikelihood(text, 0, len(text))])
-    return -sum(pieces) / max(len(pieces), 1)
+    """Mean surprisal of the pieces of a text, in nats.
+
+    Each piece is masked by itself.
+    """
+    request = PseudoLikelihood(text, 0, len(text))
+    (logprobs,) = _read_logprobs([request])
+    return -sum(logprobs) / max(len(logprobs), 1)
 
 
 @lru_cache(4096)
 def likelier_by(word: str, topic: str) -> float:
-    """By how many nats a topic makes it likelier that somebody talks about a word."""
+    """Gain in nats of a word's log-probability through a topic.
+
+    The word is what somebody talks about.
+    """
     before, after = TALK
-    about, anyhow = _logprobs([Fill(f"{topic}. {before}", word, after), Fill(before, word, after)])
-    return sum(about) - sum(anyhow)
+    with_topic = Fill(f"{topic}. {before}", word, after)
+    without_topic = Fill(before, word, after)
+    logprobs, base_logprobs = _read_logprobs([with_topic, without_topic])
+    return sum(logprobs) - sum(base_logprobs)
 
 
-def _logprobs(requests: list[Request]) -> list[list[float]]:
-    """The log-probabilities of each request's pieces; none where the model has no answer, as for a text too long."""
+def _read_logprobs(requests: list[Request]) -> list[list[float]]:
+    """The log-probabilities of each request's pieces.
+
+    There are none if the model has no answer, for example if the text is too long.
+    """
     answers = dict(reader().answer(requests))
-    ordered = (answers[place] for place in range(len(requests)))
-    return [[piece.logprob for piece in answer] if isinstance(answer, tuple) else [] for answer in ordered]
+    logprobs = []
+    for index in range(len(requests)):
+        answer = answers[index]
+        pieces = answer if isinstance(answer, tuple) else ()
+        logprobs.append([piece.logprob for piece in pieces])
+    return logprobs

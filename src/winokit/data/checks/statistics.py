@@ -1,13 +1,14 @@
-"""The papers' Table 2 for any dataset: how many problems, how long, how large a vocabulary, how many groups.
+"""The papers' Table 2 for any dataset: problems, lengths, vocabulary, groups.
 
 With Penn-Treebank-like tokens, lower-cased for the vocabulary, the published vocabularies come out within 0.5 %.
 
-And predictable structure, Trichelair et al. (2018)'s third limit of WSC: where the special word and the blank stand.
+It also counts predictable structure, Trichelair et al. (2018)'s third limit of WSC: places of special word and blank.
 The special word is the last word in 62 of WSC273's 136 groups; a model that reads only the end of a sentence profits.
 """
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from rapidfuzz.distance import Postfix, Prefix
 
 from winokit.errors import check_known
 from winokit.problem import BLANK, Dataset, Problem
-from winokit.text.language import language_of
+from winokit.text.language import Language, language_of
 from winokit.text.words import TOKENIZERS
 
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[.;:,!?]")
@@ -24,7 +25,10 @@ STOPS = frozenset(".;:!?")
 
 @dataclass(frozen=True)
 class Statistics:
-    """One row of the table. `groups` counts complete groups, `single` the problems outside them."""
+    """One row of the table.
+
+    `groups` counts complete groups, `single` the problems outside them.
+    """
 
     dataset: str
     problems: int
@@ -47,7 +51,9 @@ class Statistics:
 
 
 def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
-    """Count a dataset. Lengths are of the text with its pronoun, or with the blank where there is none.
+    """Count a dataset's problems, words and groups.
+
+    Lengths are of the text with its pronoun, or with the blank if there is no pronoun.
 
     Of a choice between whole texts each counts as one.
 
@@ -67,65 +73,107 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         There is no such way to count.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
-    texts = [(text, language_of(problem.language)) for problem in dataset for text in problem.texts]
-    words: Counter[str] = Counter()
-    for text, language in texts:
-        cut = str.split if tokens == "whitespace" and language.spaced else language.tokens
-        words.update(word.lower() for word in cut(text))
-    total = words.total()
+    texts: list[tuple[str, Language]] = []
+    for problem in dataset:
+        language = language_of(problem.language)
+        texts += [(text, language) for text in problem.texts]
+    words = _count_words(texts, tokens)
+    word_count = words.total()
     del words[BLANK]
     sizes = Counter(len(members) for members in dataset.groups.values())
-    grouped = sum(size * count for size, count in sizes.items())
+    grouped_count = sum(size * count for size, count in sizes.items())
     answers = [problem.answer for problem in dataset if problem.answer is not None]
-    flags = Counter(name for problem in dataset for name, value in problem.labels.items() if value is True)
+    candidate_count = sum(len(problem.candidates) for problem in dataset)
+    units = {language.unit(text) for text, language in texts}
     return Statistics(
         dataset=dataset.card.name,
         problems=len(dataset),
         groups=sizes.total(),
-        single=len(dataset) - grouped,
-        mean_words=round(total / len(texts), 2) if texts else 0.0,
+        single=len(dataset) - grouped_count,
+        mean_words=round(word_count / len(texts), 2) if texts else 0.0,
         vocabulary=len(words),
-        candidates=round(sum(len(p.candidates) for p in dataset) / max(len(dataset), 1), 2),
-        distinct_candidates=len({language_of(p.language).bare(name) for p in dataset for name in p.candidates}),
+        candidates=round(candidate_count / max(len(dataset), 1), 2),
+        distinct_candidates=_count_distinct_candidates(dataset),
         answered=len(answers),
-        first_answers=round(sum(answer == 0 for answer in answers) / len(answers), 4) if answers else None,
+        first_answers=_share_of_first(answers),
         group_sizes=dict(sorted(sizes.items())),
-        domains=dict(Counter(p.domain for p in dataset if p.domain is not None)),
-        labels=dict(flags),
+        domains=dict(Counter(problem.domain for problem in dataset if problem.domain is not None)),
+        labels=_count_flags(dataset),
         human_accuracy=dataset.card.human_accuracy,
         licence=dataset.card.licence,
         tokens=tokens,
-        unit=" or ".join(sorted({language.unit(text) for text, language in texts}, reverse=True)) or "words",
+        unit=" or ".join(sorted(units, reverse=True)) or "words",
     )
 
 
-class Structure:
-    """How the texts of a dataset that have a blank are built, counted; `special_last` over groups.
+def _count_words(texts: Iterable[tuple[str, Language]], tokens: str) -> Counter[str]:
+    """The lower-cased words of some texts, with their counts."""
+    counts: Counter[str] = Counter()
+    for text, language in texts:
+        is_split_at_spaces = tokens == "whitespace" and language.spaced
+        words = text.split() if is_split_at_spaces else language.tokens(text)
+        counts.update(word.lower() for word in words)
+    return counts
 
-    Connectives and clauses are counted in languages whose pack knows them, last words where words stand between spaces.
+
+def _count_distinct_candidates(dataset: Dataset) -> int:
+    names: set[str] = set()
+    for problem in dataset:
+        language = language_of(problem.language)
+        names.update(map(language.bare, problem.candidates))
+    return len(names)
+
+
+def _count_flags(dataset: Dataset) -> dict[str, int]:
+    """The number of problems with each label that is true."""
+    counts: Counter[str] = Counter()
+    for problem in dataset:
+        counts.update(name for name, value in problem.labels.items() if value is True)
+    return dict(counts)
+
+
+def _share_of_first(answers: Sequence[int]) -> float | None:
+    """The share of answers that are the first candidate, or None."""
+    if not answers:
+        return None
+    first_count = sum(answer == 0 for answer in answers)
+    return round(first_count / len(answers), 4)
+
+
+class Structure:
+    """Counts of how the texts with a blank are built.
+
+    `special_last` counts groups.
+
+    Connectives and clauses are counted in languages whose pack knows them. Last words are counted if there are spaces
+    between words.
     """
 
     def __init__(self, dataset: Dataset) -> None:
         if any(problem.is_whole for problem in dataset):
             dataset = dataset.filter(lambda problem: not problem.is_whole)
         self.problems = len(dataset)
-        pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1 and is_spaced(members[0])]
+        groups = dataset.groups.values()
+        pairs = [members[:2] for members in groups if len(members) > 1 and is_spaced(members[0])]
         self.special_last = sum(special_is_last(*pair) for pair in pairs)
         self.groups = len(pairs)
-        known = [problem for problem in dataset if not language_of(problem.language).refusal("structure")]
-        self.judged = len(known)
-        self.connective = Counter(map(connective, known))
-        self.clauses = Counter(map(clauses, known))
+        judged_problems = [p for p in dataset if not language_of(p.language).refusal("structure")]
+        self.judged = len(judged_problems)
+        self.connective = Counter(map(connective, judged_problems))
+        self.clauses = Counter(map(clauses, judged_problems))
         self.blank_position = Counter(map(blank_position, dataset))
 
 
 def is_spaced(problem: Problem) -> bool:
-    """Whether words stand between spaces, so that there is a last one."""
+    """Whether there are spaces between words, so that there is a last one."""
     return language_of(problem.language).unit(problem.text) == "words"
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-cased words and the punctuation between clauses; the blank is a word."""
+    """Lower-cased words and the punctuation between clauses.
+
+    The blank is a word.
+    """
     return TOKEN.findall(text.casefold())
 
 
@@ -135,43 +183,76 @@ def words(text: str) -> list[str]:
 
 
 def special_words(one: str, other: str) -> tuple[str, str]:
-    """What differs between two texts: the words left when their common start and end are taken away.
+    """The words in which two texts differ.
+
+    They remain after the common start and end are taken away.
 
     >>> special_words("It was too large to fit.", "It was too small to fit.")
     ('large', 'small')
     """
-    a = words(one)
-    b = words(other)
-    start = Prefix.similarity(a, b)
-    end = Postfix.similarity(a[start:], b[start:])
-    return " ".join(a[start : len(a) - end]), " ".join(b[start : len(b) - end])
+    one_words = words(one)
+    other_words = words(other)
+    start = Prefix.similarity(one_words, other_words)
+    shared_at_end = Postfix.similarity(one_words[start:], other_words[start:])
+    one_special = one_words[start : len(one_words) - shared_at_end]
+    other_special = other_words[start : len(other_words) - shared_at_end]
+    return " ".join(one_special), " ".join(other_special)
 
 
 def special_is_last(one: Problem, other: Problem) -> bool:
     """Whether two texts differ in their very last word."""
-    a, b = (words(problem.text.rsplit(None, 1)[-1]) or words(problem.text) for problem in (one, other))
-    return bool(a and b) and a[-1] != b[-1]
+    one_words = _last_words(one.text)
+    other_words = _last_words(other.text)
+    if not one_words or not other_words:
+        return False
+    return one_words[-1] != other_words[-1]
+
+
+def _last_words(text: str) -> list[str]:
+    """The words after the last space, or else all words."""
+    last_part = text.rsplit(None, 1)[-1]
+    return words(last_part) or words(text)
 
 
 def connective(problem: Problem) -> str:
-    """The connective that opens the blank's clause: the last one before the blank, a full stop, or none."""
-    opening = language_of(problem.language).connectives
-    return next((token for token in reversed(tokens(problem.before)) if token in opening or token in STOPS), "none")
+    """The connective that opens the blank's clause.
+
+    It is the last one before the blank, a full stop, or "none".
+    """
+    connectives = language_of(problem.language).connectives
+    for token in reversed(tokens(problem.before)):
+        if token in connectives or token in STOPS:
+            return token
+    return "none"
 
 
 def clauses(problem: Problem) -> int:
-    """How many clauses, told by connectives and punctuation: an estimate, good enough to compare datasets."""
-    breaks = 0
+    """Estimated number of clauses, from connectives and punctuation.
+
+    It is good enough to compare datasets.
+    """
     language = language_of(problem.language)
-    for last, token in pairwise(tokens(problem.text)[:-1]):
-        opens = token in language.connectives and token not in language.joining
-        breaks += token in STOPS or (opens and last not in STOPS)
-    return 1 + breaks
+    clause_count = 1
+    inner_tokens = tokens(problem.text)[:-1]
+    for last, token in pairwise(inner_tokens):
+        opens_clause = token in language.connectives and token not in language.joining
+        if token in STOPS or (opens_clause and last not in STOPS):
+            clause_count += 1
+    return clause_count
 
 
 def blank_position(problem: Problem) -> str:
-    """In which third of the text the blank stands, by words, or by characters where there are no spaces."""
-    sides = (problem.before.split(), problem.after.split()) if is_spaced(problem) else (problem.before, problem.after)
-    before, after = map(len, sides)
-    share = before / max(before + after, 1)
-    return "first third" if share < 1 / 3 else "middle third" if share < 2 / 3 else "last third"
+    """Third of the text that holds the blank.
+
+    It is counted in words, or in characters if there are no spaces.
+    """
+    if is_spaced(problem):
+        before_count = len(problem.before.split())
+        after_count = len(problem.after.split())
+    else:
+        before_count = len(problem.before)
+        after_count = len(problem.after)
+    share = before_count / max(before_count + after_count, 1)
+    if share < 1 / 3:
+        return "first third"
+    return "middle third" if share < 2 / 3 else "last third"

@@ -1,4 +1,4 @@
-"""What a format is: a way to recognise, read and write problems, under a name."""
+"""A format: how to recognise, read and write problems, under a name."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ from winokit.registry import Registry
 
 
 class FileHead:
-    """The first bytes of a file, looked at from every side a format may be recognised by."""
+    """The first bytes of a file in several forms, to recognise its format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,7 +28,10 @@ class FileHead:
 
     @cached_property
     def text(self) -> str:
-        """The bytes as text; what is no UTF-8 is taken for latin-1, which never fails."""
+        """The bytes as text.
+
+        Bytes that are no UTF-8 are read as latin-1, which never fails.
+        """
         return decode_head(self.bytes).lstrip()
 
     @cached_property
@@ -38,30 +41,42 @@ class FileHead:
 
     @cached_property
     def json_keys(self) -> frozenset[str]:
-        """Keys of the first object of a JSON-lines file, a card only where nothing follows; empty when it is none."""
-        rows = [_keys(line.strip(), whole=True) for line in self.lines[:2]]
-        return next((keys for keys in rows if keys and keys != {"card"}), next(iter(rows), frozenset()))
+        """Keys of the first object of a JSON-lines file.
+
+        A card counts only if nothing follows it. Empty if the file is no JSON lines.
+        """
+        rows = [_read_keys(line.strip(), whole=True) for line in self.lines[:2]]
+        for keys in rows:
+            if keys and keys != {"card"}:
+                return keys
+        return rows[0] if rows else frozenset()
 
     @cached_property
     def array_keys(self) -> frozenset[str]:
-        """Keys of the first object of a JSON array; empty when it is none."""
-        return _keys(self.text[1:].lstrip(), whole=False) if self.text.startswith("[") else frozenset()
+        """Keys of the first object of a JSON array, empty if it is none."""
+        if not self.text.startswith("["):
+            return frozenset()
+        return _read_keys(self.text[1:].lstrip(), whole=False)
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Column names of a table with commas, semicolons, tabs or bars; empty when it is none."""
+        """Column names of a table, empty if it is none.
+
+        The table has commas, semicolons, tabs or bars.
+        """
         if self.text[:1] in "{[<":
             return frozenset()
         try:
-            columns = [cell.strip() for cell in next(csv_reader(self.text))]
+            header = next(csv_reader(self.text))
         except (csv.Error, StopIteration):
             return frozenset()
-        return frozenset(columns if len(columns) > 1 else ())
+        columns = [cell.strip() for cell in header]
+        return frozenset(columns) if len(columns) > 1 else frozenset()
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """What a user can ask of a writer."""
+    """The options of a writer."""
 
     source_ids: bool = False
     """Write the ids of the source. They may leak the answer: WinoGrande's qID ends in it."""
@@ -75,7 +90,10 @@ Render = Callable[[Problem, WriteOptions], Any]
 
 @dataclass(frozen=True)
 class Format:
-    """One native format. `render` turns a problem into what `assemble` puts together into the file's text."""
+    """One native format.
+
+    `render` turns a problem into a part of the file, and `assemble` joins the parts to its text.
+    """
 
     name: str
     about: str
@@ -89,13 +107,13 @@ class Format:
     source_ids: bool = False
     """Whether `render` has a place for the ids of the source."""
     holds_whole: bool = False
-    """Whether it has words for choices between whole texts, without a blank."""
+    """Whether it can hold choices between whole texts, without a blank."""
 
 
 MOST_TWINS = 3
-"""Problems whose qIDs may start alike: twins, sometimes triplets."""
+"""Maximal number of problems whose qIDs start alike: twins, sometimes triplets."""
 PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
-"""How a qID ends that winokit wrote; it names the group that it was given, however large."""
+"""The end of a qID that winokit wrote. Such a qID names its group, which may have any size."""
 
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HOMES = {
@@ -119,6 +137,7 @@ _HOMES = {
     "winogender-templates": "winogender",
     "winobias": "winobias",
     "dpr": "dpr",
+    "square-one": "square_one",
 }
 FORMATS: Registry[Format] = Registry(
     "format", "winokit.formats", {name: f"winokit.data.formats.{home}" for name, home in _HOMES.items()}
@@ -138,7 +157,7 @@ def native_format(
     finish: Callable[[Source, Iterable[Problem]], Iterable[Problem]] = lambda _, problems: problems,
     **more: Any,
 ) -> Callable[[Parse], Parse]:
-    """Register a format by the function that makes a problem of a record.
+    """Register a format by the function that parses one record.
 
     Parameters
     ----------
@@ -151,9 +170,11 @@ def native_format(
     """
 
     def add(parse: Parse) -> Parse:
-        usual = {"read": lambda source: finish(source, source.each(records(source), parse))}
-        chosen = {"recognise": recognise, "render": render, "assemble": assemble, **usual, **more}
-        FORMATS.register(name)(Format(name, about, suffix, **chosen))
+        def read(source: Source) -> Iterable[Problem]:
+            return finish(source, source.each(records(source), parse))
+
+        usual_fields = {"recognise": recognise, "render": render, "assemble": assemble, "read": read}
+        FORMATS.register(name)(Format(name, about, suffix, **{**usual_fields, **more}))
         return parse
 
     return add
@@ -162,30 +183,41 @@ def native_format(
 def json_format(
     name: str, about: str, keys: Collection[str], render: Render | None = None, *, array: bool = False, **more: Any
 ) -> Callable[[Parse], Parse]:
-    """Register a format of JSON lines, or of one JSON array, by the function that makes a problem of a row.
+    """Register a format of JSON lines, or of one JSON array.
+
+    It is called with the function that makes a problem of a row.
 
     A file is in it where the first row has these `keys`. What the format does its own way is given by name, as to
     `native_format`.
     """
-    usual: dict[str, Any] = {
-        "recognise": lambda head: (head.array_keys if array else head.json_keys) >= set(keys),
+    needed_keys = set(keys)
+
+    def recognise(head: FileHead) -> bool:
+        row_keys = head.array_keys if array else head.json_keys
+        return row_keys >= needed_keys
+
+    usual_fields: dict[str, Any] = {
+        "recognise": recognise,
         "records": Source.json_array if array else Source.json_lines,
         "assemble": json_list if array else json_rows,
     }
-    return native_format(name, about, ".json" if array else ".jsonl", render=render, **{**usual, **more})
+    suffix = ".json" if array else ".jsonl"
+    return native_format(name, about, suffix, render=render, **{**usual_fields, **more})
 
 
 def json_list(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as one JSON array, an element a line."""
-    return "[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n"
+    """Rows as one JSON array, one element a line."""
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    return "[" + ",\n ".join(lines) + "]\n"
 
 
 def element(tag: str, text: str, **attributes: str | None) -> str:
     """One XML element on one line."""
-    if NOT_XML.search("".join([text, *filter(None, attributes.values())])):
+    known_attributes = {name: value for name, value in attributes.items() if value is not None}
+    if NOT_XML.search("".join([text, *known_attributes.values()])):
         raise CannotWrite("it contains a control character, which XML cannot represent")
-    inside = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value is not None)
-    return f"<{tag}{inside}>{escape(text)}</{tag}>"
+    attributes_text = "".join(f" {name}={quoteattr(value)}" for name, value in known_attributes.items())
+    return f"<{tag}{attributes_text}>{escape(text)}</{tag}>"
 
 
 def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
@@ -204,7 +236,10 @@ def need_pronoun(problem: Problem, format_name: str) -> str:
 
 
 def with_brackets(problem: Problem, format_name: str) -> str:
-    """The text with its [pronoun] in brackets, or a refusal where it has others."""
+    """The text with its [pronoun] in brackets.
+
+    Raises CannotWrite if the text has other brackets.
+    """
     pronoun = need_pronoun(problem, format_name)
     if BRACKETS.search(problem.before + pronoun + problem.after):
         raise CannotWrite(f"its text has [brackets] besides those that {format_name} puts around the pronoun")
@@ -225,35 +260,53 @@ def need_no_query(problem: Problem, format_name: str) -> None:
 
 
 def need_one_blank(problem: Problem, format_name: str) -> None:
-    """Refuse a text with an underscore of its own, which a reader could not tell from the blank."""
+    """Refuse a text with an underscore besides the blank.
+
+    A reader could not distinguish the two.
+    """
     if problem.text.count(BLANK) != 1:
         raise CannotWrite(f"its text has a '{BLANK}' besides the blank, and {format_name} cannot tell them apart")
 
 
 def numbers_dropped(problems: Sequence[Problem]) -> tuple[list[Problem], set[str]]:
-    """The problems without the groups that are no twins, and those: qIDs "my-set-1" to "my-set-500" number the rows."""
+    """Drop groups whose qIDs only number the rows, and return them too.
+
+    An example is "my-set-1" to "my-set-500".
+    """
     endings: dict[str, set[str]] = defaultdict(set)
     for problem in problems:
-        name, _, end = str(problem.provenance.get("qID", "")).rpartition("-")
-        if name and name == problem.group and not PUBLIC_ID.fullmatch(end):
-            endings[name].add(end)
-    numbered = {name for name, ends in endings.items() if len(ends) > MOST_TWINS}
-    return [problem.replace(group=None) if problem.group in numbered else problem for problem in problems], numbered
+        qid = str(problem.provenance.get("qID", ""))
+        name, _, ending = qid.rpartition("-")
+        if name and name == problem.group and not PUBLIC_ID.fullmatch(ending):
+            endings[name].add(ending)
+    numbered_names = {name for name, name_endings in endings.items() if len(name_endings) > MOST_TWINS}
+    kept_problems = []
+    for problem in problems:
+        is_numbered = problem.group in numbered_names
+        kept_problems.append(problem.replace(group=None) if is_numbered else problem)
+    return kept_problems, numbered_names
 
 
 def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """A problem alone has no group: drop the group of those that share theirs with nobody."""
-    kept = list(problems)
-    sizes = Counter(problem.group for problem in kept)
-    for problem in kept:
-        lone = problem.group is not None and sizes[problem.group] == 1
-        yield problem.replace(group=None) if lone else problem
+    """Drop the group of each problem that shares it with nobody."""
+    problems = list(problems)
+    sizes = Counter(problem.group for problem in problems)
+    for problem in problems:
+        is_alone = problem.group is not None and sizes[problem.group] == 1
+        yield problem.replace(group=None) if is_alone else problem
 
 
-def _keys(text: str, *, whole: bool) -> frozenset[str]:
-    """Keys of the JSON object that a text begins with, or is as a whole; empty when it is none."""
+def _read_keys(text: str, *, whole: bool) -> frozenset[str]:
+    """Keys of the JSON object that begins a text, else empty.
+
+    With `whole`, nothing may follow the object.
+
+    With `whole`, nothing may follow the object.
+    """
     try:
         row, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return frozenset()
-    return frozenset(row) if isinstance(row, dict) and not (whole and text[end:]) else frozenset()
+    if not isinstance(row, dict) or (whole and text[end:]):
+        return frozenset()
+    return frozenset(row)

@@ -1,14 +1,14 @@
-"""Your own table: problems from the columns that hold their text, candidates and answer, whatever those are called.
+"""Your own table: problems from its columns of text, candidates and answer.
 
     winokit stats dev.csv --columns text=satz,option1=a,option2=b,answer=loesung,group=paar
 
 The blank is `_` (or several in a row), `[MASK]`, `<mask>`, `<blank>`, `[blank]` or `[...]`, or a pronoun: marked in the
-text, `[it]` or `*it*`; named by a column `pronoun`, where it stands there once; or placed by `start` and `end`, from 0.
-Whole texts to choose from, without a blank, are `text1`, `text2`, …, or `good` and `bad`, which need no answer. Which
-notation answers are in is told from all of them together, and asked for where they leave it open.
+text, `[it]` or `*it*`; named by a column `pronoun`, if it occurs there once; or placed by `start` and `end`, from 0.
+Whole texts to choose from, without a blank, are `text1`, `text2`, …, or `good` and `bad`, which need no answer. All
+answers together decide in which notation they are. If they do not, an error asks for it.
 
-What the columns may be is guessed by their names in several languages and by where the blanks are. Nothing is read by a
-guess: it goes into the command that is shown to whoever has a table of their own.
+The roles of columns are guessed by their names in several languages and by the places of blanks. Nothing is read by a
+guess: the guess goes into the command that a user with their own table is shown.
 """
 
 import ast
@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from string import digits
 from typing import Any
 
 from winokit.data.formats import copa, fields, minimal_pairs, tables
@@ -27,7 +28,7 @@ from winokit.data.formats.tables import Table, numbered, read_table
 from winokit.data.formats.wsc import around_the_pronoun
 from winokit.errors import BadInput, Malformed, MissingExtra
 from winokit.files import our_toml
-from winokit.problem import Problem, folded_text, grouped
+from winokit.problem import Problem, folded_text
 from winokit.text.language import check_code, word_lists
 
 ROLES = frozenset(
@@ -37,26 +38,26 @@ ROLES = frozenset(
 BLANKS = (re.compile(r"\[(?:mask|blank|_+|\.\.\.|…)\]|<(?:mask|blank)>", re.IGNORECASE), re.compile(r"_+"))
 MARKED = re.compile(r"\[([^\[\]]+)\]|\*([^\s*][^*]*)\*")
 HIDDEN = ("", "?", "-1")
-"""How a table says that an answer is not told; -1 as Hugging Face does."""
+"""Cells of a hidden answer. Hugging Face writes -1."""
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 SUREST = 0.8
-"""The share of its cells that must have a blank for a column to be taken for the text."""
+"""Share of a column's cells that must have a blank if the column is to be the text."""
 LOOKED_AT = 1 << 20
-"""Bytes of a file that are looked at."""
+"""Number of bytes of a file that are read for a guess."""
 SYNONYMS = word_lists("columns.toml")
 OPTION = re.compile(r"(.*?)_?([0-9]|[a-e])")
 
 AnswerReader = Callable[[str, Sequence[str]], int | None]
-"""From a cell and the candidates of its row to the index of the right one; None where it does not say one."""
+"""Function of a cell and its row's candidates: the index of the right one, or None if the cell names none."""
 
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     """Columns by their roles, with all that a problem needs."""
     columns = tables.parse_columns(given, ROLES)
-    for whole in ({"text1", "text2"}, {"good", "bad"}):
-        if whole <= columns.keys() and "text" not in columns:
-            return columns
+    has_whole_texts = {"text1", "text2"} <= columns.keys() or {"good", "bad"} <= columns.keys()
     if "text" not in columns:
+        if has_whole_texts:
+            return columns
         raise BadInput("--columns: 'text' is missing: the column of the text with its blank")
     if "options" not in columns and not {"option1", "option2"} <= columns.keys():
         raise BadInput("--columns: 'option1' and 'option2' are missing, or 'options': the columns of the candidates")
@@ -64,304 +65,471 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
 
 
 def read_columns(source: Source, columns: Mapping[str, str], table: Table | None = None) -> Iterator[Problem]:
-    """The problems of a table; a row that says none is rejected with its place and column."""
+    """The problems of a table.
+
+    A row without a problem is rejected with its place and column.
+    """
     table, roles = tables.selected(table or read_table(source), columns)
     columns = roles or {}
-    column, _, notation = columns.get("answer", "").rpartition(":")
-    notation = notation if notation in NOTATIONS and columns["answer"] not in table.columns else ""
-    places = table.places({**columns, "answer": column} if notation else columns)
+    answer_column, notation = _split_notation(columns.get("answer", ""), table)
+    if notation:
+        columns = {**columns, "answer": answer_column}
+    places = table.places(columns)
     drafts: list[tuple[int | str, dict[str, Any], Problem]] = []
 
     def reject(error: Malformed, place: int | str) -> None:
-        source.reject(Malformed(error.expected, field=places.get(error.field or "", error.field)), place)
+        column = places.get(error.field or "", error.field)
+        source.reject(Malformed(error.expected, field=column), place)
 
     for place, row in table.rows:
         cells = {role: row.get(name) for role, name in places.items()}
         try:
-            drafts.append((place, cells, _draft(cells)))
+            drafts.append((place, cells, _make_draft(cells)))
         except Malformed as error:
             reject(error, place)
-    read = _reader(source, places, drafts, notation)
-    neither = 0
-    cut = _are_rows(draft.group for *_, draft in drafts)
-    if cut:
+    read_answer = _choose_reader(source, places, drafts, notation)
+    has_row_ids = _is_row_ids(draft.group for *_, draft in drafts)
+    if has_row_ids:
         source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
+    neither_count = 0
     for place, cells, draft in drafts:
         try:
-            answer = read(cells, draft.candidates)
+            answer = read_answer(cells, draft.candidates)
         except Malformed as error:
             reject(error, place)
             continue
         if answer == NEITHER:
-            neither += 1
+            neither_count += 1
             continue
-        name = draft.group
-        group = {"group": name.rpartition("-")[0] or None, "provenance": {"qID": name}} if name and cut else {}
         source.places.append(place)
-        yield draft.replace(answer=answer, **group) if answer is not None or group else draft
-    if neither:
-        source.note(f"{neither:,} rows whose answer is none of their candidates were skipped")
+        yield _finish_draft(draft, answer, has_row_ids=has_row_ids)
+    if neither_count:
+        source.note(f"{neither_count:,} rows whose answer is none of their candidates were skipped")
 
 
-def _draft(cells: Mapping[str, Any]) -> Problem:
-    """The problem of a row, its answer not yet told."""
+def _split_notation(text: str, table: Table) -> tuple[str, str]:
+    """The column and the notation in "COLUMN:NOTATION".
+
+    The notation is empty if there is none.
+    """
+    column, _, notation = text.rpartition(":")
+    if notation in NOTATIONS and text not in table.columns:
+        return column, notation
+    return text, ""
+
+
+def _finish_draft(draft: Problem, answer: int | None, *, has_row_ids: bool) -> Problem:
+    """The problem with its answer.
+
+    It also gets the group in its id if groups are ids of rows.
+    """
+    if has_row_ids and draft.group:
+        group, _, _ = draft.group.rpartition("-")
+        return draft.replace(answer=answer, group=group or None, provenance={"qID": draft.group})
+    return draft if answer is None else draft.replace(answer=answer)
+
+
+def _make_draft(cells: Mapping[str, Any]) -> Problem:
+    """The problem of a row, its answer not yet read."""
     if "good" in cells:
-        good, bad = (_text(cells, role) for role in ("good", "bad"))
-        return minimal_pairs.pair(good, bad, **_rest(cells))
+        good = _get_text(cells, "good")
+        bad = _get_text(cells, "bad")
+        return minimal_pairs.pair(good, bad, **_read_other_fields(cells))
     if "text" not in cells:
-        return Problem.whole(_candidates(cells, "text"), **_rest(cells))
+        return Problem.whole(_read_candidates(cells, "text"), **_read_other_fields(cells))
     if isinstance(cells["text"], dict):  # WSC as JSON, in its own words
-        txt1, pron, txt2 = (fields.string(cells["text"], part) for part in ("txt1", "pron", "txt2"))
+        parts = cells["text"]
+        txt1 = fields.string(parts, "txt1")
+        pronoun = fields.string(parts, "pron")
+        txt2 = fields.string(parts, "txt2")
         before, after = around_the_pronoun(txt1, txt2)
-        return Problem(before, after, _candidates(cells), pronoun=pron, **_rest(cells))
-    text = _text(cells, "text")
+        return Problem(before, after, _read_candidates(cells), pronoun=pronoun, **_read_other_fields(cells))
+    text = _get_text(cells, "text")
     if not text.strip():
         raise Malformed("expected a text with a blank, found nothing", field="text")
     if "question" in cells:
-        return copa.problem(text, _text(cells, "question").strip(), _candidates(cells), None, **_rest(cells))
-    before, pronoun, after = _cut(text, _text(cells, "pronoun").strip() or None, *map(cells.get, ("start", "end")))
-    return Problem(before, after, _candidates(cells), pronoun=pronoun, **_rest(cells))
+        question = _get_text(cells, "question").strip()
+        return copa.problem(text, question, _read_candidates(cells), None, **_read_other_fields(cells))
+    named_pronoun = _get_text(cells, "pronoun").strip() or None
+    before, blank_pronoun, after = _cut_at_blank(text, named_pronoun, cells.get("start"), cells.get("end"))
+    return Problem(before, after, _read_candidates(cells), pronoun=blank_pronoun, **_read_other_fields(cells))
 
 
-def _rest(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a row says of its problem, by the names of its fields."""
-    known = {role: said for role in ("group", "domain", "language", "id") if (said := _text(cells, role).strip())}
-    if "language" in known:
+def _read_other_fields(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """The other fields of a row's problem, by name."""
+    other_fields: dict[str, Any] = {}
+    for role in ("group", "domain", "language"):
+        text = _get_text(cells, role).strip()
+        if text:
+            other_fields[role] = text
+    if "language" in other_fields:
         try:
-            known["language"] = check_code(known["language"])
+            other_fields["language"] = check_code(other_fields["language"])
         except BadInput as error:
             raise Malformed(str(error), field="language") from None
-    return known | {"provenance": {"id": known.pop("id")} if "id" in known else {}}
+    source_id = _get_text(cells, "id").strip()
+    other_fields["provenance"] = {"id": source_id} if source_id else {}
+    return other_fields
 
 
-def _text(cells: Mapping[str, Any], role: str) -> str:
+def _get_text(cells: Mapping[str, Any], role: str) -> str:
     return tables.cell_text(cells.get(role), role)
 
 
-def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
+def _read_candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
+    """The candidates of a row, from one column of options or from numbered ones."""
     if "options" in cells:
         value = cells["options"]
-        if isinstance(value, str):
-            try:
-                value = ast.literal_eval(value.strip()) if value.lstrip().startswith("[") else value.split("|")
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                raise Malformed(f'expected ["a", "b"] or a|b, found {fields.shown(value)}', field="options") from None
-            value = [each.strip() if isinstance(each, str) else each for each in value]
-        return fields.strings({"options": value}, "options")
-    options = [_text(cells, role) for role in numbered(cells, kind)]
-    while options and not options[-1].strip():
-        options.pop()  # a table has as many columns as its longest problem
-    return tuple(options)
+        options = _split_options(value) if isinstance(value, str) else value
+        return fields.strings({"options": options}, "options")
+    candidates = [_get_text(cells, role) for role in numbered(cells, kind)]
+    while candidates and not candidates[-1].strip():
+        candidates.pop()  # a table has as many columns as its longest problem
+    return tuple(candidates)
 
 
-def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
-    """The text before the blank, the pronoun that stands there, if any is known, and the text after it."""
+def _split_options(text: str) -> list[Any]:
+    """The parts of a written list, or of texts with bars between.
+
+    The list is in Python or JSON.
+    """
+    parts: list[Any] = text.split("|")
+    if text.lstrip().startswith("["):
+        try:
+            parts = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            raise Malformed(f'expected ["a", "b"] or a|b, found {fields.shown(text)}', field="options") from None
+    return [part.strip() if isinstance(part, str) else part for part in parts]
+
+
+def _cut_at_blank(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
+    """The text before the blank, its pronoun if known, and the text after it."""
     if start is not None and start != "":
-        at = _offset("start", start)
-        to = _offset("end", end) if end not in (None, "") else None
-        to = at + len(pronoun) if to is None and pronoun else to
-        if to is None or not 0 <= at < to <= len(text):
-            raise Malformed(
-                f"expected a position in a text of {len(text)} characters, found {start} to {end}", field="start"
-            )
-        if pronoun and text[at:to] != pronoun:
-            raise Malformed(f"{pronoun!r} is not at character {at}: {text[at:to]!r} is", field="start")
-        return text[:at], text[at:to], text[to:]
+        return _cut_at_offset(text, pronoun, start, end)
     for blank in BLANKS:
         hits = list(blank.finditer(text))
         if len(hits) > 1:
             raise Malformed(f"expected exactly one blank, found {len(hits)} ({hits[0][0]})", field="text")
-        if hits and hits[0][0] == text:
-            raise Malformed("expected a text around the blank, found none", field="text")
         if hits:
-            return text[: hits[0].start()], pronoun, text[hits[0].end() :]
-    hits = list(MARKED.finditer(text))
-    if len(hits) == 1 and (word := hits[0][1] or hits[0][2]):
+            hit = hits[0]
+            if hit[0] == text:
+                raise Malformed("expected a text around the blank, found none", field="text")
+            return text[: hit.start()], pronoun, text[hit.end() :]
+    marks = list(MARKED.finditer(text))
+    if len(marks) == 1:
+        mark = marks[0]
+        word = mark[1] or mark[2]
         if pronoun and pronoun.casefold() != word.casefold():
             raise Malformed(f"{word!r} is marked in the text, found {pronoun!r}", field="pronoun")
-        return text[: hits[0].start()], word, text[hits[0].end() :]
+        return text[: mark.start()], word, text[mark.end() :]
     if pronoun:
-        hits = list(re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", text)) or list(
-            re.finditer(re.escape(pronoun), text)  # where words have no spaces between them
-        )
-        if len(hits) == 1:
-            return text[: hits[0].start()], pronoun, text[hits[0].end() :]
-        raise Malformed(f"{pronoun!r} occurs {len(hits)} times in the text: give start=COLUMN too", field="pronoun")
-    marks = f"{len(hits)} marks like {hits[0][0]}" if hits else "none"
-    raise Malformed(f"expected a blank (_, [MASK], <blank>) or one marked [pronoun], found {marks}", field="text")
+        start, end = _find_only_word(text, pronoun)
+        return text[:start], pronoun, text[end:]
+    description = f"{len(marks)} marks like {marks[0][0]}" if marks else "none"
+    raise Malformed(f"expected a blank (_, [MASK], <blank>) or one marked [pronoun], found {description}", field="text")
 
 
-def _offset(role: str, value: Any) -> int:
-    text = _text({role: value}, role).strip()
+def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
+    """Cut a text at the characters that `start` and `end` name.
+
+    Without an end, the pronoun's length decides.
+    """
+    start_at = _read_offset("start", start)
+    end_at = None
+    if end not in (None, ""):
+        end_at = _read_offset("end", end)
+    elif pronoun:
+        end_at = start_at + len(pronoun)
+    if end_at is None or not 0 <= start_at < end_at <= len(text):
+        message = f"expected a position in a text of {len(text)} characters, found {start} to {end}"
+        raise Malformed(message, field="start")
+    word = text[start_at:end_at]
+    if pronoun and word != pronoun:
+        raise Malformed(f"{pronoun!r} is not at character {start_at}: {word!r} is", field="start")
+    return text[:start_at], word, text[end_at:]
+
+
+def _find_only_word(text: str, word: str) -> tuple[int, int]:
+    """Place of a word that must occur once, as a whole word or anywhere."""
+    escaped = re.escape(word)
+    hits = list(re.finditer(rf"(?<!\w){escaped}(?!\w)", text))
+    if not hits:
+        hits = list(re.finditer(escaped, text))  # some scripts have no spaces between words
+    if len(hits) != 1:
+        raise Malformed(f"{word!r} occurs {len(hits)} times in the text: give start=COLUMN too", field="pronoun")
+    return hits[0].span()
+
+
+def _read_offset(role: str, value: Any) -> int:
+    text = _get_text({role: value}, role).strip()
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
         raise Malformed(f"expected a character offset, from 0, found {fields.shown(value)}", field=role)
     return int(text)
 
 
-def _in_text(cell: str, candidates: Sequence[str]) -> int | None:
-    same = [place for place, candidate in enumerate(candidates) if folded_text(candidate) == folded_text(cell)]
-    return same[0] if len(same) == 1 else None
+def _match_text(cell: str, candidates: Sequence[str]) -> int | None:
+    """Index of the one candidate with the text of a cell."""
+    folded_cell = folded_text(cell)
+    indices = [index for index, candidate in enumerate(candidates) if folded_text(candidate) == folded_cell]
+    return indices[0] if len(indices) == 1 else None
 
 
-def _number_from(base: int, cell: str, candidates: Sequence[str]) -> int | None:
+def _read_number(base: int, cell: str, candidates: Sequence[str]) -> int | None:
+    """Index for a number that counts from a base."""
     number = re.fullmatch(r"(\d{1,3})(?:\.0*)?", cell, re.ASCII)
-    return int(number[1]) - base if number and 0 <= int(number[1]) - base < len(candidates) else None
+    if number is None:
+        return None
+    index = int(number[1]) - base
+    return index if 0 <= index < len(candidates) else None
 
 
-def _letter(cell: str, candidates: Sequence[str]) -> int | None:
+def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
+    """Index for a letter from A, perhaps in brackets."""
     letter = re.fullmatch(r"\(?([A-Za-z])[.)]?", cell)
-    place = ord(letter[1].upper()) - ord("A") if letter else len(candidates)
-    return place if place < len(candidates) else None
+    if letter is None:
+        return None
+    index = ord(letter[1].upper()) - ord("A")
+    return index if index < len(candidates) else None
 
 
-def _true_is(place: int, cell: str, candidates: Sequence[str]) -> int | None:
-    flag = {"true": True, "false": False}.get(cell.lower())
-    return None if flag is None or len(candidates) != 2 else place if flag else 1 - place
+def _read_truth(place: int, cell: str, candidates: Sequence[str]) -> int | None:
+    """Index of the right one of two, from a cell with true or false.
+
+    The cell is about the candidate at `place`.
+    """
+    word = cell.lower()
+    if len(candidates) != 2 or word not in ("true", "false"):
+        return None
+    return place if word == "true" else 1 - place
 
 
-def _option_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
-    cell, *plain = (re.sub(r"\W|_", "", name).casefold() for name in (cell, *names[: len(candidates)]))
-    return plain.index(cell) if cell in plain else None
+def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
+    """Index of the candidate whose column has the name in a cell.
+
+    Only letters and digits count.
+    """
+    plain_names = [_keep_letters(name) for name in names[: len(candidates)]]
+    plain_cell = _keep_letters(cell)
+    return plain_names.index(plain_cell) if plain_cell in plain_names else None
+
+
+def _keep_letters(name: str) -> str:
+    return re.sub(r"\W|_", "", name).casefold()
 
 
 NEITHER = -1
 NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
-    "text": ("the candidate itself", _in_text),
-    "1": ("its number, from 1", partial(_number_from, 1)),
-    "0": ("its number, from 0", partial(_number_from, 0)),
-    "letter": ("its letter, from A", _letter),
-    "column": ("the name of its column", partial(_option_name, ())),
-    "true1": ("whether the first is right", partial(_true_is, 0)),
-    "true2": ("whether the second is right", partial(_true_is, 1)),
+    "text": ("the candidate itself", _match_text),
+    "1": ("its number, from 1", partial(_read_number, 1)),
+    "0": ("its number, from 0", partial(_read_number, 0)),
+    "letter": ("its letter, from A", _read_letter),
+    "column": ("the name of its column", partial(_match_column_name, ())),
+    "true1": ("whether the first is right", partial(_read_truth, 0)),
+    "true2": ("whether the second is right", partial(_read_truth, 1)),
 }
-"""How an answer may be written; `answer=COLUMN:NAME` says which."""
+"""Notations of an answer by name, for `answer=COLUMN:NAME`."""
 
 
-def _reader(
+def _choose_reader(
     source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], notation: str
 ) -> Callable[[Mapping[str, Any], Sequence[str]], int | None]:
-    """How the answer of a row is read, told from all rows; where they leave it open, an error says how to say it."""
+    """The function that reads a row's answer, chosen from all rows.
+
+    If several ways to read them remain, BadInput says how to choose one.
+    """
     if "answer1" in places:
-        return _flagged
+        return _read_flags
     if "answer" not in places:
         return lambda cells, candidates: None
     names = [places[role] for role in numbered(places, "option" if "text" in places else "text")]
-    ways = {name: partial(_option_name, names) if name == "column" else way for name, (_, way) in NOTATIONS.items()}
-    cells = [(_answer_cell(row), draft.candidates) for _, row, draft in drafts]
-    cells = [(cell, candidates) for cell, candidates in cells if cell not in HIDDEN]
-    read = {name: tuple(way(*cell) for cell in cells) for name, way in ways.items()}
-    most = max((len(cells) - answers.count(None) for answers in read.values()), default=0)
-    best = [name for name, answers in read.items() if len(cells) - answers.count(None) == most]
-    column = places["answer"]
-    if not notation and len({read[name] for name in best}) > 1:
-        meant = " or ".join(f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best)
-        raise BadInput(f"{source.path}: column {column!r}: answers like {cells[0][0]!r} may be {meant}: say which")
-    chosen = notation or best[0]
+    readers = {name: reader for name, (_, reader) in NOTATIONS.items()}
+    readers["column"] = partial(_match_column_name, names)
+    cells = []
+    for _, row, draft in drafts:
+        cell = _get_answer_cell(row)
+        if cell not in HIDDEN:
+            cells.append((cell, draft.candidates))
+    answers = {name: tuple(reader(*cell) for cell in cells) for name, reader in readers.items()}
+    unread_counts = {name: name_answers.count(None) for name, name_answers in answers.items()}
+    fewest_unread = min(unread_counts.values())
+    best_names = [name for name, count in unread_counts.items() if count == fewest_unread]
+    if not notation and len({answers[name] for name in best_names}) > 1:
+        column = places["answer"]
+        meanings = [f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best_names]
+        first_cell, _ = cells[0]
+        raise BadInput(
+            f"{source.path}: column {column!r}: answers like {first_cell!r} may be {' or '.join(meanings)}: say which"
+        )
+    chosen = notation or best_names[0]
+    reader = readers[chosen]
+    meaning, _ = NOTATIONS[chosen]
+    is_guess = not notation and fewest_unread < len(cells)
+    expected = f"expected {meaning}, as in other rows" if is_guess else f"expected {meaning}"
 
-    def answer_of(row: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
-        cell = _answer_cell(row)
-        answer = None if cell in HIDDEN else ways[chosen](cell, candidates)
-        if answer is None and cell not in HIDDEN:
-            asked = f"expected {NOTATIONS[chosen][0]}" + ("" if notation or not most else ", as in other rows")
-            raise Malformed(f"{asked} (of {' / '.join(candidates)}), found {fields.shown(cell)}", field="answer")
+    def read_answer(row: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
+        cell = _get_answer_cell(row)
+        if cell in HIDDEN:
+            return None
+        answer = reader(cell, candidates)
+        if answer is None:
+            options = " / ".join(candidates)
+            raise Malformed(f"{expected} (of {options}), found {fields.shown(cell)}", field="answer")
         return answer
 
-    return answer_of
+    return read_answer
 
 
-def _answer_cell(row: Mapping[str, Any]) -> str:
+def _get_answer_cell(row: Mapping[str, Any]) -> str:
     value = row.get("answer")
-    return (_text(row, "answer") if isinstance(value, (str, int, float, type(None))) else fields.shown(value)).strip()
+    is_plain = isinstance(value, (str, int, float, type(None)))
+    text = _get_text(row, "answer") if is_plain else fields.shown(value)
+    return text.strip()
 
 
-def _flagged(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
-    """The candidate whose own column says true; NEITHER where none does, None where nothing is said."""
-    said = [_text(cells, f"answer{place}").strip().lower() for place in range(1, len(candidates) + 1)]
-    if not any(said):
+def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
+    """The candidate whose own column says true.
+
+    It is NEITHER if all are false, and None if nothing is said.
+    """
+    words = [_get_text(cells, f"answer{number}").strip().lower() for number in range(1, len(candidates) + 1)]
+    if not any(words):
         return None
-    flags = [FLAGS.get(word) for word in said]
-    if None in flags or sum(map(bool, flags)) > 1:
-        raise Malformed(
-            f"expected true for one candidate, false for the others, found {' / '.join(said)}", field="answer1"
-        )
+    flags = [FLAGS.get(word) for word in words]
+    if None in flags or flags.count(True) > 1:
+        found = " / ".join(words)
+        raise Malformed(f"expected true for one candidate, false for the others, found {found}", field="answer1")
     return flags.index(True) if True in flags else NEITHER
 
 
-def _are_rows(names: Iterable[str | None]) -> bool:
-    """Whether groups are ids of rows, as WinoGrande's qIDs are: there are more twins without their last part."""
-    whole = Counter(filter(None, names))
-    cut = Counter[str]()
-    for name, count in whole.items():
-        cut[name.rpartition("-")[0]] += count
-    del cut[""]
-    return sum(1 < count <= MOST_TWINS for count in cut.values()) > sum(count > 1 for count in whole.values())
+def _is_row_ids(names: Iterable[str | None]) -> bool:
+    """Whether groups are ids of rows, as WinoGrande's qIDs are.
+
+    They are if there are more twins without their last part.
+    """
+    counts = Counter(name for name in names if name)
+    counts_of_start = Counter[str]()
+    for name, count in counts.items():
+        start, _, _ = name.rpartition("-")
+        if start:
+            counts_of_start[start] += count
+    twins_by_start = sum(1 < count <= MOST_TWINS for count in counts_of_start.values())
+    twins_by_name = sum(count > 1 for count in counts.values())
+    return twins_by_start > twins_by_name
 
 
 def guess_columns(table: Table) -> dict[str, str]:
-    """Columns by the roles that they may have; "?" for what a problem needs and nothing points to."""
-    names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
-    named = {role: [names[word] for word in words if word in names] for role, words in SYNONYMS.items()}
-    cells = {
-        column: [cell if isinstance(cell := row.get(column), str) else "" for _, row in table.rows[:100]]
-        for column in table.columns
-    }
-    marked = [
-        column
-        for column in dict.fromkeys((*named["text"], *table.columns))
-        if sum(any(mark.search(cell) for mark in (*BLANKS, MARKED)) for cell in cells[column])
-        >= max(1, SUREST * len(cells[column]))
-    ]
+    """Columns by the roles that they may have.
+
+    "?" is for a role that a problem needs and for which no column fits.
+    """
+    column_of_name = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
+    named: dict[str, list[str]] = {}
+    for role, words in SYNONYMS.items():
+        named[role] = [column_of_name[word] for word in words if word in column_of_name]
+    cells = {column: _list_texts(table, column) for column in table.columns}
+    text_candidates = dict.fromkeys((*named["text"], *table.columns))
+    marked = [column for column in text_candidates if _has_blanks(cells[column])]
     columns = {"text": [*marked, *named["text"], "?"][0]}
-    others = ((OPTION.fullmatch(name), column) for name, column in sorted(names.items()) if column != columns["text"])
-    stems = grouped((option[1], column) for option, column in others if option)
-    several = [stem for stem in stems if len(stems[stem]) > 1]
-    known = sorted(several, key=lambda stem: (["", *SYNONYMS["numbered_option"], stem].index(stem), -len(stems[stem])))
-    if known:
-        columns |= {f"option{number}": column for number, column in enumerate(stems[known[0]], 1)}
-    else:
-        columns |= {"options": named["options"][0]} if named["options"] else {"option1": "?", "option2": "?"}
+    columns |= _guess_options(column_of_name, columns["text"], named["options"])
     named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
-    for role in ("answer", "group", "id", *(() if marked else ("pronoun", "start", "question"))):
-        free = [column for column in named[role] if column not in columns.values()]
-        columns |= {role: free[0]} if free else {}
+    other_roles = ["answer", "group", "id"]
+    if not marked:
+        other_roles += ["pronoun", "start", "question"]
+    for role in other_roles:
+        free_columns = [column for column in named[role] if column not in columns.values()]
+        if free_columns:
+            columns[role] = free_columns[0]
     return columns
 
 
+def _list_texts(table: Table, column: str) -> list[str]:
+    """The first cells of a column, each as a text or empty."""
+    cells = [row.get(column) for _, row in table.rows[:100]]
+    return [cell if isinstance(cell, str) else "" for cell in cells]
+
+
+def _has_blanks(cells: Sequence[str]) -> bool:
+    """Whether enough cells of a column have a blank or a marked pronoun."""
+    marks = (*BLANKS, MARKED)
+    count = 0
+    for cell in cells:
+        if any(mark.search(cell) for mark in marks):
+            count += 1
+    return count >= max(1, SUREST * len(cells))
+
+
+def _guess_options(
+    column_of_name: Mapping[str, str], text_column: str, options_columns: Sequence[str]
+) -> dict[str, str]:
+    """The columns of the candidates: numbered ones, or one with all of them."""
+    columns_of_stem: dict[str, list[str]] = {}
+    for name, column in sorted(column_of_name.items()):
+        option = OPTION.fullmatch(name)
+        if option and column != text_column:
+            columns_of_stem.setdefault(option[1], []).append(column)
+    stems = [stem for stem, columns in columns_of_stem.items() if len(columns) > 1]
+    usual_stems = ["", *SYNONYMS["numbered_option"]]
+
+    def order(stem: str) -> tuple[int, int]:
+        position = [*usual_stems, stem].index(stem)
+        return position, -len(columns_of_stem[stem])
+
+    if stems:
+        best_stem = min(stems, key=order)
+        return {f"option{number}": column for number, column in enumerate(columns_of_stem[best_stem], 1)}
+    if options_columns:
+        return {"options": options_columns[0]}
+    return {"option1": "?", "option2": "?"}
+
+
 def advice(path: Path) -> str:
-    """What a table's columns are and the command that may read it; empty for a file that is no table."""
-    limit = None if tables.refuse_workbook(path).startswith(b"PAR1") else LOOKED_AT
-    source = Source(path, lenient=True, limit=limit)
+    """A table's columns and a command that may read it, for a message.
+
+    It is empty if the file is no table.
+    """
+    is_parquet = tables.refuse_workbook(path).startswith(b"PAR1")
+    source = Source(path, lenient=True, limit=None if is_parquet else LOOKED_AT)
     try:
         table = read_table(source)
     except MissingExtra as missing:
         return str(missing)
     except BadInput:
         return ""
-    if len(table.columns) < 2 or len(table.rows) <= len(source.skipped):  # prose has commas too
+    has_sound_rows = len(table.rows) > len(source.skipped)  # prose has commas too
+    if len(table.columns) < 2 or not has_sound_rows:
         return ""
     guess = guess_columns(table)
     command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.said_columns(guess))}"
-    other = _other_guess(table, guess)
-    if other is not None:
-        command += f" ({_said_rows(table, guess)}), or --columns {shlex.quote(tables.said_columns(other))}"
-        command += f" ({_said_rows(table, other)})"
-    unknown = ", with the right columns for each ?" if "?" in guess.values() else ""
-    return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
+    other_guess = _guess_other_columns(table, guess)
+    if other_guess is not None:
+        other_columns = shlex.quote(tables.said_columns(other_guess))
+        command += f" ({_describe_rows(table, guess)}), or --columns {other_columns}"
+        command += f" ({_describe_rows(table, other_guess)})"
+    hint = ", with the right columns for each ?" if "?" in guess.values() else ""
+    return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{hint}"
 
 
-def _other_guess(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
-    """The roles of other columns that may be the text and its candidates, as in another language; None without any."""
-    taken = {name for role, name in guess.items() if role.rstrip("0123456789") in ("text", "option", "options")}
-    other = guess_columns(Table(table.path, tuple(name for name in table.columns if name not in taken), table.rows))
-    return None if "?" in {*guess.values(), *other.values()} else other
+def _guess_other_columns(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
+    """Roles of other columns that may be text and candidates, else None.
+
+    They may be in another language, for example.
+    """
+    used_columns = {name for role, name in guess.items() if role.rstrip(digits) in ("text", "option", "options")}
+    free_columns = tuple(name for name in table.columns if name not in used_columns)
+    other_guess = guess_columns(Table(table.path, free_columns, table.rows))
+    if "?" in guess.values() or "?" in other_guess.values():
+        return None
+    return other_guess
 
 
-def _said_rows(table: Table, roles: Mapping[str, str]) -> str:
-    """How many of the rows that were looked at some columns read."""
+def _describe_rows(table: Table, roles: Mapping[str, str]) -> str:
+    """Number of rows that some columns can parse, in words."""
+    source = Source(Path(table.path), lenient=True)
     try:
-        count = sum(1 for _ in read_columns(Source(Path(table.path), lenient=True), roles, table))
+        count = len(list(read_columns(source, roles, table)))
     except BadInput as error:
-        return f"asks more: {str(error).removeprefix(f'{table.path}: ')}"
+        reason = str(error).removeprefix(f"{table.path}: ")
+        return f"asks more: {reason}"
     return f"reads {count:,} of {len(table.rows):,} rows"
 
 

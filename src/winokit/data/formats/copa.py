@@ -1,4 +1,6 @@
-"""COPA (Roemmele et al., 2011), as XML and as SuperGLUE's JSON lines: premise, two alternatives, cause or effect.
+"""COPA (Roemmele et al., 2011), as XML and as SuperGLUE's JSON lines.
+
+A problem has a premise, two alternatives, and asks for a cause or an effect.
 
 The problem's text is the premise, "because" (cause) or "so" (effect), and the blank. Alternatives stay as written; the
 substitution engine lowers their first letter.
@@ -16,29 +18,33 @@ from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
 CONNECTIVES = {"cause": "because", "effect": "so"}
-"""What is asked for, and the word between premise and alternative."""
+"""The word between premise and alternative, for each question."""
 MIRRORED = 1000
-"""By how much the ids of Balanced COPA's mirrored items are higher."""
+"""Difference between the ids of an item of Balanced COPA and its mirrored one."""
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
 def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: int | None, **rest: Any) -> Problem:
-    """A problem from the parts both dialects have."""
+    """A problem from the parts that both dialects have."""
     if asks_for not in CONNECTIVES:
         raise Malformed(f"expected 'cause' or 'effect', found {asks_for!r}", field="question")
-    before = f"{premise.rstrip().rstrip('.!?').rstrip()} {CONNECTIVES[asks_for]} "
-    return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
+    clause = premise.rstrip().rstrip(".!?").rstrip()
+    before = f"{clause} {CONNECTIVES[asks_for]} "
+    labels = {"premise": premise, "asks_for": asks_for}
+    return Problem(before, "", alternatives, answer, labels=labels, **rest)
 
 
 def premise_of(copa: Problem) -> tuple[str, str]:
-    """Premise and question of a problem, from its labels or from the text itself."""
+    """Premise and question of a problem, from its labels or from its text."""
     asks_for = copa.labels.get("asks_for")
-    if asks_for in CONNECTIVES and copa.labels.get("premise"):
-        return str(copa.labels["premise"]), str(asks_for)
-    head, _, connective = copa.before.rstrip().rpartition(" ")
-    for question, word in CONNECTIVES.items():
-        if connective == word and not copa.after.strip() and head:
-            return head + ".", question
+    premise = copa.labels.get("premise")
+    if asks_for in CONNECTIVES and premise:
+        return str(premise), str(asks_for)
+    head, _, last_word = copa.before.rstrip().rpartition(" ")
+    ends_with_blank = not copa.after.strip()
+    for question, connective in CONNECTIVES.items():
+        if last_word == connective and ends_with_blank and head:
+            return f"{head}.", question
     raise CannotWrite("not of COPA's form: a premise, 'because' or 'so', and the blank at the end")
 
 
@@ -60,7 +66,7 @@ def parse_item(item: Element) -> Problem:
 
 
 def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The parts of an <item>; they get their numbers when put together."""
+    """The parts of an <item>, which gets its number from `assemble_items`."""
     a1, a2 = need_two(copa, "copa")
     premise, asks_for = premise_of(copa)
     answer = None if copa.answer is None else str(copa.answer + 1)
@@ -71,20 +77,28 @@ def assemble_items(items: Sequence[dict[str, Any]]) -> str:
     """The whole corpus."""
     rows = []
     for number, item in enumerate(items, 1):
-        attributes = {"id": str(number), "asks-for": item["asks_for"], "group": item["group"]}
-        attributes["most-plausible-alternative"] = item["answer"]
+        attributes = {
+            "id": str(number),
+            "asks-for": item["asks_for"],
+            "group": item["group"],
+            "most-plausible-alternative": item["answer"],
+        }
         rows.append(element("item", "", **attributes).removesuffix("</item>"))
-        rows += ["  " + element(tag, item[tag]) for tag in ("p", "a1", "a2")] + ["</item>"]
+        for tag in ("p", "a1", "a2"):
+            rows.append(f"  {element(tag, item[tag])}")
+        rows.append("</item>")
     return HEADER + "\n".join(rows) + "\n</copa-corpus>\n"
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
     """A problem from a row of SuperGLUE's JSON lines."""
     label = row.get("label")
-    if label is not None and fields.integer(row, "label") not in (0, 1):
-        if label != -1:  # what Hugging Face writes for a hidden answer
-            raise Malformed(f"expected 0 or 1, found {label}", field="label")
+    if label is not None:
+        label = fields.integer(row, "label")
+    if label == -1:  # what Hugging Face writes for a hidden answer
         label = None
+    if label not in (None, 0, 1):
+        raise Malformed(f"expected 0 or 1, found {label}", field="label")
     return problem(
         fields.string(row, "premise"),
         fields.string(row, "question"),
@@ -99,22 +113,36 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row of SuperGLUE's JSON lines."""
     choice1, choice2 = need_two(copa, "superglue-copa")
     premise, question = premise_of(copa)
-    row = {"premise": premise, "choice1": choice1, "choice2": choice2, "question": question}
-    return row | ({} if copa.answer is None else {"label": copa.answer}) | ({"group": copa.group} if copa.group else {})
+    row: dict[str, Any] = {"premise": premise, "choice1": choice1, "choice2": choice2, "question": question}
+    if copa.answer is not None:
+        row["label"] = copa.answer
+    if copa.group:
+        row["group"] = copa.group
+    return row
 
 
-def _with_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Twins of Balanced COPA (Kavumba et al., 2019): item 1003 is item 3 mirrored, with the same alternatives."""
-    kept = list(problems)
-    ids = [str(item.provenance.get("id"))[:9] for item in kept]
-    keys = [
-        (name.isdecimal() and (int(name) - 1) % MIRRORED + 1, frozenset(item.candidates))
-        for name, item in zip(ids, kept, strict=True)
-    ]
+def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Group the twins of Balanced COPA (Kavumba et al., 2019).
+
+    Item 1003 is item 3 mirrored, with the same alternatives.
+    """
+    items = list(problems)
+    keys = [(_find_pair_number(item), frozenset(item.candidates)) for item in items]
     counts = Counter(keys)
-    for item, key in zip(kept, keys, strict=True):
-        paired = item.group is None and key[0] and counts[key] == 2
-        yield item.replace(group=f"copa-{key[0]}") if paired else item
+    for item, key in zip(items, keys, strict=True):
+        pair_number, _ = key
+        is_twin = pair_number is not None and counts[key] == 2
+        if is_twin and item.group is None:
+            item = item.replace(group=f"copa-{pair_number}")
+        yield item
+
+
+def _find_pair_number(item: Problem) -> int | None:
+    """The number that an item and its mirrored one share, or None."""
+    item_id = str(item.provenance.get("id"))[:9]
+    if not item_id.isdecimal():
+        return None
+    return (int(item_id) - 1) % MIRRORED + 1
 
 
 native_format(
@@ -125,12 +153,12 @@ native_format(
     lambda source: source.xml_elements("item"),
     render_item,
     assemble_items,
-    finish=_with_mirrors,
+    finish=_group_mirrors,
 )(parse_item)
 json_format(
     "superglue-copa",
     "JSON lines: premise, choice1, choice2, question, label 0/1",
     {"premise", "choice1", "choice2", "question"},
     render_row,
-    finish=_with_mirrors,
+    finish=_group_mirrors,
 )(parse_row)

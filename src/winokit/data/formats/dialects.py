@@ -1,4 +1,4 @@
-"""Rows that come from anywhere (a hub, a harness log): which dialect they speak is told by their keys.
+"""Rows from a hub or a harness log, in the dialect that their keys show.
 
 Datasets of the Hugging Face hub, or of a local folder in its layout: `hub:org/name[/config]`, `hub:./folder`. `#split`
 picks a split; without it the only split, or validation, test or train, whichever is first there.
@@ -7,7 +7,7 @@ Sample logs of lm-evaluation-harness (`--log_samples`) are read, from each row's
 `target` is the text to continue, not the answer; the answer is taken from the doc.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,25 @@ from winokit.errors import BadInput, Malformed, needing
 from winokit.problem import Dataset, Problem
 
 
-def _wsc273_row(row: Mapping[str, Any]) -> Problem:
-    """WSC273 as it stands on the Hugging Face hub: text, pronoun, pronoun_loc, options, label."""
+def _parse_wsc273_row(row: Mapping[str, Any]) -> Problem:
+    """Parse a row of WSC273 as on the Hugging Face hub.
+
+    Its fields are text, pronoun, pronoun_loc, options and label.
+    """
     text = fields.string(row, "text")
     pronoun = fields.string(row, "pronoun")
     start = fields.integer(row, "pronoun_loc")
     options = fields.strings(row, "options")
-    if text[start : start + len(pronoun)] != pronoun:
+    end = start + len(pronoun)
+    if text[start:end] != pronoun:
         raise Malformed(f"{pronoun!r} is not at character {start}", field="pronoun_loc")
     label = fields.integer(row, "label")
-    return Problem(text[:start], text[start + len(pronoun) :], options, None if label == -1 else label, pronoun=pronoun)
+    answer = None if label == -1 else label
+    return Problem(text[:start], text[end:], options, answer, pronoun=pronoun)
 
 
 PREFERRED = ("validation", "test", "train")
-# The keys that give a dialect away, and its parser; the first that fits is taken.
+# The keys of each dialect and its parser. The first dialect that fits is used.
 DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], ...] = (
     (winogrande.KEYS, winogrande.parse),
     (frozenset({"premise", "choice1", "choice2", "question"}), copa.parse_row),
@@ -44,7 +49,7 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
     (frozenset({"texts"}), jsonl.parse),
     (frozenset({"sentence_with_pronoun"}), knowref.parse),
     (frozenset({"sentence", "answer0", "answer1"}), trichelair.parse),
-    (frozenset({"text", "pronoun_loc", "options"}), _wsc273_row),
+    (frozenset({"text", "pronoun_loc", "options"}), _parse_wsc273_row),
     *((layout.needed, minimal_pairs.parse) for layout in minimal_pairs.LAYOUTS),
 )
 
@@ -64,7 +69,7 @@ def parse_sample(row: Mapping[str, Any]) -> Problem:
 
 
 def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was evaluated, as a logged sample has it."""
+    """The evaluated document of a logged sample."""
     doc = row.get("doc")
     if not isinstance(doc, dict):
         raise Malformed(f"expected the evaluated document, found {fields.shown(doc)}", field="doc")
@@ -72,44 +77,71 @@ def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Read a dataset through the `datasets` library, in a known dialect or by the columns named."""
+    """Read a dataset through the `datasets` library.
+
+    It is in a known dialect, or has the columns named.
+    """
     with needing("reading from the hub", "hub"):
         import datasets
-    place, _, split = name.partition("#")
-    arguments = _arguments(place)
+    place, _, asked_split = name.partition("#")
+    arguments = _make_arguments(place)
     datasets.disable_progress_bars()
     try:
         splits = datasets.load_dataset(**arguments)
     except Exception as error:  # the library raises anything from ConnectionError to its own classes
-        raise BadInput(f"hub:{place}: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
-    split = split or next((known for known in PREFERRED if known in splits), next(iter(splits)))
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"hub:{place}: {reason}") from None
+    split = asked_split or _choose_split(splits)
     if split not in splits:
         raise BadInput(f"hub:{place}: no split {split!r}; it has {', '.join(splits)}")
     source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
-    # Hub tables have a cell in every column.
-    cells = ({key: cell for key, cell in row.items() if cell is not None and cell != ""} for row in splits[split])
-    rows = numbered_rows(cells)
+    rows = numbered_rows(_drop_empty_cells(splits[split]))
     if columns is None:
         problems = list(source.each(minimal_pairs.each_row(rows), parse_row))
     else:
         table = Table(str(source.path), tuple(splits[split].column_names), rows)
         problems = list(read_columns(source, columns, table))
-    notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}", *(f"skipped: {why}" for why in source.skipped)]
+    notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}"]
+    notes += [f"skipped: {error}" for error in source.skipped]
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
     problems, _ = numbers_dropped(problems)
-    local = Path(place).exists()
-    named = with_true_card(Dataset(problems, None, notes), Path(place).name if local else f"hub:{place}")
-    if not local and not named.card.source:
-        named.card = replace(named.card, title=place, source=f"https://huggingface.co/datasets/{place}")
-    return named
+    is_local = Path(place).exists()
+    dataset_name = Path(place).name if is_local else f"hub:{place}"
+    dataset = with_true_card(Dataset(problems, None, notes), dataset_name)
+    if not is_local and not dataset.card.source:
+        link = f"https://huggingface.co/datasets/{place}"
+        dataset.card = replace(dataset.card, title=place, source=link)
+    return dataset
 
 
-def _arguments(place: str) -> dict[str, Any]:
-    """What load_dataset wants: a folder as it is, org/name with a configuration after a second slash."""
+def _choose_split(splits: Iterable[str]) -> str:
+    """The first of the preferred splits, or else the first of all."""
+    names = list(splits)
+    for name in PREFERRED:
+        if name in names:
+            return name
+    return names[0]
+
+
+def _drop_empty_cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The cells of each row that have a value.
+
+    Hub tables have a cell in every column.
+    """
+    for row in rows:
+        yield {key: cell for key, cell in row.items() if cell is not None and cell != ""}
+
+
+def _make_arguments(place: str) -> dict[str, Any]:
+    """The arguments of load_dataset for a place.
+
+    A folder is used as it is. org/name may have a configuration after a second slash.
+    """
     if place and Path(place).exists():
         return {"path": place}
     parts = place.split("/")
     if len(parts) > 3 or not all(parts):
         raise BadInput(f"hub:{place}: expected 'org/name', 'org/name/config' or a folder that exists")
-    return {"path": "/".join(parts[:2]), "name": parts[2] if len(parts) == 3 else None}
+    configuration = parts[2] if len(parts) == 3 else None
+    return {"path": "/".join(parts[:2]), "name": configuration}

@@ -5,6 +5,10 @@
 The format does not say *which* "they" is meant where a sentence has two (51 of 1,886). The target is then the first one
 after the connective that follows both candidates: in "The workers were told they had been fired by the company, because
 they could cut costs" it is the second. Files are latin-1; UTF-8 is read too.
+
+Kocijan et al. (2019) have Winogender in this format (WinoGender.txt), with [MASK] for every pronoun. Its problems come
+in fours: the participant's and the occupation's sentence are each followed by the same with "someone". So twins are two
+lines of the four apart, and their texts do not tell it.
 """
 
 import re
@@ -17,6 +21,8 @@ from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
 CONNECTIVE = re.compile(r"(?i)\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b")
+MASK = "[MASK]"
+"""What stands where the pronoun is not said."""
 PARTS = ("sentence", "pronoun", "candidates", "answer")
 
 
@@ -28,31 +34,66 @@ def parse(block: Sequence[str]) -> Problem:
     candidates = tuple(candidate.strip() for candidate in pair.split(","))
     if len(candidates) != 2:
         raise Malformed(f"expected two candidates with one comma, found {pair!r}", field="candidates")
-    answers = [i for i, candidate in enumerate(candidates) if candidate.casefold() == right.casefold()]
-    if not answers:
+    folded_candidates = [candidate.casefold() for candidate in candidates]
+    if right.casefold() not in folded_candidates:
         raise Malformed(f"expected one of {pair!r}, found {right!r}", field="answer")
+    answer = folded_candidates.index(right.casefold())
     start = target(sentence, pronoun, candidates)
     if start is None:
         raise Malformed(f"the pronoun {pronoun!r} does not occur in the sentence", field="pronoun")
     end = start + len(pronoun)
-    return Problem(sentence[:start], sentence[end:], candidates, answers[0], pronoun=sentence[start:end])
+    said = None if pronoun == MASK else sentence[start:end]
+    return Problem(sentence[:start], sentence[end:], candidates, answer, pronoun=said)
+
+
+def with_twins_in_fours(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems; those of Kocijan et al.'s WinoGender.txt with their twins."""
+    rows = list(problems)
+    fours = [rows[at : at + 4] for at in range(0, len(rows), 4)]
+    if any(problem.pronoun is not None for problem in rows) or not all(map(_are_two_pairs, fours)):
+        yield from rows
+        return
+    source.note("its problems come in fours, of which the first and third, and the second and fourth, are twins")
+    for number, four in enumerate(fours, 1):
+        for place, problem in enumerate(four):
+            kind = "someone" if place % 2 else "participant"
+            yield problem.replace(group=f"{number}-{kind}")
+
+
+def _are_two_pairs(four: Sequence[Problem]) -> bool:
+    """Whether the first and third of four problems, and the others, share candidates and have opposite answers."""
+    if len(four) != 4:
+        return False
+    pairs = ((four[0], four[2]), (four[1], four[3]))
+    return all(one.candidates == other.candidates and one.answer != other.answer for one, other in pairs)
 
 
 def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None:
-    """Where the pronoun in question starts, or None if there is no such word."""
+    """Start of the pronoun in question, or None if there is no such word."""
     if not pronoun:
         return None
-    places = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", sentence)]
+    matches = re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", sentence)
+    places = [match.start() for match in matches]
     if not places:
         return None
-    mentioned = max((sentence.find(candidate) + len(candidate) for candidate in candidates), default=0)
-    connective = CONNECTIVE.search(sentence, mentioned)
-    thresholds = ([connective.end()] if connective else []) + [mentioned, 0]
-    return next(place for threshold in thresholds for place in places if place >= threshold)
+    candidate_ends = [sentence.find(candidate) + len(candidate) for candidate in candidates]
+    last_end = max(candidate_ends, default=0)
+    connective = CONNECTIVE.search(sentence, last_end)
+    thresholds = [last_end, 0]
+    if connective:
+        thresholds.insert(0, connective.end())
+    for threshold in thresholds:
+        later_places = [place for place in places if place >= threshold]
+        if later_places:
+            return later_places[0]
+    return places[0]
 
 
 def render(problem: Problem, options: WriteOptions) -> list[str]:
-    """The four lines, refused where the format could not be read back to the same problem."""
+    """The four lines of a problem.
+
+    A problem is refused if the lines would not read back as the same problem.
+    """
     candidates = need_two(problem, "dpr")
     pronoun = need_pronoun(problem, "dpr")
     answer = need_answer(problem, "dpr")
@@ -66,16 +107,20 @@ def render(problem: Problem, options: WriteOptions) -> list[str]:
 
 
 def encode(text: str) -> bytes:
-    """Latin-1 as the original, or UTF-8 where latin-1 has no such letter or could be taken for UTF-8."""
+    """Encode as latin-1 like the original, or as UTF-8 if that is impossible.
+
+    UTF-8 is also used if the latin-1 bytes could be taken for UTF-8.
+    """
     try:
         data = text.encode("latin-1")
-        return data if text.isascii() or not _is_utf8(data) else text.encode("utf-8")
     except UnicodeEncodeError:
         return text.encode("utf-8")
+    is_ambiguous = not text.isascii() and _is_utf8(data)
+    return text.encode("utf-8") if is_ambiguous else data
 
 
-def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and lines of each block; blank lines stand between blocks."""
+def _split_blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and lines of each block. Blank lines separate blocks."""
     block: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if line.strip():
@@ -85,9 +130,10 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
             block = []
 
 
-def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
+def _read_records(source: Source) -> Iterator[tuple[int, list[str]]]:
     data = source.raw().removeprefix(BOM_UTF8)
-    return _blocks(data.decode("utf-8" if _is_utf8(data) else "latin-1"))
+    encoding = "utf-8" if _is_utf8(data) else "latin-1"
+    return _split_blocks(data.decode(encoding))
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -98,18 +144,24 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _recognise(head: FileHead) -> bool:
-    _, block = next(_blocks(head.text), (0, []))
-    return len(block) == 4 and "," in block[2] and block[1].strip() in block[0] and len(block[1].split()) == 1
+def _is_dpr(head: FileHead) -> bool:
+    """Whether the first block has four lines that fit the format."""
+    _, block = next(_split_blocks(head.text), (0, []))
+    if len(block) != len(PARTS):
+        return False
+    sentence, pronoun, candidates, _ = block
+    is_one_word = len(pronoun.split()) == 1
+    return is_one_word and "," in candidates and pronoun.strip() in sentence
 
 
 native_format(
     "dpr",
     "text: sentence, pronoun, candidates with a comma, answer; a blank line between problems",
     ".txt",
-    _recognise,
-    _records,
+    _is_dpr,
+    _read_records,
     render,
     lambda blocks: "".join("\n".join(block) + "\n\n" for block in blocks),
     encode=encode,
+    finish=with_twins_in_fours,
 )(parse)

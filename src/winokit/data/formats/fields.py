@@ -1,4 +1,7 @@
-"""Typed access to the fields of a row, with complaints that name the field and what was expected."""
+"""Typed access to the fields of a row.
+
+A complaint names the field and the expected value.
+"""
 
 import json
 import re
@@ -11,23 +14,24 @@ from winokit.text.language import CODE, check_code
 
 MISSING = object()
 GROUPS = ("group", "pair_id", "pairID")
-"""What the field is called that names a problem's twins."""
+"""Names of the field with the group of twins."""
 BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
-def _present(row: Mapping[str, Any], key: str) -> Any:
+def _get_present(row: Mapping[str, Any], key: str) -> Any:
     if key not in row:
         raise Malformed(f"missing (found {names(row)})", field=key)
     return row[key]
 
 
 def string(row: Mapping[str, Any], key: str) -> str:
-    """A field that must be a string with something in it."""
+    """A field that must be a string with any text in it."""
     value = row.get(key)
     if value.__class__ is str and value.strip():
         return value
-    value = _present(row, key)
-    raise Malformed(f"expected a string, found {'an empty one' if isinstance(value, str) else shown(value)}", field=key)
+    value = _get_present(row, key)
+    description = "an empty one" if isinstance(value, str) else shown(value)
+    raise Malformed(f"expected a string, found {description}", field=key)
 
 
 def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -39,7 +43,7 @@ def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """An object; empty where the field is missing or null."""
+    """A field with an object, empty if it is missing or null."""
     value = row.get(key)
     if value is not None and not isinstance(value, dict):
         raise Malformed(f"expected an object, found {shown(value)}", field=key)
@@ -53,34 +57,46 @@ def parsed(text: str, kind: type, key: str) -> Any:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, kind):
-        raise Malformed(f"expected a JSON {'list' if kind is list else 'object'}, found {shown(text)}", field=key)
+        kind_name = "list" if kind is list else "object"
+        raise Malformed(f"expected a JSON {kind_name}, found {shown(text)}", field=key)
     return value
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
-    """A string, or None where the field is missing, null or empty."""
+    """A field with a string, or None if it is missing, null or empty."""
     value = row.get(key)
     if value is None or value == "":
         return None
-    return value if value.__class__ is str and value.strip() else string(row, key)
+    if value.__class__ is str and value.strip():
+        return value
+    return string(row, key)
 
 
 def language(row: Mapping[str, Any]) -> str:
-    """The code of a row's language; English where it has none, or a name that is no code, until it is recognised."""
-    said = row.get("language") or row.get("lang")
-    return check_code(said) if isinstance(said, str) and CODE.fullmatch(said) else "en"
+    """The code of a row's language, or English without a code.
+
+    A name that is no code is English too, until the language is recognised.
+    """
+    code = row.get("language") or row.get("lang")
+    if isinstance(code, str) and CODE.fullmatch(code):
+        return check_code(code)
+    return "en"
 
 
 def group(row: Mapping[str, Any]) -> str | None:
-    """The name that twins have in common, also where it is a number."""
+    """The name that twins have in common, as text.
+
+    It may be a number in the row.
+    """
     key = next((key for key in GROUPS if row.get(key) not in (None, "")), GROUPS[0])
     value = row.get(key)
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else optional(row, key)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number else optional(row, key)
 
 
 def integer(row: Mapping[str, Any], key: str) -> int:
     """A whole number (true and false are not)."""
-    value = _present(row, key)
+    value = _get_present(row, key)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise Malformed(f"expected a whole number, found {shown(value)}", field=key)
@@ -89,13 +105,18 @@ def integer(row: Mapping[str, Any], key: str) -> int:
 def flag(row: Mapping[str, Any], key: str) -> bool:
     """True or false, also written 1 or 0."""
     value = row.get(key, MISSING)
-    if value is not True and value is not False and (value not in (0, 1) or isinstance(value, float)):
+    is_bool = value is True or value is False
+    is_bit = value in (0, 1) and not isinstance(value, float)
+    if not (is_bool or is_bit):
         raise Malformed(f"expected true or false, found {shown(value)}", field=key)
     return bool(value)
 
 
 def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
-    """An answer written as 1, 2, … (as text or number); None where it is hidden."""
+    """An answer written as 1, 2, … as text or number.
+
+    None if it is hidden.
+    """
     value = row.get(key)
     if value is None or value == "":
         return None
@@ -103,7 +124,8 @@ def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
         text = str(value).strip()
         if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= count:
             return int(text) - 1
-    raise Malformed(f"expected {' or '.join(str(i + 1) for i in range(count))}, found {shown(value)}", field=key)
+    numbers = " or ".join(str(index + 1) for index in range(count))
+    raise Malformed(f"expected {numbers}, found {shown(value)}", field=key)
 
 
 def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
@@ -118,28 +140,31 @@ def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
 
 
 def bracketed(row: Mapping[str, Any], key: str) -> tuple[str, str, str]:
-    """The text before the one [pronoun] in brackets of a field, the pronoun, and the text after it."""
+    """Text before the one [pronoun] of a field, the pronoun, and text after it."""
     text = string(row, key)
-    marked = list(BRACKETS.finditer(text))
-    if len(marked) != 1:
-        raise Malformed(f"expected one [pronoun] in brackets, found {len(marked)}", field=key)
-    return text[: marked[0].start()], marked[0].group(1), text[marked[0].end() :]
+    marks = list(BRACKETS.finditer(text))
+    if len(marks) != 1:
+        raise Malformed(f"expected one [pronoun] in brackets, found {len(marks)}", field=key)
+    mark = marks[0]
+    return text[: mark.start()], mark.group(1), text[mark.end() :]
 
 
 def named_answer(named: Mapping[str, str], candidates: Sequence[str]) -> int:
-    """An answer written out, from its one field."""
+    """Index of an answer that is written out in its one field."""
     ((key, right),) = named.items()
     if right not in candidates:
-        raise Malformed(f"expected one of {' / '.join(candidates)}, found {right!r}", field=key)
+        options = " / ".join(candidates)
+        raise Malformed(f"expected one of {options}, found {right!r}", field=key)
     return candidates.index(right)
 
 
 def names(row: Iterable[object]) -> str:
-    """The fields of a row for a message: on one line."""
-    return " ".join(", ".join(map(str, row)).split()) or "nothing"
+    """The fields of a row for a message, on one line."""
+    joined = ", ".join(map(str, row))
+    return " ".join(joined.split()) or "nothing"
 
 
 def shown(value: object) -> str:
-    """A value for a message: short, on one line."""
+    """A value for a message, short and on one line."""
     text = "nothing" if value is MISSING else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,6 +1,6 @@
-"""Files in, datasets out, and back: recognise a format from content, read it, write it.
+"""Files in, datasets out, and back: recognise a format, read it, write it.
 
-What files do not say themselves, a `winokit.toml` beside them says once for a folder (`winokit.project`):
+A `winokit.toml` beside the files says once for a folder what they do not say themselves (`winokit.project`):
 
     language = "de"
 
@@ -15,7 +15,7 @@ import gzip
 import hashlib
 import json
 import lzma
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,21 +25,21 @@ from winokit.data.formats.source import Source, remember_records
 from winokit.data.known import CATALOGUE, with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError
 from winokit.files import PROJECT_FILE, read_text, write_whole
-from winokit.problem import Card, Dataset
+from winokit.problem import Card, Dataset, Problem
 from winokit.text.language import check_code
 
 MANIFEST = "manifest.json"
 TABLE = "table"
-"""What a format is called that goes by named columns."""
+"""Name of the format of a table with named columns."""
 
 
 class NoProblems(BadInput):
-    """A file in a known format has no problem in it."""
+    """A file in a known format without any problem in it."""
 
 
 @dataclass
 class WrittenFile:
-    """What a conversion did: the files, how many problems, and those the format cannot express."""
+    """The result of a conversion: files, number of problems, problems left out."""
 
     files: list[Path]
     problems: int
@@ -47,42 +47,55 @@ class WrittenFile:
 
 
 def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Format:
-    """The format a file is in: a table with the columns given, or with those of a winokit.toml beside it that fit it.
+    """The format of a file.
+
+    It is a table if columns are given, or if those of a winokit.toml beside it fit. Else the content decides.
 
     Else it is told from the content.
     """
-    columns = columns or remembered(path.parent)[0] if columns or has_columns(path) else None
+    if not columns and has_columns(path):
+        columns, _ = remembered(path.parent)
     if columns:
-        from winokit.data.formats.columns import read_columns
-        from winokit.data.formats.tables import said_columns
-
-        return base.Format(TABLE, said_columns(columns), "", lambda _: True, partial(read_columns, columns=columns))
+        return _make_table_format(columns)
     head = base.FileHead(path)
     if not head.text:
         raise BadInput(f"{path}: the file is empty")
-    for known in base.FORMATS.values():
-        if known.recognise(head):
-            return known
+    for candidate in base.FORMATS.values():
+        if candidate.recognise(head):
+            return candidate
     from winokit.data.formats.columns import advice
 
-    table = advice(path)
-    if table:
-        raise BadInput(f"{path}: no known format; {table}")
+    table_advice = advice(path)
+    if table_advice:
+        raise BadInput(f"{path}: no known format; {table_advice}")
     Source(path).text()  # refuses what is no UTF-8, with its line
-    raise BadInput(
-        f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(base.FORMATS))}"
-    )
+    names = ", ".join(sorted(base.FORMATS))
+    raise BadInput(f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {names}")
+
+
+def _make_table_format(columns: Mapping[str, str]) -> base.Format:
+    from winokit.data.formats.columns import read_columns
+    from winokit.data.formats.tables import said_columns
+
+    read_table_of = partial(read_columns, columns=columns)
+    return base.Format(TABLE, said_columns(columns), "", lambda _: True, read_table_of)
 
 
 def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
-    """Whether a file is a table with the column of the text, as given or as in a winokit.toml beside it."""
-    columns = columns or remembered(path.parent)[0]
+    """Whether a file is a table with the column of the text.
+
+    The columns are given, or are those of a winokit.toml beside it.
+    """
+    if not columns:
+        columns, _ = remembered(path.parent)
     if not columns:
         return False
     from winokit.data.formats.tables import read_table
 
+    text_column = columns.get("text") or columns["text1"]
     try:
-        read_table(Source(path, lenient=True)).places({"text": columns.get("text") or columns["text1"]})
+        table = read_table(Source(path, lenient=True))
+        table.places({"text": text_column})
     except WinokitError:
         return False
     return True
@@ -91,7 +104,9 @@ def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
 def read(
     path: str | Path, format: str | None = None, *, lenient: bool = False, columns: Mapping[str, str] | None = None
 ) -> Dataset:
-    """Read a file. A malformed record is an error that names it, or is skipped and noted when lenient.
+    """Read a file.
+
+    A malformed record is an error that names it, or is skipped and noted if lenient.
 
     Parameters
     ----------
@@ -101,60 +116,83 @@ def read(
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
-    source, (_, language) = Source(path, lenient=lenient), remembered(path.parent)
+    source = Source(path, lenient=lenient)
+    _, language = remembered(path.parent)
     chosen = base.FORMATS[format] if format else recognise(path, columns)
     if chosen.name == TABLE and columns is None:
         source.note(f"columns as in {path.parent / PROJECT_FILE}: {chosen.about}")
-    problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(chosen.read(source))))
-    if numbered:
-        source.note(f"qIDs like '{min(numbered)}-…' number the rows, so they are not used to group twins")
-    if not problems:
-        remember_records(path, Dataset([]), [], source.skipped)
-        why = f": all {len(source.skipped)} records are malformed" if source.skipped else ""
-        raise NoProblems(f"{path}: no problems in it{why}")
-    notes = list(source.notes)
-    if source.skipped:
-        count = len(source.skipped)
-        records = "1 malformed record" if count == 1 else f"{count:,} malformed records"
-        notes.append(f"{path}: skipped {records}; the first: {source.first_skipped}")
-    own = source.card or _released(path)
+    problems = _read_problems(source, chosen)
+    card = source.card or _read_release_card(path)
     if source.beginning is not None:
         source.beginning.unread += source.unread
-    dataset = Dataset(problems, None, notes)
-    dataset = with_true_card(dataset, path_name(path), own, chosen.name, unread=source.unread)
+    dataset = Dataset(problems, None, _list_notes(source))
+    dataset = with_true_card(dataset, path_name(path), card, chosen.name, unread=source.unread)
     remember_records(path, dataset, source.places, source.skipped)
     if language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=language)
-        said = f"{path.parent / PROJECT_FILE}: language {language}, unless --language says another"
-        dataset.notes = (*dataset.notes, said)
+        note = f"{path.parent / PROJECT_FILE}: language {language}, unless --language says another"
+        dataset.notes = (*dataset.notes, note)
     return dataset
 
 
-def _released(path: Path) -> Card | None:
-    """The card of the winokit release that a file stands in, unchanged; None where it stands in none."""
+def _read_problems(source: Source, chosen: base.Format) -> list[Problem]:
+    """Read the problems of a file. Raises NoProblems if there are none."""
+    with_twins = list(base.lone_groups_dropped(chosen.read(source)))
+    problems, numbered_names = base.numbers_dropped(with_twins)
+    if numbered_names:
+        source.note(f"qIDs like '{min(numbered_names)}-…' number the rows, so they are not used to group twins")
+    if not problems:
+        remember_records(source.path, Dataset([]), [], source.skipped)
+        reason = f": all {len(source.skipped)} records are malformed" if source.skipped else ""
+        raise NoProblems(f"{source.path}: no problems in it{reason}")
+    return problems
+
+
+def _list_notes(source: Source) -> list[str]:
+    """The notes on a file, with the number of malformed records that were skipped."""
+    notes = list(source.notes)
+    count = len(source.skipped)
+    if count:
+        records = "1 malformed record" if count == 1 else f"{count:,} malformed records"
+        notes.append(f"{source.path}: skipped {records}; the first: {source.first_skipped}")
+    return notes
+
+
+def _read_release_card(path: Path) -> Card | None:
+    """The card of the winokit release to which a file belongs, else None.
+
+    The file must be unchanged.
+    """
+    manifest_path = path.resolve().parent.parent / MANIFEST
     try:
-        about = json.loads((path.resolve().parent.parent / MANIFEST).read_text("utf-8"))
-        name = str(about["name"])
-        version = str(about["version"])
-        listed = about["files"][f"{path.parent.name}/{path.name}"]["sha256"]
+        manifest = json.loads(manifest_path.read_text("utf-8"))
+        name = str(manifest["name"])
+        version = str(manifest["version"])
+        listed_digest = manifest["files"][f"{path.parent.name}/{path.name}"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if hashlib.sha256(path.read_bytes()).hexdigest() != listed:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != listed_digest:
         return None
-    licence, language = (str(about.get(key) or "") for key in ("licence", "language"))
+    licence = str(manifest.get("licence") or "")
+    language = str(manifest.get("language") or "")
     return Card(f"{name}/{path.stem}", f"{name} {version}", licence, version=version, language=language)
 
 
 def path_name(path: Path) -> str:
-    """What a file is called after its path, its folder and its name: "my/dev".
+    """The name of a file from its folder and its own name: "my/dev".
+
+    It has folders further up if it is else the name of a public dataset: "mine/winogrande/dev".
 
     Where that is the name of a public dataset, folders further up are named too: "mine/winogrande/dev".
     """
-    stem = path.name.replace(".txt", "") if path.name.endswith((".dev", ".test")) else path.name.split(".")[0]
+    stem, *_ = path.name.split(".")
+    if path.name.endswith((".dev", ".test")):
+        stem = path.name.replace(".txt", "")
     parts = [part for part in (path.parent.name, stem or path.name) if part]
-    above = list(path.resolve().parts[1 : -len(parts)])
-    while parts[0] in CATALOGUE and above:
-        parts.insert(0, above.pop())
+    folders_above = list(path.resolve().parts[1 : -len(parts)])
+    while parts[0] in CATALOGUE and folders_above:
+        parts.insert(0, folders_above.pop())
     return "/".join(parts)
 
 
@@ -166,7 +204,9 @@ def write(
     *,
     lenient: bool = False,
 ) -> WrittenFile:
-    """Write a dataset to a file, whole or not at all; `.gz` and `.xz` are compressed.
+    """Write a dataset to a file, whole or not at all.
+
+    `.gz` and `.xz` are compressed.
 
     Parameters
     ----------
@@ -194,21 +234,16 @@ def write(
     options = options or base.WriteOptions()
     if chosen.render is None or chosen.assemble is None:
         raise CannotWrite(f"{to} can be read but not written")
-    if options.labels_apart and to != "winogrande":
-        raise BadInput("only the winogrande format has separate label lists")
-    if options.source_ids and not chosen.source_ids:
-        having = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.source_ids))
-        raise BadInput(f"{to} has no place for the ids of the source; {having} have")
+    _check_options(chosen, to, options)
     rows = []
+    rendered_problems = []
     skipped = []
-    kept = []
     for problem in dataset:
         try:
             if problem.is_whole and not chosen.holds_whole:
-                without_blank = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
-                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {without_blank} do not")
+                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {_name_whole_formats()} do not")
             rows.append(chosen.render(problem, options))
-            kept.append(problem)
+            rendered_problems.append(problem)
         except (CannotWrite, Malformed) as error:
             message = f"problem {problem.id} ({problem.text[:50].strip()}…): {error}"
             if not lenient:
@@ -216,16 +251,39 @@ def write(
             skipped.append(message)
     if skipped and not rows:
         raise CannotWrite(f"none of {len(skipped):,} problems can be written as {to}; the first: {skipped[0]}")
-    text = (chosen.header(dataset.card) if chosen.header else "") + chosen.assemble(rows)
+    header = chosen.header(dataset.card) if chosen.header else ""
+    text = header + chosen.assemble(rows)
     write_bytes(path, chosen.encode(text))
     files = [path]
     if options.labels_apart:
-        from winokit.data.formats import winogrande
-
-        labels = "".join(f"{base.need_answer(p, 'a label list') + 1}\n" for p in kept)
-        files.append(winogrande.labels_path(path))
-        write_bytes(files[-1], labels.encode())
+        files.append(_write_labels(path, rendered_problems))
     return WrittenFile(files, len(rows), skipped)
+
+
+def _check_options(chosen: base.Format, name: str, options: base.WriteOptions) -> None:
+    """Raise BadInput for an option that a format does not have."""
+    if options.labels_apart and name != "winogrande":
+        raise BadInput("only the winogrande format has separate label lists")
+    if options.source_ids and not chosen.source_ids:
+        names = sorted(name for name, other in base.FORMATS.items() if other.source_ids)
+        raise BadInput(f"{name} has no place for the ids of the source; {', '.join(names)} have")
+
+
+def _name_whole_formats() -> str:
+    """The names of the formats that hold whole texts."""
+    names = [name for name, candidate in base.FORMATS.items() if candidate.holds_whole]
+    return ", ".join(sorted(names))
+
+
+def _write_labels(path: Path, problems: Iterable[Problem]) -> Path:
+    """Write the answers of some problems to the label list beside their file."""
+    from winokit.data.formats import winogrande
+
+    answers = [base.need_answer(problem, "a label list") for problem in problems]
+    labels = "".join(f"{answer + 1}\n" for answer in answers)
+    labels_path = winogrande.labels_path(path)
+    write_bytes(labels_path, labels.encode())
+    return labels_path
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -238,35 +296,48 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
-    """Columns and language by a folder's winokit.toml; none where there is none, an error where it makes no sense."""
+    """Columns and language from a folder's winokit.toml.
+
+    Both are empty if there is none. Raises BadInput if it makes no sense.
+    """
     path = folder / PROJECT_FILE
     if not path.is_file():
         return {}, None
     from winokit.data.formats.columns import checked_columns
     from winokit.project import read_project
 
-    table = read_project(folder)
-    columns = table.get("columns", {})
-    language = table.get("language")
+    project = read_project(folder)
+    columns = project.get("columns", {})
+    language = project.get("language")
     if not isinstance(columns, dict) or not isinstance(language, str | None):
         raise BadInput(f'{path}: expected language = "…" and a table [columns]')
     try:
-        return checked_columns(columns) if columns else {}, language and check_code(language)
+        known_columns = checked_columns(columns) if columns else {}
+        known_language = check_code(language) if language else language
     except (BadInput, LookupError) as error:
-        raise BadInput(f"{path}: {str(error).removeprefix('--columns: ')}") from None
+        reason = str(error).removeprefix("--columns: ")
+        raise BadInput(f"{path}: {reason}") from None
+    return known_columns, known_language
 
 
 def remember(folder: Path, columns: Mapping[str, str], language: str | None = None) -> Path:
-    """Write columns, and a language, into winokit.toml of a folder; what it says already stays and must not differ."""
+    """Write columns and a language into a folder's winokit.toml.
+
+    Its content stays and must not differ.
+    """
     path = folder / PROJECT_FILE
     known_columns, known_language = remembered(folder)
-    if (known_columns or columns) != columns or (known_language or language) != language:
+    has_other_columns = (known_columns or columns) != columns
+    has_other_language = (known_language or language) != language
+    if has_other_columns or has_other_language:
         raise BadInput(f"{path}: has other columns or another language; edit or remove it first")
     text = read_text(path) if path.exists() else ""
     if language and not known_language:
         text = f"language = {json.dumps(language)}\n" + text
     if not known_columns:
-        lines = [f"{role} = {json.dumps(column, ensure_ascii=False)}" for role, column in columns.items()]
-        text = "\n".join([*([text.rstrip(), ""] if text else []), "[columns]", *lines]) + "\n"
+        lines = [text.rstrip(), ""] if text else []
+        lines.append("[columns]")
+        lines += [f"{role} = {json.dumps(column, ensure_ascii=False)}" for role, column in columns.items()]
+        text = "\n".join(lines) + "\n"
     write_whole(path, text.encode())
     return path

@@ -1,4 +1,4 @@
-"""winokit's own JSON lines: everything a Problem knows, one object a line, an optional first line with the card.
+"""winokit's own JSON lines: all fields of a Problem, one object a line.
 
     {"card": {"name": "open", "licence": "CC0-1.0"}}
     {"text": "… because _ was full.", "candidates": ["the jug", "the cup"], "answer": 1, "pronoun": "it", "group": "g1"}
@@ -22,18 +22,7 @@ from winokit.problem import BLANK, NO_TEXT, Card, Problem
 
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from a row's fields."""
-    if "texts" in row:
-        aside = next((key for key in ("text", "before", "after", "candidates", "pronoun", "query") if key in row), None)
-        if aside is not None:
-            raise Malformed("whole texts to choose from have no blank; leave it out, or `texts`", field=aside)
-        before = after = ""
-    elif "before" in row or "after" in row:
-        before = _any_string(row, "before")
-        after = _any_string(row, "after")
-        if not (before or after):
-            raise Malformed(NO_TEXT, field="before")
-    else:
-        before, after = fields.blanked(row, "text")
+    before, after = _read_sides(row)
     candidates = fields.strings(row, "texts" if "texts" in row else "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
     if occurrence < 1:
@@ -54,7 +43,23 @@ def parse(row: Mapping[str, Any]) -> Problem:
     )
 
 
-def _any_string(row: Mapping[str, Any], key: str) -> str:
+def _read_sides(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The texts before and after the blank, both empty for whole texts."""
+    if "texts" in row:
+        for key in ("text", "before", "after", "candidates", "pronoun", "query"):
+            if key in row:
+                raise Malformed("whole texts to choose from have no blank; leave it out, or `texts`", field=key)
+        return "", ""
+    if "before" not in row and "after" not in row:
+        return fields.blanked(row, "text")
+    before = _get_string(row, "before")
+    after = _get_string(row, "after")
+    if not (before or after):
+        raise Malformed(NO_TEXT, field="before")
+    return before, after
+
+
+def _get_string(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key, "")
     if not isinstance(value, str):
         raise Malformed(f"expected a string, found {fields.shown(value)}", field=key)
@@ -62,12 +67,14 @@ def _any_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row's fields; those that are empty are left out."""
+    """The fields of a row, without empty ones."""
     text = problem.text
     is_whole = problem.is_whole
     row: dict[str, Any] = {"id": problem.id}
     if not is_whole:
-        row |= {"text": text} if text.count(BLANK) == 1 else {"before": problem.before, "after": problem.after}
+        has_one_blank = text.count(BLANK) == 1
+        sides = {"before": problem.before, "after": problem.after}
+        row |= {"text": text} if has_one_blank else sides
     row["texts" if is_whole else "candidates"] = list(problem.candidates)
     for key in ("answer", "pronoun", "query", "group", "domain"):
         value = getattr(problem, key)
@@ -85,9 +92,10 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def header(card: Card) -> str:
-    """The first line: what is known about the dataset."""
-    known = {key: value for key, value in dataclasses.asdict(card).items() if value not in ("", None)}
-    return json.dumps({"card": known}, ensure_ascii=False) + "\n"
+    """The first line, with the known fields of the dataset's card."""
+    card_fields = dataclasses.asdict(card)
+    known_fields = {key: value for key, value in card_fields.items() if value not in ("", None)}
+    return json.dumps({"card": known_fields}, ensure_ascii=False) + "\n"
 
 
 def parse_card(row: Mapping[str, Any]) -> Card:
@@ -96,14 +104,20 @@ def parse_card(row: Mapping[str, Any]) -> Card:
     names = {field.name for field in dataclasses.fields(Card)}
     if not isinstance(card, dict) or not isinstance(card.get("name"), str) or not set(card) <= names:
         raise Malformed(f"expected an object with a name, and of {', '.join(sorted(names))}", field="card")
-    human = card.get("human_accuracy")
-    if human is not None and (isinstance(human, bool) or not isinstance(human, (int, float)) or not 0 <= human <= 1):
-        raise Malformed(f"expected a share from 0 to 1, found {fields.shown(human)}", field="human_accuracy")
+    human_accuracy = card.get("human_accuracy")
+    if human_accuracy is not None and not _is_share(human_accuracy):
+        raise Malformed(f"expected a share from 0 to 1, found {fields.shown(human_accuracy)}", field="human_accuracy")
     texts = {key: str(value) for key, value in card.items() if key != "human_accuracy"}
-    return Card(human_accuracy=human, **texts)
+    return Card(human_accuracy=human_accuracy, **texts)
 
 
-def _rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+def _is_share(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return 0 <= value <= 1
+
+
+def _read_json_rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in source.json_lines():
         if set(row) == {"card"}:
             try:
@@ -124,7 +138,7 @@ json_format(
         or "texts" in head.json_keys
         or head.json_keys == {"card"}
     ),
-    records=_rows,
+    records=_read_json_rows,
     header=header,
     source_ids=True,
     holds_whole=True,

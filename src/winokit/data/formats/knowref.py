@@ -1,4 +1,4 @@
-"""KnowRef (Emami et al., 2019): a JSON array; sentence with the [pronoun] in brackets, two candidates.
+"""KnowRef (Emami et al., 2019): a JSON array of sentences with a [pronoun] in brackets.
 
 In 299 of the 1,269 public test problems `correct_candidate_idx` disagrees with `correct_candidate`; the text of each
 says that the string is right, so the string is what is read. One row names the same candidate twice and one brackets
@@ -22,10 +22,11 @@ ERRATA = {int(number): row for number, row in our_toml("assets/errata.toml")["kn
 def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from an element of the array."""
     before, pronoun, after = fields.bracketed(row, "sentence_with_pronoun")
-    candidates = (_only(row, "candidate0"), _only(row, "candidate1"))
+    candidates = (_get_only_string(row, "candidate0"), _get_only_string(row, "candidate1"))
     answer = None
     if row.get("correct_candidate") is not None:
-        answer = fields.named_answer({"correct_candidate": _only(row, "correct_candidate")}, candidates)
+        right = _get_only_string(row, "correct_candidate")
+        answer = fields.named_answer({"correct_candidate": right}, candidates)
     return Problem(
         before,
         after,
@@ -38,8 +39,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
     )
 
 
-def _only(row: Mapping[str, Any], key: str) -> str:
-    """A field that holds one string, usually in a list."""
+def _get_only_string(row: Mapping[str, Any], key: str) -> str:
+    """A field with one string, usually in a list."""
     value = row.get(key)
     if isinstance(value, list) and len(value) == 1:
         return fields.string({key: value[0]}, key)
@@ -55,32 +56,49 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
         "candidate1": [candidate1],
     }
     if problem.answer is not None:
-        row |= {"correct_candidate": [problem.right], "correct_candidate_idx": problem.answer}
+        row["correct_candidate"] = [problem.right]
+        row["correct_candidate_idx"] = problem.answer
     if options.source_ids:
         row |= problem.provenance
     row |= {key: problem.labels[key] for key in FLAGS if key in problem.labels}
-    return row | ({"group": problem.group} if problem.group else {})
+    if problem.group:
+        row["group"] = problem.group
+    return row
 
 
-def _read(source: Source) -> Iterable[Problem]:
-    disagree = 0
+def _read_corrected(source: Source) -> Iterable[Problem]:
+    """Read the problems, with known slips corrected, and count wrong indices."""
+    wrong_index_count = 0
 
-    def parse_counted(row: dict[str, Any]) -> Problem:
-        nonlocal disagree
-        identity = row.get("oiginal_id")
-        erratum = ERRATA.get(identity) if isinstance(identity, int) else None
-        twice = row.get("candidate0") == row.get("candidate1")
-        if erratum and (twice or str(row.get("sentence_with_pronoun")).count("[") > 1):
-            source.note(f"row {identity} corrected: {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
-            row = row | dict(erratum)
+    def parse_row(row: dict[str, Any]) -> Problem:
+        nonlocal wrong_index_count
+        row = _correct_row(source, row)
         problem = parse(row)
         index = row.get("correct_candidate_idx")
-        disagree += index is not None and problem.answer is not None and index != problem.answer
+        if index is not None and problem.answer is not None and index != problem.answer:
+            wrong_index_count += 1
         return problem
 
-    yield from source.each(source.json_array(), parse_counted)
-    if disagree:
-        source.note(f"correct_candidate_idx disagrees with correct_candidate in {disagree} rows; the latter was used")
+    yield from source.each(source.json_array(), parse_row)
+    if wrong_index_count:
+        source.note(
+            f"correct_candidate_idx disagrees with correct_candidate in {wrong_index_count} rows; the latter was used"
+        )
+
+
+def _correct_row(source: Source, row: dict[str, Any]) -> dict[str, Any]:
+    """The row, corrected if it still has the slip of its erratum."""
+    identity = row.get("oiginal_id")
+    erratum = ERRATA.get(identity) if isinstance(identity, int) else None
+    if not erratum:
+        return row
+    has_one_name = row.get("candidate0") == row.get("candidate1")
+    bracket_count = str(row.get("sentence_with_pronoun")).count("[")
+    if not has_one_name and bracket_count < 2:
+        return row
+    corrections = [f"{key} = {value}" for key, value in erratum.items()]
+    source.note(f"row {identity} corrected: {', '.join(corrections)}")
+    return row | dict(erratum)
 
 
 json_format(
@@ -89,6 +107,6 @@ json_format(
     {"sentence_with_pronoun", "candidate0", "candidate1"},
     render,
     array=True,
-    read=_read,
+    read=_read_corrected,
     source_ids=True,
 )(parse)

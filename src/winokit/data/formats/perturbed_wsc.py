@@ -1,8 +1,10 @@
-"""Perturbed WSC (Abdou et al., 2020): WSC285 and seven rewritings of it, lower-cased and tokenised, as JSON lines.
+"""Perturbed WSC (Abdou et al., 2020): WSC285 and seven rewritings, as JSON lines.
+
+The texts are in lower case and in tokens.
 
 WinoGrande's fields plus pair_number and two flags. A qID is "q", one digit for the rewriting and the index in WSC285:
-it links each perturbed problem to its original. Where text_original.jsonl stands beside the file the link is the
-original's public id, else its index.
+it links each perturbed problem to its original. If text_original.jsonl is beside the file, the link is the original's
+public id, else its index.
 """
 
 import json
@@ -23,7 +25,10 @@ QID = re.compile(rf"q([0-{len(PERTURBATIONS) - 1}])(\d+)")
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row's fields; the link to its original is still an index."""
+    """A problem from a row's fields.
+
+    The link to its original is still an index.
+    """
     before, after = fields.blanked(row, "sentence")
     number = QID.fullmatch(fields.string(row, "qID"))
     if not number:
@@ -50,38 +55,49 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     index = problem.labels.get("original_index")
     if perturbation not in PERTURBATIONS or not isinstance(index, int):
         raise CannotWrite("perturbed-wsc needs the labels 'perturbation' and 'original_index'")
-    pair = re.fullmatch(r"pair-(\d+)", problem.group or f"pair-{problem.labels.get('pair_number', '')}")
+    group = problem.group or f"pair-{problem.labels.get('pair_number', '')}"
+    pair = re.fullmatch(r"pair-(\d+)", group)
     if not pair:
         raise CannotWrite("perturbed-wsc needs a group named 'pair-<number>'")
     row: dict[str, Any] = {"sentence": problem.text, "option1": option1, "option2": option2}
     if problem.answer is not None:
         row["answer"] = str(problem.answer + 1)
-    row |= {"pair_number": int(pair.group(1)), "qID": f"q{PERTURBATIONS.index(perturbation)}{index}"}
-    return row | {key: int(fields.flag(problem.labels, key)) for key in FLAGS if key in problem.labels}
+    row["pair_number"] = int(pair.group(1))
+    row["qID"] = f"q{PERTURBATIONS.index(perturbation)}{index}"
+    row |= {key: int(fields.flag(problem.labels, key)) for key in FLAGS if key in problem.labels}
+    return row
 
 
-def _linked(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    originals = _original_ids(source)
+def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
+    """Add the pair's number and the original's public id to each problem's labels."""
+    id_of_index = _read_original_ids(source)
     for problem in problems:
         number = int(str(problem.group).removeprefix("pair-"))
-        link = originals.get(problem.labels["original_index"])
-        yield problem.with_labels(pair_number=number, **({"original": link} if link else {}))
+        labels: dict[str, Any] = {"pair_number": number}
+        original_id = id_of_index.get(problem.labels["original_index"])
+        if original_id:
+            labels["original"] = original_id
+        yield problem.with_labels(**labels)
 
 
-def _original_ids(source: Source) -> dict[int, str]:
-    """Public ids of the originals by index; empty when their file is not beside the one being read."""
+def _read_original_ids(source: Source) -> dict[int, str]:
+    """Public ids of the originals by index.
+
+    Empty if their file is not beside the one that is read.
+    """
     path = source.path.with_name(ORIGINAL)
     if not path.exists():
         source.note(f"{ORIGINAL} is not beside it: problems are linked to their originals by index only")
         return {}
-    ids = {}
-    for line in read_bytes(path).decode("utf-8", "replace").split("\n"):
+    id_of_index = {}
+    text = read_bytes(path).decode("utf-8", "replace")
+    for line in text.split("\n"):
         try:
             problem = parse(json.loads(line))
         except (ValueError, AttributeError, RecursionError):
             continue  # a broken original only costs its link; reading that file itself says what is wrong
-        ids[problem.labels["original_index"]] = problem.id
-    return ids
+        id_of_index[problem.labels["original_index"]] = problem.id
+    return id_of_index
 
 
 json_format(
@@ -89,5 +105,5 @@ json_format(
     "JSON lines: WinoGrande's fields, pair_number, a qID that links to the original, flags",
     {"sentence", "option1", "option2", "pair_number", "qID"},
     render,
-    finish=_linked,
+    finish=_link_originals,
 )(parse)

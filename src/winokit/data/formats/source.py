@@ -1,7 +1,8 @@
-"""A file as readers see it: lines, cells, JSON values or XML elements, each with its line number.
+"""A file as readers see it: lines, cells, JSON values or XML elements.
 
-Reading is strict, or lenient and counting. Who wants to know where the records of a file stand asks for its
-`FileRecords`.
+Each has its line number.
+
+Reading is strict, or lenient with a count of errors. `FileRecords` has the places of a file's records.
 """
 
 import csv
@@ -26,14 +27,14 @@ from winokit.problem import Card, Dataset, Problem
 
 R = TypeVar("R")
 Place = int | str
-"""The number of a line, or what else tells a record: "element 3" of a JSON array, "row 3" of a table without lines."""
+"""The number of a line, or another name: "element 3" of a JSON array, "row 3" of a table without lines."""
 HEAD_BYTES = 65_536
 DELIMITERS = ",;\t|"
 LOST = "nothing from there on is read"
 SEPARATOR = re.compile(r"sep=(.)\r?\n")
-"""What Excel writes above a table to say what stands between its cells."""
+"""Excel's line above a table with the character between its cells."""
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
-"""How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
+"""JSON's spelling of half of a character. Two in a row make one, but no file can hold one alone."""
 
 
 def name_place(place: Place) -> str:
@@ -47,7 +48,10 @@ def name_place(place: Place) -> str:
 
 @dataclass
 class FileBeginning:
-    """Of a file only the beginning is parsed: so many problems at most, and how many records come after them."""
+    """The limit and the rest of a file whose beginning alone is parsed.
+
+    `most` is the number of problems that are parsed, `unread` the number of records after them.
+    """
 
     most: int
     unread: int = 0
@@ -58,7 +62,10 @@ _BEGINNING: ContextVar[FileBeginning | None] = ContextVar("beginning", default=N
 
 @contextmanager
 def reading_beginnings(most: int) -> Iterator[FileBeginning]:
-    """Parse only the first `most` problems of each file that is read in the block, and count the records after them."""
+    """Parse only the first `most` problems of each file read in the block.
+
+    The records after them are counted.
+    """
     beginning = FileBeginning(most)
     token = _BEGINNING.set(beginning)
     try:
@@ -68,7 +75,10 @@ def reading_beginnings(most: int) -> Iterator[FileBeginning]:
 
 
 class Source:
-    """One file being read. In lenient mode malformed records are remembered in `skipped` instead of raised."""
+    """One file that is read.
+
+    In lenient mode malformed records are put into `skipped` and not raised.
+    """
 
     def __init__(self, path: Path, *, lenient: bool = False, limit: int | None = None) -> None:
         self.path = path
@@ -76,19 +86,24 @@ class Source:
         self.limit = limit
         self.skipped: list[Malformed] = []
         self.places: list[Place] = []
-        """Where the record of each problem stands that was read: a line, or an element of an array."""
+        """Place of each problem's record: a line, or an element of an array."""
         self.beginning = _BEGINNING.get()
         self.unread = 0
         """Records after those that were parsed, if only the beginning of files is."""
         self.notes: list[str] = []
         self.card: Card | None = None
+        self.sample_hint = ""
+        """How to say that several rows about each problem are samples, if that is likely."""
         self.roles: dict[str, str] = {}
-        """What the columns of a table of predictions were taken for."""
+        """The column of each role in a table of predictions."""
         self.readings: dict[str, float] = {}
         """Shares of right replies by each way to read them."""
 
     def each(self, records: Iterable[tuple[Place, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
-        """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""
+        """Parse each record.
+
+        A malformed one gets its place and is raised, or skipped if lenient.
+        """
         for line, record in records:
             if self.beginning is not None and len(self.places) >= self.beginning.most:
                 self.unread += 1
@@ -102,7 +117,7 @@ class Source:
                 yield problem
 
     def reject(self, error: Malformed, line: Place | None = None) -> None:
-        """Raise the error with its place, or remember it when lenient."""
+        """Raise the error with its place, or remember it if lenient."""
         placed = error.at(str(self.path), line)
         if not self.lenient:
             raise placed from None
@@ -110,32 +125,45 @@ class Source:
 
     @property
     def first_skipped(self) -> Malformed:
-        """The malformed record that stands first in the file."""
-        return min(self.skipped, key=lambda error: error.line if isinstance(error.line, int) else 0)
+        """The first malformed record of the file."""
+
+        def line_of(error: Malformed) -> int:
+            return error.line if isinstance(error.line, int) else 0
+
+        return min(self.skipped, key=line_of)
 
     def note(self, sentence: str) -> None:
-        """Remember something the reader had to decide, to be told to the user."""
+        """Remember a decision of the reader, to report it to the user."""
         self.notes.append(f"{self.path}: {sentence}")
 
     def raw(self) -> bytes:
-        """The whole file, decompressed; where there is a limit, the lines up to it."""
+        """The whole file, decompressed, or its lines up to the limit."""
         data = read_bytes(self.path, self.limit)
-        return data if self.limit is None or len(data) < self.limit else data[: data.rfind(b"\n") + 1]
+        if self.limit is None or len(data) < self.limit:
+            return data
+        last_line_end = data.rfind(b"\n") + 1
+        return data[:last_line_end]
 
     def text(self) -> str:
-        """The whole file as text; a byte that does not decode is named with its line.
+        """The whole file as text.
+
+        A byte that does not decode is named with its line.
 
         When lenient, the other lines of the file are kept, and its line is empty.
         """
+        return "\n".join(self._split_lines())
+
+    def _split_lines(self) -> Iterable[str]:
+        """The file's lines, including blank ones."""
         data = self.raw()
         try:
-            return self._decoded(data)
+            return self._decode_text(data).split("\n")
         except Malformed:
             if not self.lenient or encoding_of(data) != "utf-8":
                 raise
-            return "\n".join(self._salvaged(data))
+            return self._decode_lines(data)
 
-    def _decoded(self, data: bytes, first_line: int = 1) -> str:
+    def _decode_text(self, data: bytes, first_line: int = 1) -> str:
         encoding = encoding_of(data)
         try:
             return data.decode(encoding).removeprefix("\ufeff")
@@ -145,23 +173,19 @@ class Source:
             raise Malformed(f"{message}; save the file as UTF-8", file=str(self.path), line=line) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Number and text of each line that is not blank. Only newlines end a line: U+2028 may stand inside JSON."""
-        data = self.raw()
-        try:
-            lines: Iterable[str] = self._decoded(data).split("\n")
-        except Malformed:
-            if not self.lenient or encoding_of(data) != "utf-8":
-                raise
-            lines = self._salvaged(data)
-        for number, line in enumerate(lines, 1):
+        """Number and text of each line that is not blank.
+
+        Only newlines end a line: U+2028 may be inside JSON.
+        """
+        for number, line in enumerate(self._split_lines(), 1):
             if line and not line.isspace():
                 yield number, line.rstrip("\r")
 
-    def _salvaged(self, data: bytes) -> Iterator[str]:
-        """Each line decoded by itself, for lenient reading of a file with some bad bytes."""
+    def _decode_lines(self, data: bytes) -> Iterator[str]:
+        """Decode each line by itself, for lenient reading of a file with bad bytes."""
         for number, raw in enumerate(data.split(b"\n"), 1):
             try:
-                yield self._decoded(raw, number)
+                yield self._decode_text(raw, number)
             except Malformed as error:
                 self.reject(error)
                 yield ""
@@ -170,121 +194,153 @@ class Source:
         """Number and object of each line of JSON."""
         for number, line in self.lines():
             try:
-                row = _loaded(line)
+                row = _load_json(line)
             except (ValueError, RecursionError) as error:
-                self.reject(Malformed(f"expected a JSON object ({_reason(error)})"), number)
+                self.reject(Malformed(f"expected a JSON object ({_describe_error(error)})"), number)
                 continue
-            if (row.__class__ is dict and "\\" not in line) or self.is_sound(row, line, number):
+            # Half of a character needs a backslash, so most lines need no further test.
+            is_plain_object = row.__class__ is dict and "\\" not in line
+            if is_plain_object or self.is_sound(row, line, number):
                 yield number, row
 
     def is_sound(self, row: object, written: str, line: Place) -> bool:
-        """Whether a JSON value is an object of whole characters; if not, it is rejected."""
-        half = _half(row) if "\\" in written and HALF.search(written) else None
+        """Whether a JSON value is an object of whole characters.
+
+        If not, it is rejected.
+        """
         if not isinstance(row, dict):
             self.reject(Malformed(f"expected a JSON object, found {type(row).__name__}"), line)
-        elif half is not None:
+            return False
+        may_have_half = "\\" in written and HALF.search(written)
+        half = _find_half_character(row) if may_have_half else None
+        if half is not None:
             self.reject(Malformed(f"expected whole characters, found {half}, which is half of one"), line)
-        return isinstance(row, dict) and half is None
+            return False
+        return True
 
     def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Line number and cells of each row, the header's among them; a broken row is rejected.
+        """Line number and cells of each row, including the header.
 
-        What stands between cells (comma, semicolon, tab, bar) is told from the content.
+        A broken row is rejected.
+
+        The content decides which character (comma, semicolon, tab, bar) is between cells.
         """
-        for place, (line, cells) in enumerate(_rows(csv_reader(self.text()))):
+        reader = csv_reader(self.text())
+        for row_index, (line, cells) in enumerate(_read_rows(reader)):
             if not isinstance(cells, csv.Error):
                 yield line, cells
                 continue
             self.reject(Malformed(f"expected a well-formed row ({cells})"), line)
-            if not place:  # without a header nobody knows what the cells are
+            is_header = row_index == 0
+            if is_header:  # without a header nobody knows what the cells are
                 return
 
     def json_array(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Place and object of each element of one JSON array: its number, from 1, and its line if there are several."""
+        """Place and object of each element of one JSON array.
+
+        The place is its number, from 1, and its line if there are several lines.
+        """
         text = self.text()
         decoder = json.JSONDecoder()
-        at = _skip(text, 0)
+        at = _skip_white_space(text, 0)
         line = 1
-        counted = 0
+        counted_to = 0
         number = 0
         is_one_line = "\n" not in text.strip()
         if not text.startswith("[", at):
             raise Malformed("expected a JSON array '[…]'", file=str(self.path), line=1)
-        at = _skip(text, at + 1)
+        at = _skip_white_space(text, at + 1)
         while not text.startswith("]", at):
-            line = line + text.count("\n", counted, at)
-            counted = at
-            number = number + 1
+            line += text.count("\n", counted_to, at)
+            counted_to = at
+            number += 1
             place = f"element {number}" if is_one_line else f"element {number} (line {line})"
             try:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
-                # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(Malformed(f"expected a JSON object ({_reason(error)}); {LOST}"), place)
+                # Nobody can know where the next element starts, so the rest is lost even if lenient.
+                self.reject(Malformed(f"expected a JSON object ({_describe_error(error)}); {LOST}"), place)
                 return
-            if self.is_sound(row, text[counted:at], place):
+            if self.is_sound(row, text[counted_to:at], place):
                 yield place, row
-            at = _skip(text, at)
+            at = _skip_white_space(text, at)
             if text.startswith(",", at):
-                at = _skip(text, at + 1)
+                at = _skip_white_space(text, at + 1)
             elif not text.startswith("]", at):
                 self.reject(Malformed(f"expected ',' or ']' after an element (is the file cut off?); {LOST}"), place)
                 return
-        if _skip(text, at + 1) < len(text):
-            line += text.count("\n", counted, _skip(text, at + 1))
+        after_array = _skip_white_space(text, at + 1)
+        if after_array < len(text):
+            line += text.count("\n", counted_to, after_array)
             self.reject(Malformed("expected the end of the file after the array's ']'"), line)
 
     def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
-        """Line and tree of each `tag` element that stands directly below the root.
+        """Line and tree of each `tag` element directly below the root.
 
         Expat resolves no external entities and limits entity expansion. When lenient, the elements before the place
         where the XML breaks are still given.
         """
         content = self.raw()
-        parser, builder = expat.ParserCreate(), TreeBuilder()
+        parser = expat.ParserCreate()
+        builder = TreeBuilder()
         lines: dict[Element, int] = {}
         ended: set[Element] = set()
 
         def start(name: str, attributes: dict[str, str]) -> None:
             lines[builder.start(name, attributes)] = parser.CurrentLineNumber
 
-        parser.StartElementHandler, parser.CharacterDataHandler = start, builder.data
-        parser.EndElementHandler = lambda name: ended.add(builder.end(name))
+        def end(name: str) -> None:
+            ended.add(builder.end(name))
+
+        parser.StartElementHandler = start
+        parser.CharacterDataHandler = builder.data
+        parser.EndElementHandler = end
         try:
             parser.Parse(content, True)
         except expat.ExpatError as error:
-            broken = Malformed(f"expected well-formed XML ({expat.ErrorString(error.code)}; is the file cut off?)")
-            self.reject(broken, error.lineno)
+            fault = f"{expat.ErrorString(error.code)}; is the file cut off?"
+            self.reject(Malformed(f"expected well-formed XML ({fault})"), error.lineno)
         except (LookupError, ValueError) as error:  # an encoding the declaration names but nobody knows
             self.reject(Malformed(f"expected well-formed XML ({error})"), 1)
-        for element in next(iter(lines), ()):  # of the root, which began first
+        if not lines:
+            return
+        root = next(iter(lines))  # it began first
+        for element in root:
             if element.tag == tag and element in ended:
                 yield lines[element], element
 
 
 def text_at(element: Element, path: str) -> str:
-    """The text at a path below an XML element, with that of elements inside; empty when there is nothing there."""
-    return "".join(text for node in element.findall(path)[:1] for text in node.itertext())
+    """The text at a path below an XML element, with that of inner elements.
+
+    It is empty if there is no such element.
+    """
+    node = element.find(path)
+    return "" if node is None else "".join(node.itertext())
 
 
 def words(element: Element, path: str) -> str:
-    """The same with white space folded."""
+    """The text at a path below an XML element, with white space folded."""
     return " ".join(text_at(element, path).split())
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
-    """Read a file, or its first `limit` bytes, through gzip or xz if its first bytes say so."""
+    """Read a file, or its first `limit` bytes.
+
+    gzip and xz are recognised by the first bytes and decompressed.
+    """
+    size = -1 if limit is None else limit
     try:
         with path.open("rb") as file:
             magic = file.read(6)
             file.seek(0)
             if magic.startswith(b"\x1f\x8b"):
                 with gzip.GzipFile(fileobj=file) as unzipped:
-                    return unzipped.read(-1 if limit is None else limit)
+                    return unzipped.read(size)
             if magic == b"\xfd7zXZ\x00":
                 with lzma.LZMAFile(file) as unpacked:
-                    return unpacked.read(-1 if limit is None else limit)
-            return file.read(-1 if limit is None else limit)
+                    return unpacked.read(size)
+            return file.read(size)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
@@ -294,43 +350,64 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
 
 
 def encoding_of(data: bytes) -> str:
-    """UTF-8, unless the first bytes are those of UTF-16, with a byte order mark or without."""
+    """Encoding of a file: UTF-8, or UTF-16 by its first bytes.
+
+    UTF-16 may have a byte order mark or none.
+    """
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "utf-16"
-    return {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(
-        (data[:4:2] == b"\0\0", data[1:4:2] == b"\0\0"), "utf-8"
-    )
+    # Half of the bytes of plain letters are zero in UTF-16.
+    has_zeros_first = data[:4:2] == b"\0\0"
+    has_zeros_second = data[1:4:2] == b"\0\0"
+    if has_zeros_first == has_zeros_second:
+        return "utf-8"
+    return "utf-16-be" if has_zeros_first else "utf-16-le"
 
 
 def decode_head(data: bytes) -> str:
-    """The first bytes of a file as text, the last character perhaps cut off; what is no UTF-8 is taken for latin-1."""
+    """The first bytes of a file as text.
+
+    The last character may be cut off. Bytes that are no UTF-8 are read as latin-1.
+    """
+    decoder = getincrementaldecoder(encoding_of(data))()
     try:
-        return getincrementaldecoder(encoding_of(data))().decode(data).removeprefix("\ufeff")
+        return decoder.decode(data).removeprefix("\ufeff")
     except UnicodeDecodeError:
         return data.decode("latin-1").removeprefix("\xef\xbb\xbf")
 
 
 def delimiter_of(text: str) -> str:
-    """The character between the cells of a table: the one for which rows are as wide as their header, and wide."""
+    """The character between the cells of a table.
+
+    It is the one with which rows are as wide as their header, and widest.
+    """
+    head = text[:HEAD_BYTES]
+    is_cut = len(text) > HEAD_BYTES
 
     def fit(delimiter: str) -> tuple[float, int]:
-        widths = _widths(_cells(text[:HEAD_BYTES], delimiter))
-        if len(widths) > 1 and len(text) > HEAD_BYTES:
+        widths = _measure_widths(_make_reader(head, delimiter))
+        if is_cut and len(widths) > 1:
             widths.pop()
         if not widths or widths[0] < 2:
             return 0.0, 0
-        return widths.count(widths[0]) / len(widths), widths[0]
+        header_width = widths[0]
+        return widths.count(header_width) / len(widths), header_width
 
     return max(DELIMITERS, key=fit)
 
 
-def _cells(text: str, delimiter: str, quotes: bool = True) -> Any:
+def _make_reader(text: str, delimiter: str, quotes: bool = True) -> Any:
+    """A reader of cells with one delimiter.
+
+    Quotes are around cells, or are plain characters.
+    """
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)
+    file = io.StringIO(text, newline="")
+    return csv.reader(file, delimiter=delimiter, quoting=quoting, strict=True)
 
 
-def _rows(reader: Any) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """Line and cells of each row, or what is wrong with it."""
+def _read_rows(reader: Any) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Line and cells of each row, or its error."""
     while True:
         line = reader.line_num + 1
         try:
@@ -342,13 +419,24 @@ def _rows(reader: Any) -> Iterator[tuple[int, list[str] | csv.Error]]:
         yield line, row
 
 
-def _widths(reader: Any) -> list[int]:
-    """How many cells each row has that is not empty; 0 for one that is broken."""
-    return [0 if isinstance(row, csv.Error) else len(row) for _, row in _rows(reader) if row]
+def _measure_widths(reader: Any) -> list[int]:
+    """Number of cells of each row that is not empty.
+
+    It is 0 for a broken row.
+    """
+    widths = []
+    for _, row in _read_rows(reader):
+        if isinstance(row, csv.Error):
+            widths.append(0)
+        elif row:
+            widths.append(len(row))
+    return widths
 
 
 def csv_reader(text: str) -> Any:
-    """Reads the rows of a table with whatever stands between its cells, the header first.
+    """A reader of a table's rows, header first, for any delimiter.
+
+    Between tabs and bars a quote may be a plain character, if only then all rows are equally wide.
 
     Between tabs and bars a quote may be just that, where only so all rows are equally wide.
     """
@@ -356,23 +444,27 @@ def csv_reader(text: str) -> Any:
     quotes = True
     delimiter = separator[1] if separator else delimiter_of(text)
     if delimiter in "\t|" and '"' in text:
-        quoted, plain = ({*_widths(_cells(text, delimiter, quotes))} for quotes in (True, False))
-        quotes = len(quoted) == 1 or len(plain) > 1
-    reader = _cells(text, delimiter, quotes)
+        quoted_widths = set(_measure_widths(_make_reader(text, delimiter, True)))
+        plain_widths = set(_measure_widths(_make_reader(text, delimiter, False)))
+        quotes = len(quoted_widths) == 1 or len(plain_widths) > 1
+    reader = _make_reader(text, delimiter, quotes)
     if separator:
         next(reader)
     return reader
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_white_space(text: str, at: int) -> int:
     """The next position that is not white space."""
     while at < len(text) and text[at].isspace():
         at += 1
     return at
 
 
-def _half(value: object) -> str | None:
-    """The first half of a character in a JSON value, as JSON spells it; None where there is none."""
+def _find_half_character(value: object) -> str | None:
+    """The first half of a character in a JSON value, as JSON spells it.
+
+    None if all characters are whole.
+    """
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -380,8 +472,8 @@ def _half(value: object) -> str | None:
     return None
 
 
-def _loaded(line: str) -> Any:
-    """What `json.loads` makes of a line, in less time where nothing is wrong with it."""
+def _load_json(line: str) -> Any:
+    """Load one line of JSON, faster than `json.loads` if the line is correct."""
     try:
         value, end = _scan(line, 0)
     except (StopIteration, ValueError):
@@ -392,9 +484,11 @@ def _loaded(line: str) -> Any:
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
+    """The reason why JSON cannot be parsed, for a message."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.removesuffix(' at')} at column {error.colno}"
+        message = error.msg.removesuffix(" at")
+        return f"{message} at column {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
@@ -404,7 +498,7 @@ class FileRecords:
 
     path: Path
     places: dict[str, Place] = field(default_factory=dict)
-    """By the id of a problem, where its record stands."""
+    """The place of a problem's record, by the problem's id."""
     malformed: list[Malformed] = field(default_factory=list)
 
 
@@ -412,18 +506,24 @@ _LISTENERS: ContextVar[tuple[list[FileRecords], ...]] = ContextVar("records", de
 
 
 def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malformed: Sequence[Malformed]) -> None:
-    """Tell whoever wants to know where the records of a file stand; where there are other problems, of none."""
-    if not _LISTENERS.get():
+    """Report the places of a file's records to the callers that asked for them.
+
+    No places are reported if the dataset has other problems than the file.
+    """
+    listeners = _LISTENERS.get()
+    if not listeners:
         return
-    is_one_to_one = len(places) == len(dataset)
-    by_id = dict(zip((problem.id for problem in dataset), places, strict=True)) if is_one_to_one else {}
-    for listener in _LISTENERS.get():
-        listener.append(FileRecords(path, by_id, list(malformed)))
+    place_of_id: dict[str, Place] = {}
+    if len(places) == len(dataset):
+        ids = [problem.id for problem in dataset]
+        place_of_id = dict(zip(ids, places, strict=True))
+    for listener in listeners:
+        listener.append(FileRecords(path, place_of_id, list(malformed)))
 
 
 @contextmanager
 def remembering_records() -> Iterator[list[FileRecords]]:
-    """The records of every file that is read in the block, in order."""
+    """Collect the records of every file that is read in the block, in order."""
     files: list[FileRecords] = []
     token = _LISTENERS.set((*_LISTENERS.get(), files))
     try:

@@ -1,7 +1,7 @@
-"""SuperGLUE-WSC (Wang et al., 2019): does span 2, the pronoun, refer to span 1? JSON lines; indices count words.
+"""SuperGLUE-WSC (Wang et al., 2019): does span 2, the pronoun, refer to span 1?
 
-A row stays what it is: a yes/no judgement about `query`. `--as choice` (transforms/views.py) merges the rows of one
-sentence into problems with candidates.
+They are JSON lines, in which indices count words. A row stays what it is: a yes/no judgement about `query`. `--as
+choice` (transforms/views.py) merges the rows of one sentence into problems with candidates.
 """
 
 import re
@@ -14,21 +14,26 @@ from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
 KEYS = ({"text", "target"}, {"text", "span1_text", "span2_text"})
-"""Of the authors' rows, and of the flat ones on the Hugging Face hub."""
+"""Keys of the authors' rows, and of the flat ones on the Hugging Face hub."""
 YES_NO = ("no", "yes")
 MARKS = ".,;:!?"
-NEAR = 3  # how many words beside its index a pronoun may stand: one row of the validation split is off by one
+NEAR = 3
+"""Maximal distance of a pronoun from its index, in words: one row of the validation split is wrong by one."""
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A yes/no problem from a row; Hugging Face's flat rows (span1_text beside text) are read too."""
+    """A yes/no problem from a row.
+
+    The flat rows of Hugging Face (span1_text beside text) are read too.
+    """
     text = fields.string(row, "text")
     target = row.get("target", row)
     if not isinstance(target, Mapping):
         raise Malformed(f"expected an object with two spans, found {fields.shown(target)}", field="target")
     pronoun = fields.string(target, "span2_text")
-    start, end = locate(text, pronoun.rstrip(MARKS) or pronoun, fields.integer(target, "span2_index"))  # "it,", twice
-    hidden = row.get("label") in (None, -1)
+    pronoun_word = pronoun.rstrip(MARKS) or pronoun  # "it,", twice
+    start, end = locate(text, pronoun_word, fields.integer(target, "span2_index"))
+    is_hidden = row.get("label") in (None, -1)
     query = " ".join(fields.string(target, "span1_text").split())
     if query.casefold() not in text.casefold():
         query = query.rstrip(MARKS) or query  # marks that the text has not there: "the tape.", but "King Jr."
@@ -36,7 +41,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         text[:start],
         text[end:],
         YES_NO,
-        None if hidden else int(fields.flag(row, "label")),
+        None if is_hidden else int(fields.flag(row, "label")),
         pronoun=text[start:end],
         query=query,
         group=fields.optional(row, "group"),
@@ -46,14 +51,19 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def locate(text: str, span: str, index: int) -> tuple[int, int]:
-    """Start and end of a span said to begin at the index-th word; the nearest match within a few words counts."""
-    words = [match.start() for match in re.finditer(r"\S+", text)]
-    if not 0 <= index < len(words):
-        raise Malformed(f"expected a word index below {len(words)}, found {index}", field="span2_index")
-    wanted = re.compile(rf"\W*({re.escape(span.strip())})(?!\w)", re.IGNORECASE)
+    """Start and end of a span at or near the index-th word.
+
+    The nearest match within a few words counts.
+    """
+    word_starts = [match.start() for match in re.finditer(r"\S+", text)]
+    if not 0 <= index < len(word_starts):
+        raise Malformed(f"expected a word index below {len(word_starts)}, found {index}", field="span2_index")
+    span_pattern = re.compile(rf"\W*({re.escape(span.strip())})(?!\w)", re.IGNORECASE)
     for distance in range(NEAR + 1):
-        for place in (index - distance, index + distance):
-            match = wanted.match(text, words[place]) if 0 <= place < len(words) else None
+        for word_index in (index - distance, index + distance):
+            if not 0 <= word_index < len(word_starts):
+                continue
+            match = span_pattern.match(text, word_starts[word_index])
             if match:
                 return match.span(1)
     raise Malformed(f"{span!r} is not at word {index} of the text", field="span2_text")
@@ -67,20 +77,27 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
         )
     pronoun = need_pronoun(problem, "superglue-wsc")
     text = problem.sentence
-    index = len(problem.before.split()) - (not (problem.before or " ")[-1].isspace())
-    if locate(text, pronoun, index)[0] != len(problem.before):
+    index = len(problem.before.split())
+    is_inside_word = problem.before and not problem.before[-1].isspace()
+    if is_inside_word:
+        index -= 1
+    start, _ = locate(text, pronoun, index)
+    if start != len(problem.before):
         raise CannotWrite(f"the pronoun {pronoun!r} cannot be located by a word index")
-    named = max(text.casefold().find(problem.query.casefold()), 0)
+    query_start = max(text.casefold().find(problem.query.casefold()), 0)
+    words_before_query = text[:query_start].split()
     target = {
         "span1_text": problem.query,
-        "span1_index": problem.labels.get("span1_index", len(text[:named].split())),
+        "span1_index": problem.labels.get("span1_index", len(words_before_query)),
         "span2_text": pronoun,
         "span2_index": index,
     }
     row: dict[str, Any] = {"text": text, "target": target}
     if problem.answer is not None:
         row["label"] = bool(problem.answer)
-    return row | ({"group": problem.group} if problem.group else {})
+    if problem.group:
+        row["group"] = problem.group
+    return row
 
 
 json_format(

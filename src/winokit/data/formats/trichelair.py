@@ -1,4 +1,4 @@
-"""Trichelair et al. (2018)'s labels of WSC273: which problems are switchable (131), which associative (37).
+"""Labels of WSC273 by Trichelair et al. (2018): 131 switchable, 37 associative.
 
 Two JSON arrays in different orders, so that they are joined to WSC by text *and pronoun* (one sentence occurs twice
 with different targets), never by index. `correct_answer` is the original answer; the switched sentence has the other
@@ -7,36 +7,32 @@ and pronoun clause.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, json_format, need_answer, need_two, with_brackets
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import Dataset, Problem
 
 FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem with the labels its row has."""
+    """A problem with the labels of its row."""
     before, pronoun, after = fields.bracketed(row, "sentence")
     candidates = (fields.string(row, "answer0"), fields.string(row, "answer1"))
     labels: dict[str, Any] = {name: fields.flag(row, key) for key, name in FLAGS.items() if key in row}
     if "sentence_switched" in row:
         labels["switched"] = fields.string(row, "sentence_switched")
-    return Problem(
-        before,
-        after,
-        candidates,
-        fields.named_answer({"correct_answer": fields.string(row, "correct_answer")}, candidates),
-        pronoun=pronoun,
-        labels=labels,
-        provenance={"index": row["index"]} if "index" in row else {},
-    )
+    right = fields.string(row, "correct_answer")
+    answer = fields.named_answer({"correct_answer": right}, candidates)
+    provenance = {"index": row["index"]} if "index" in row else {}
+    return Problem(before, after, candidates, answer, pronoun=pronoun, labels=labels, provenance=provenance)
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row with whichever labels the problem has."""
+    """A row with those of the labels that the problem has."""
     answer0, answer1 = need_two(problem, "trichelair")
     need_answer(problem, "trichelair")
     row: dict[str, Any] = {
@@ -45,42 +41,69 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
         "answer1": answer1,
         "correct_answer": problem.right,
     }
-    row |= {key: int(fields.flag(problem.labels, name)) for key, name in FLAGS.items() if name in problem.labels}
-    return row | ({"sentence_switched": problem.labels["switched"]} if "switched" in problem.labels else {})
+    for key, name in FLAGS.items():
+        if name in problem.labels:
+            row[key] = int(fields.flag(problem.labels, name))
+    if "switched" in problem.labels:
+        row["sentence_switched"] = problem.labels["switched"]
+    return row
 
 
 def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
-    """The dataset with labels joined to it, by id or by text and pronoun; what does not match is noted."""
+    """Join labels to a dataset, by id or by text and pronoun.
+
+    Labels that do not match are noted.
+    """
     problems = list(dataset)
-    place = grouped((key, at) for at, p in enumerate(problems) for key in {p.id, _key(p), _clause_key(p)})
+    rows_of_key: dict[str, list[int]] = defaultdict(list)
+    for row, problem in enumerate(problems):
+        for key in {problem.id, _text_key(problem), _clause_key(problem)}:
+            rows_of_key[key].append(row)
     notes = []
     for labels in labelled:
         notes += [note for note in labels.notes if note not in dataset.notes]
         unused = []
         for problem in labels:
-            places = place.get(problem.id) or place.get(_key(problem)) or place.get(_clause_key(problem), [])
-            if len(places) == 1:
-                problems[places[0]] = problems[places[0]].with_labels(**problem.labels)
+            rows = _find_rows(problem, rows_of_key)
+            if len(rows) == 1:
+                row = rows[0]
+                problems[row] = problems[row].with_labels(**problem.labels)
             else:
-                how = "no problem" if not places else f"{len(places)} problems"
-                unused.append(f"{problem.sentence!r} (matches {how})")
+                match_count = f"{len(rows)} problems" if rows else "no problem"
+                unused.append(f"{problem.sentence!r} (matches {match_count})")
         if unused:
-            of = f"{len(unused):,} of the {len(labels):,} labels of {labels.card.name} were"
-            notes.append(f"{of} not used, since they match no problem or several; the first: {unused[0]}")
+            subject = f"{len(unused):,} of the {len(labels):,} labels of {labels.card.name} were"
+            notes.append(f"{subject} not used, since they match no problem or several; the first: {unused[0]}")
     return dataset.with_problems(problems, notes)
 
 
-def _key(problem: Problem) -> str:
-    """Text and pronoun with everything but letters and digits dropped, and the pronoun's place kept."""
-    return _letters(f"{problem.before}[{problem.pronoun}]{problem.after}")
+def _find_rows(problem: Problem, rows_of_key: Mapping[str, list[int]]) -> list[int]:
+    """The rows that match a labelled problem.
+
+    Its id decides, else its text, else its last clause.
+    """
+    for key in (problem.id, _text_key(problem), _clause_key(problem)):
+        rows = rows_of_key.get(key)
+        if rows:
+            return rows
+    return []
+
+
+def _text_key(problem: Problem) -> str:
+    """Text and pronoun, letters and digits alone, with the pronoun's place."""
+    return _keep_letters(f"{problem.before}[{problem.pronoun}]{problem.after}")
 
 
 def _clause_key(problem: Problem) -> str:
-    """Pronoun, what follows it, and the candidates: enough where the first clause was rewritten."""
-    return _letters(f"[{problem.pronoun}]{problem.after}|{'|'.join(sorted(problem.candidates))}")
+    """Pronoun, text after it, and the candidates.
+
+    They are enough if the first clause was rewritten.
+    """
+    candidates = "|".join(sorted(problem.candidates))
+    return _keep_letters(f"[{problem.pronoun}]{problem.after}|{candidates}")
 
 
-def _letters(text: str) -> str:
+def _keep_letters(text: str) -> str:
     return re.sub(r"[^\w\[\]|]|_", "", text.casefold())
 
 

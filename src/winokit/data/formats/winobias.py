@@ -1,13 +1,14 @@
-"""WinoBias (Zhao et al., 2018): `1 [The developer] argued with the designer because [she] did not like the design.`
+"""WinoBias (Zhao et al., 2018): a numbered sentence a line, with [brackets].
 
 Brackets mark the right candidate and the pronoun. The other candidate is the other occupation in the sentence, found
 with the dataset's forty occupations; where a sentence names three, the one before the pronoun. 87 sentences bracket a
 second pronoun for the same person: the first is the blank, the others stay in the text and are remembered as a label.
-Whether a file is pro- or anti-stereotyped stands in its name.
+The name of a file says whether it is pro- or anti-stereotyped.
 """
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_answer, need_pronoun, need_two
 from winokit.data.formats.source import Source
@@ -29,35 +30,49 @@ def parse(line: str) -> Problem:
     """A problem from a line."""
     match = LINE.fullmatch(line)
     text = match.group(1) if match else ""
-    marked = list(BRACKETS.finditer(text))
-    pronouns = [mark for mark in marked if mark.group(1).lower() in PRONOUNS]
-    people = [mark for mark in marked if mark not in pronouns]
+    marks = list(BRACKETS.finditer(text))
+    pronouns = [mark for mark in marks if mark.group(1).lower() in PRONOUNS]
+    people = [mark for mark in marks if mark not in pronouns]
     if not pronouns:
         raise Malformed("expected a bracketed pronoun, found none", field="pronoun")
     if len(people) != 1:
         raise Malformed(f"expected one bracketed candidate, found {len(people)}", field="candidates")
     pronoun = pronouns[0]
-    right = people[0].group(1)
-    outside = re.search(r"\b(the|a|an)\s*$", text[: people[0].start()], re.IGNORECASE)
-    if outside and " " not in right:  # the article was left outside: "the [physician]"
-        right = f"{outside.group(1)} {right}"
-    before = _plain(text[: pronoun.start()])
-    after = _plain(text[pronoun.end() :])
-    other = _other(before, after, right)
-    places = [before.find(name) if name in before else len(before) for name in (right, other)]
-    candidates = (right, other) if places[0] < places[1] else (other, right)
-    labels: dict[str, object] = {"occupation": _bare(right), "participant": _bare(other)}
-    again = [len(_plain(text[pronoun.end() : mark.start()])) for mark in pronouns[1:]]
-    if again:
-        labels["mentions"] = [[at, at + len(mark.group(1))] for at, mark in zip(again, pronouns[1:], strict=True)]
+    right = _read_right(text, people[0])
+    before = _remove_brackets(text[: pronoun.start()])
+    after = _remove_brackets(text[pronoun.end() :])
+    other = _find_other(before, after, right)
+    right_place = before.find(right) if right in before else len(before)
+    other_place = before.find(other) if other in before else len(before)
+    candidates = (right, other) if right_place < other_place else (other, right)
+    labels: dict[str, object] = {"occupation": _remove_article(right), "participant": _remove_article(other)}
+    mentions = []
+    for mark in pronouns[1:]:
+        start = len(_remove_brackets(text[pronoun.end() : mark.start()]))
+        mentions.append([start, start + len(mark.group(1))])
+    if mentions:
+        labels["mentions"] = mentions
     return Problem(before, after, candidates, candidates.index(right), pronoun=pronoun.group(1), labels=labels)
 
 
-def _other(before: str, after: str, right: str) -> str:
-    """The other occupation: the first before the pronoun that is not the right one, else the first after it."""
+def _read_right(text: str, mark: re.Match[str]) -> str:
+    """The right candidate, with an article that is outside its brackets: "the [physician]"."""
+    right = mark.group(1)
+    article = re.search(r"\b(the|a|an)\s*$", text[: mark.start()], re.IGNORECASE)
+    if article and " " not in right:
+        return f"{article.group(1)} {right}"
+    return right
+
+
+def _find_other(before: str, after: str, right: str) -> str:
+    """The other occupation: the first before the pronoun, else the first after it.
+
+    It is not the right one.
+    """
+    right_occupation = _remove_article(right)
     for part in (before, after):
         for occupation in OCCUPATION.finditer(part):
-            if occupation.group(1).lower() != _bare(right):
+            if occupation.group(1).lower() != right_occupation:
                 return occupation.group()
     raise Malformed("expected a second occupation in the sentence, found none", field="candidates")
 
@@ -75,54 +90,64 @@ def render(problem: Problem, options: WriteOptions) -> str:
             after = f"{after[:start]}[{after[start:end]}]{after[end:]}"
     except (TypeError, ValueError):
         raise CannotWrite("winobias needs pairs of places in the label 'mentions', where there is one") from None
-    for before, rest in ((_bracketed(problem.before, right), after), (problem.before, _bracketed(after, right))):
-        line = f"{before}[{pronoun}]{rest}"
-        if _same(line, problem):
+    right_before = f"{_put_in_brackets(problem.before, right)}[{pronoun}]{after}"
+    right_after = f"{problem.before}[{pronoun}]{_put_in_brackets(after, right)}"
+    for line in (right_before, right_after):
+        if _reads_back_as(line, problem):
             return line
     raise CannotWrite("the brackets of winobias cannot express this problem (are both candidates its occupations?)")
 
 
-def _bracketed(text: str, name: str) -> str:
+def _put_in_brackets(text: str, name: str) -> str:
     return re.sub(rf"\b{re.escape(name)}\b", f"[{name}]", text, count=1)
 
 
-def _same(line: str, problem: Problem) -> bool:
+def _reads_back_as(line: str, problem: Problem) -> bool:
     """Whether a line reads back as the problem."""
     try:
         parsed = parse(line)
     except Malformed:
         return False
-    return all(getattr(parsed, name) == getattr(problem, name) for name in ("text", "pronoun", "candidates", "answer"))
+    field_names = ("text", "pronoun", "candidates", "answer")
+    return all(getattr(parsed, name) == getattr(problem, name) for name in field_names)
 
 
-def _plain(text: str) -> str:
+def _remove_brackets(text: str) -> str:
     return BRACKETS.sub(lambda mark: mark.group(1), text)
 
 
-def _bare(name: str) -> str:
+def _remove_article(name: str) -> str:
     return re.sub(r"^(?:the|a|an|some|another)\s+", "", name.lower())
 
 
-def _labelled(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
+def _add_labels_of_name(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
+    """Add the stereotype and the type that the name of a file has."""
     stereotype = re.match("(pro|anti)_stereotyped", source.path.name)
     kind = re.search("type([12])", source.path.name)
-    labels = {"stereotype": stereotype.group(1)} if stereotype else {}
-    return (problem.with_labels(**labels, **({"type": int(kind.group(1))} if kind else {})) for problem in problems)
+    labels: dict[str, Any] = {}
+    if stereotype:
+        labels["stereotype"] = stereotype.group(1)
+    if kind:
+        labels["type"] = int(kind.group(1))
+    return (problem.with_labels(**labels) for problem in problems)
 
 
-def _recognise(head: FileHead) -> bool:
+def _is_winobias(head: FileHead) -> bool:
+    """Whether the first line has two bracketed texts, one of them a pronoun."""
     first = head.lines[0] if head.lines else ""
+    if first.startswith(("[", "{")):
+        return False
     marks = [mark.lower() for mark in BRACKETS.findall(first)]
-    return first[:1] not in ("[", "{") and len(marks) >= 2 and any(mark in PRONOUNS for mark in marks)
+    return len(marks) >= 2 and not PRONOUNS.isdisjoint(marks)
 
 
 native_format(
     "winobias",
     "text: one numbered sentence per line, the right candidate and the pronoun in [brackets]",
     ".txt",
-    _recognise,
+    _is_winobias,
     Source.lines,
     render,
     lambda lines: "".join(f"{number} {line}\n" for number, line in enumerate(lines, 1)),
-    finish=_labelled,
+    finish=_add_labels_of_name,
 )(parse)

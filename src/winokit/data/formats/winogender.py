@@ -1,14 +1,23 @@
-"""Winogender (Rudinger et al., 2018): 720 sentences, or the 120 templates they come from, as TSV.
+"""Winogender (Rudinger et al., 2018): 720 sentences, or their 120 templates, as TSV.
 
 A sentence's id, occupation.participant.answer.gender.txt, holds its answer (0 = occupation); that is the only place the
-format has for it. Where occupations-stats.tsv stands beside the file, each problem is labelled with the share of
+format has for it. If occupations-stats.tsv is beside the file, each problem is labelled with the share of
 women in its occupation (US Bureau of Labor Statistics, which the paper's "gotcha" flags use, and Bergsma's).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
-from winokit.data.formats.base import Render, WriteOptions, native_format, need_answer, need_no_query, need_pronoun
+from winokit.data.formats.base import (
+    FileHead,
+    Render,
+    WriteOptions,
+    native_format,
+    need_answer,
+    need_no_query,
+    need_pronoun,
+)
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
@@ -27,26 +36,29 @@ STATISTICS = "occupations-stats.tsv"
 
 def parse_sentence(line: str) -> Problem:
     """A problem from a row of all_sentences.tsv."""
-    sentid, tab, sentence = line.partition("\t")
-    parts = sentid.split(".")
+    sentence_id, tab, sentence = line.partition("\t")
+    parts = sentence_id.split(".")
     if not tab or len(parts) != 5 or parts[2] not in ("0", "1") or parts[3] not in GENDERS:
         raise Malformed(
             f"expected an id like technician.customer.1.male.txt, a tab and the sentence, found {line[:60]!r}",
             field="sentid",
         )
-    occupation, participant, answer, gender = parts[:4]
-    places = [m for m in WORD.finditer(sentence) if GENDER[m.group()] == gender]
-    if len(places) != 1:
-        raise Malformed(f"expected exactly one {gender} pronoun, found {len(places)}", field="sentence")
-    before = sentence[: places[0].start()]
-    pronoun = places[0].group()
-    after = sentence[places[0].end() :]
+    occupation, participant, answer, gender, _ = parts
+    pronouns = [match for match in WORD.finditer(sentence) if GENDER[match.group()] == gender]
+    if len(pronouns) != 1:
+        raise Malformed(f"expected exactly one {gender} pronoun, found {len(pronouns)}", field="sentence")
+    pronoun = pronouns[0]
+    before = sentence[: pronoun.start()]
+    after = sentence[pronoun.end() :]
     labels = {"gender": gender, "template": f"{occupation}.{answer}"}
-    return _problem(before, after, occupation, participant, answer, pronoun, **labels)
+    return _make_problem(before, after, occupation, participant, answer, pronoun.group(), **labels)
 
 
 def parse_template(line: str) -> Problem:
-    """A problem without a pronoun from a row of templates.tsv; its case (NOM, POSS, ACC) is a label."""
+    """A problem without a pronoun from a row of templates.tsv.
+
+    The pronoun's case (NOM, POSS, ACC) is a label.
+    """
     parts = line.split("\t")
     if len(parts) != 4 or parts[2] not in ("0", "1"):
         raise Malformed(
@@ -54,30 +66,36 @@ def parse_template(line: str) -> Problem:
             field="answer",
         )
     occupation, participant, answer, template = parts
-    places = PLACEHOLDER.findall(template)
-    if len(places) != 1:
-        raise Malformed(f"expected exactly one pronoun placeholder, found {len(places)}", field="sentence")
-    before, case, after = PLACEHOLDER.split(template)
+    placeholder_count = len(PLACEHOLDER.findall(template))
+    if placeholder_count != 1:
+        raise Malformed(f"expected exactly one pronoun placeholder, found {placeholder_count}", field="sentence")
     names = {"$OCCUPATION": occupation, "$PARTICIPANT": participant}
-    before, after = (re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m[0]], part) for part in (before, after))
-    return _problem(before, after, occupation, participant, answer, template=f"{occupation}.{answer}", case=case)
+
+    def fill_roles(part: str) -> str:
+        return re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda match: names[match[0]], part)
+
+    before, case, after = PLACEHOLDER.split(template)
+    labels = {"template": f"{occupation}.{answer}", "case": case}
+    return _make_problem(fill_roles(before), fill_roles(after), occupation, participant, answer, **labels)
 
 
-def _problem(
+def _make_problem(
     before: str, after: str, occupation: str, participant: str, answer: str, pronoun: str | None = None, **labels: str
 ) -> Problem:
-    """A problem from what a row of either file says."""
-    named = {"occupation": occupation, "participant": participant}
-    group = ".".join([occupation, participant, *([labels["gender"]] if "gender" in labels else [])])
-    candidates = (_candidate(occupation), _candidate(participant))
-    return Problem(before, after, candidates, int(answer), pronoun=pronoun, group=group, labels=named | labels)
+    """A problem from the parts of a row of either file."""
+    roles = {"occupation": occupation, "participant": participant}
+    group = f"{occupation}.{participant}"
+    if "gender" in labels:
+        group += f".{labels['gender']}"
+    candidates = (_name_candidate(occupation), _name_candidate(participant))
+    return Problem(before, after, candidates, int(answer), pronoun=pronoun, group=group, labels=roles | labels)
 
 
 def render_sentence(problem: Problem, options: WriteOptions) -> str:
     """A row of all_sentences.tsv."""
     need_no_query(problem, "winogender")
     need_pronoun(problem, "winogender")
-    occupation, participant = _roles(problem)
+    occupation, participant = _get_roles(problem)
     gender = problem.labels.get("gender") or GENDER.get((problem.pronoun or "").lower())
     if gender not in GENDERS:
         raise CannotWrite("winogender needs the label 'gender': male, female or neutral")
@@ -87,66 +105,83 @@ def render_sentence(problem: Problem, options: WriteOptions) -> str:
 
 def render_template(problem: Problem, options: WriteOptions) -> str:
     """A row of templates.tsv."""
-    occupation, participant = _roles(problem)
+    occupation, participant = _get_roles(problem)
     case = problem.labels.get("case")
     if case not in PRONOUNS:
         raise CannotWrite("winogender-templates needs the label 'case': NOM, POSS or ACC")
-    text = f"{problem.before}${case}_PRONOUN{problem.after}"
+    template = f"{problem.before}${case}_PRONOUN{problem.after}"
     for word, name in ((occupation, r"$OCCUPATION"), (participant, r"$PARTICIPANT")):
-        text = re.sub(rf"\b{re.escape(word)}\b", name, text, count=1)
-    return f"{occupation}\t{participant}\t{need_answer(problem, 'winogender-templates')}\t{text}"
+        template = re.sub(rf"\b{re.escape(word)}\b", name, template, count=1)
+    answer = need_answer(problem, "winogender-templates")
+    return f"{occupation}\t{participant}\t{answer}\t{template}"
 
 
-def _roles(problem: Problem) -> tuple[str, str]:
+def _get_roles(problem: Problem) -> tuple[str, str]:
     try:
         return str(problem.labels["occupation"]), str(problem.labels["participant"])
     except KeyError as missing:
         raise CannotWrite(f"winogender needs the label {missing}") from None
 
 
-def _candidate(role: str) -> str:
+def _name_candidate(role: str) -> str:
     return role if role == "someone" else f"the {role}"
 
 
-def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Add the share of women in each problem's occupation.
+
+    Their table is beside the file, or nothing is added.
+    """
     path = source.path.with_name(STATISTICS)
+    statistics = _read_statistics(path) if path.exists() else {}
+    for problem in problems:
+        shares = statistics.get(problem.labels["occupation"], {})
+        yield problem.with_labels(**shares)
+
+
+def _read_statistics(path: Path) -> dict[str, dict[str, float]]:
+    """The shares of women by occupation."""
     names = ("bergsma_pct_female", "bls_pct_female")
-    lines = read_bytes(path).decode("utf-8", "replace").split("\n")[1:] if path.exists() else []
+    _, *lines = read_bytes(path).decode("utf-8", "replace").split("\n")
     statistics: dict[str, dict[str, float]] = {}
     for number, line in enumerate(lines, 2):
-        if line.count("\t") >= 2:
-            occupation, *shares = line.split("\t")
-            try:
-                statistics[occupation] = dict(zip(names, map(float, shares[:2]), strict=True))
-            except ValueError:
-                expected = "expected occupation and two percentages, with tabs"
-                raise Malformed(expected, file=str(path), line=number) from None
-    for problem in problems:
-        yield problem.with_labels(**statistics.get(problem.labels["occupation"], {}))
+        if line.count("\t") < 2:
+            continue
+        occupation, *shares = line.split("\t")
+        try:
+            statistics[occupation] = dict(zip(names, map(float, shares[:2]), strict=True))
+        except ValueError:
+            expected = "expected occupation and two percentages, with tabs"
+            raise Malformed(expected, file=str(path), line=number) from None
+    return statistics
 
 
-def _add(name: str, about: str, header: str, parse: Callable[[str], Problem], render: Render) -> None:
-    native_format(
-        name,
-        about,
-        ".tsv",
-        lambda head: bool(head.lines) and head.lines[0].strip() == header,
-        lambda source: ((line, row) for line, row in source.lines() if row.strip() not in HEADERS),
-        render,
-        lambda rows: "\n".join([header, *rows]) + "\n",
-        finish=_with_statistics,
-    )(parse)
+def _add_format(name: str, about: str, header: str, parse: Callable[[str], Problem], render: Render) -> None:
+    """Register one of the two formats, which differ in their header and columns."""
+
+    def recognise(head: FileHead) -> bool:
+        return bool(head.lines) and head.lines[0].strip() == header
+
+    def read_rows(source: Source) -> Iterator[tuple[int, str]]:
+        for line, row in source.lines():
+            if row.strip() not in HEADERS:
+                yield line, row
+
+    def assemble(rows: Sequence[str]) -> str:
+        return "\n".join([header, *rows]) + "\n"
+
+    native_format(name, about, ".tsv", recognise, read_rows, render, assemble, finish=_add_statistics)(parse)
 
 
 HEADERS = ("sentid\tsentence", "occupation(0)\tother-participant(1)\tanswer\tsentence")
-_add(
+_add_format(
     "winogender",
     "TSV: id with occupation, participant, answer and gender; sentence",
     HEADERS[0],
     parse_sentence,
     render_sentence,
 )
-_add(
+_add_format(
     "winogender-templates",
     "TSV: occupation, participant, answer, template (120 templates make the 720 sentences)",
     HEADERS[1],

@@ -1,7 +1,7 @@
-"""WinoGrande (Sakaguchi et al., 2020): JSON lines with qID, sentence with `_`, option1, option2, answer "1"/"2".
+"""WinoGrande (Sakaguchi et al., 2020): JSON lines with qID, sentence, options, answer.
 
 The qID ends in the right answer (`-1`/`-2`) in every public split, so it goes to provenance and is written back only on
-request; what comes before the suffix names the twins and becomes the group. Answers may stand in a label list beside
+request. The part before the suffix names the twins and becomes the group. Answers may be in a label list beside
 the file (`dev-labels.lst` for `dev.jsonl`). A sentence that is a blank alone offers whole texts to choose from.
 """
 
@@ -19,8 +19,9 @@ KEYS = frozenset({"sentence", "option1", "option2"})
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row's fields."""
-    before, after = ("", "") if row.get("sentence") == BLANK else fields.blanked(row, "sentence")
+    """A problem from the fields of a row."""
+    is_whole = row.get("sentence") == BLANK
+    before, after = ("", "") if is_whole else fields.blanked(row, "sentence")
     candidates = [fields.string(row, "option1"), fields.string(row, "option2")]
     while (name := f"option{len(candidates) + 1}") in row:  # the public files have two; others' have more
         candidates.append(fields.string(row, name))
@@ -34,59 +35,82 @@ def parse(row: Mapping[str, Any]) -> Problem:
         fields.numbered_answer(row, "answer", len(candidates)),
         pronoun=fields.optional(row, "pronoun"),
         domain=fields.optional(row, "domain"),
-        group=fields.group(row) or (qid.rpartition("-")[0] or None if qid else None),
+        group=fields.group(row) or group_of_qid(qid),
         provenance={"qID": qid} if qid else {},
         language=fields.language(row),
     )
 
 
+def group_of_qid(qid: str | None) -> str | None:
+    """The group that a qID names: the part before its last hyphen."""
+    if not qid:
+        return None
+    group, _, _ = qid.rpartition("-")
+    return group or None
+
+
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row; its qID names the group and ends in the public id, which says nothing of the answer."""
+    """A row whose qID names the group and ends in the public id.
+
+    The public id says nothing about the answer.
+    """
     option1, option2 = need_two(problem, "winogrande")
     if not problem.is_whole:
         need_one_blank(problem, "winogrande")
     if options.labels_apart:
         need_answer(problem, "a label list")
     source_id = problem.provenance.get("qID") if options.source_ids else None
+    public_id = f"{problem.group}-{problem.id}" if problem.group else problem.id
     row = {
-        "qID": source_id or (f"{problem.group}-{problem.id}" if problem.group else problem.id),
+        "qID": source_id or public_id,
         "sentence": BLANK if problem.is_whole else problem.text,
         "option1": option1,
         "option2": option2,
     }
     if problem.answer is not None and not options.labels_apart:
         row["answer"] = str(problem.answer + 1)
-    return row if problem.language == "en" else row | {"language": problem.language}
+    if problem.language != "en":
+        row["language"] = problem.language
+    return row
 
 
 def labels_path(path: Path) -> Path:
-    """Where the label list of a file stands: `dev-labels.lst` for `dev.jsonl` and `dev.jsonl.gz`."""
+    """Path of the label list of a file: `dev-labels.lst` for `dev.jsonl`.
+
+    It is the same for `dev.jsonl.gz`.
+    """
     name = path.name.removesuffix(".gz").removesuffix(".xz")
     return path.with_name(f"{Path(name).stem}-labels.lst")
 
 
-def _with_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """The problems with the answers of the label list beside their file, where they have none themselves."""
+def _add_listed_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
+    """Add the answers of the label list beside a file of problems.
+
+    Nothing is added if a problem has an answer itself.
+    """
     problems = list(problems)
     path = labels_path(source.path)
-    if not problems or any(problem.answer is not None for problem in problems) or not path.exists():
+    has_answers = any(problem.answer is not None for problem in problems)
+    if not problems or has_answers or not path.exists():
         return problems
     labels = list(Source(path, lenient=source.lenient).lines())
-    rows = {line: row for row, (line, _) in enumerate(Source(source.path, lenient=True).lines())}
-    if len(labels) != len(rows):
-        expected = f"expected {len(rows)} labels, one for each problem, found {len(labels)}"
+    source_lines = Source(source.path, lenient=True).lines()
+    row_of_line = {line: row for row, (line, _) in enumerate(source_lines)}
+    if len(labels) != len(row_of_line):
+        expected = f"expected {len(row_of_line)} labels, one for each problem, found {len(labels)}"
         raise Malformed(expected, file=str(path))
     source.note(f"answers taken from {path.name}")
-    answered = []
+    answered_problems = []
     for place, problem in zip(source.places, problems, strict=True):
-        line, label = labels[rows[int(place)]]
+        row = row_of_line[int(place)]
+        line, label = labels[row]
         try:
             answer = fields.numbered_answer({"label": label.strip()}, "label", 2)
         except Malformed as error:
             source.reject(error.at(str(path), line))
             answer = None
-        answered.append(problem.replace(answer=answer))
-    return answered
+        answered_problems.append(problem.replace(answer=answer))
+    return answered_problems
 
 
 json_format(
@@ -94,7 +118,7 @@ json_format(
     "JSON lines: qID, sentence with one _, option1, option2, answer 1/2",
     KEYS,
     render,
-    finish=_with_labels,
+    finish=_add_listed_labels,
     recognise=lambda head: head.json_keys >= KEYS and "pair_number" not in head.json_keys,
     source_ids=True,
     holds_whole=True,

@@ -1,4 +1,4 @@
-"""The Winograd Schema Challenge collection (Levesque et al., 2012) and PDP (Davis et al., 2016): one XML dialect.
+"""The Winograd Schema Challenge (Levesque et al., 2012) and PDP (Davis et al., 2016): one XML dialect.
 
     <schema><text><txt1>…</txt1><pron>it</pron><txt2>…</txt2></text>
             <answers><answer>…</answer>…</answers><correctAnswer>A</correctAnswer></schema>
@@ -37,36 +37,54 @@ def parse(schema: Element) -> Problem:
         raise Malformed("expected a pronoun, found none", field="pron")
     before, after = around_the_pronoun(words(schema, "text/txt1"), words(schema, "text/txt2"))
     candidates = tuple(words(node, ".") for node in schema.findall("answers/answer"))
-    answer = _answer(words(schema, "correctAnswer"), len(candidates))
-    known = {tag: content for tag in KEPT if (content := words(schema, tag))}
-    written = (text_at(schema, f"text/{part}").strip() for part in ("txt1", "txt2"))
-    spelled = BLANK.join(around_the_pronoun(*(re.sub(r"\s", " ", part) for part in written)))
+    answer = _read_answer(words(schema, "correctAnswer"), len(candidates))
+    provenance = {}
+    for tag in KEPT:
+        content = words(schema, tag)
+        if content:
+            provenance[tag] = content
+    spelled = _spell_as_written(schema)
     if spelled != BLANK.join((before, after)):
-        known["spelled"] = spelled
+        provenance["spelled"] = spelled
     group = schema.get("group")
-    return Problem(before, after, candidates, answer, pronoun=pronoun, group=group, provenance=known)
+    return Problem(before, after, candidates, answer, pronoun=pronoun, group=group, provenance=provenance)
+
+
+def _spell_as_written(schema: Element) -> str:
+    """The text with its doubled spaces, as a released script sees it."""
+    before = text_at(schema, "text/txt1").strip()
+    after = text_at(schema, "text/txt2").strip()
+    parts = around_the_pronoun(re.sub(r"\s", " ", before), re.sub(r"\s", " ", after))
+    return BLANK.join(parts)
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
-    return (
-        before if not before or before.endswith(OPENING) else before + " ",
-        after if not after or after.startswith(NO_SPACE_BEFORE) else " " + after,
-    )
+    """The texts around a pronoun, with the spaces that belong between them and it."""
+    if before and not before.endswith(OPENING):
+        before = f"{before} "
+    if after and not after.startswith(NO_SPACE_BEFORE):
+        after = f" {after}"
+    return before, after
 
 
-def _answer(letter: str, count: int) -> int | None:
+def _read_answer(letter: str, count: int) -> int | None:
+    """Index for the letter of an answer, or None if it is hidden."""
     letter = letter.rstrip(".").strip()
     if not letter:
         return None
     index = letters.ascii_uppercase.find(letter.upper())
     if len(letter) != 1 or not 0 <= index < count:
-        expected = f"a letter from A to {letters.ascii_uppercase[max(count, 1) - 1 : max(count, 1)]}"
-        raise Malformed(f"expected {expected}, found {letter!r}", field="correctAnswer")
+        last_index = max(count, 1) - 1
+        last_letter = letters.ascii_uppercase[last_index : last_index + 1]
+        raise Malformed(f"expected a letter from A to {last_letter}, found {letter!r}", field="correctAnswer")
     return index
 
 
 def render(problem: Problem, options: WriteOptions) -> str:
-    """A <schema> element. The group is written as an attribute, which other readers pass over."""
+    """A <schema> element.
+
+    The group is an attribute, which other readers ignore.
+    """
     need_no_query(problem, "wsc")
     pronoun = need_pronoun(problem, "wsc")
     if len(problem.candidates) > 26:
@@ -96,15 +114,17 @@ def _is_collection(head: FileHead) -> bool:
     return "<collection" in head.text and "<schema" in head.text
 
 
-def _add(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
+def _add_format(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
     records = partial(Source.xml_elements, tag="schema")
     native_format(name, about, ".xml", recognise, records, render, assemble, **more)(parse)
 
 
-_add(
+_add_format(
     "pdp",
     "the same XML, up to five answers (--as binary gives the papers' 80)",
     lambda head: _is_collection(head) and "<humanSubjects>" in head.text,
 )
-_add("wsc", "XML: txt1, pron, txt2, answers, correctAnswer", _is_collection)
-_add("wsc273", "the first 273 of the same XML", lambda _: False, finish=lambda _, problems: islice(problems, 273))
+_add_format("wsc", "XML: txt1, pron, txt2, answers, correctAnswer", _is_collection)
+_add_format(
+    "wsc273", "the first 273 of the same XML", lambda _: False, finish=lambda _, problems: islice(problems, 273)
+)

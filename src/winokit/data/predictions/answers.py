@@ -22,6 +22,8 @@ NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
 """A whole number, also as a float spells it."""
 ANY_NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?(?P<percent>\s*%)?", re.ASCII | re.IGNORECASE)
 TWO_LABELS = re.compile(r"[1-9],[1-9]")
+LISTED = r"(?<!\w)(?:[Oo]ption[ _]?|[Cc]hoice[ _]?)?[(\[]?{label}[).:\]]+(?=\s|\W|[A-Za-z])"
+"""What stands before an option in a prompt: "A) ", "(1)", "Option2: "."""
 VERDICTS = ("C", "I", "P", "N")
 ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 
@@ -124,6 +126,33 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledTe
     from winokit.models.replies import choice_in
 
     return choice_in(text, string.ascii_uppercase[: len(names)], _ways_of(text, names, language), filled=filled)
+
+
+def listed_names(prompt: str, reply: str, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    r"""The candidates in the order in which a prompt lists them, behind letters or numbers, whichever the reply has.
+
+    With solved examples before it, the last list counts.
+
+    >>> listed_names("Who is she?\nA) Nora\nB) Ines\nAnswer:", "(B)", ("Ines", "Nora"))
+    ('Nora', 'Ines')
+    """
+    from winokit.models.replies import letters_of
+
+    labels = (string.digits[1:] if re.search(r"\d", reply) else string.ascii_uppercase)[: len(names)]
+    starts = [match.end() for match in re.finditer(LISTED.format(label=labels[0]), prompt)]
+    known = {letters_of(name): name for name in names}
+    for start in reversed(starts):
+        order: list[str] = []
+        at: int | None = start
+        for place in range(len(labels)):
+            fitting = [name for name in known if at is not None and letters_of(prompt[at:]).startswith(name)]
+            order += [known[max(fitting, key=len)]] if fitting else []
+            following = labels[place + 1 : place + 2]
+            match = re.compile(LISTED.format(label=following)).search(prompt, at or 0) if following else None
+            at = match.end() if match else None
+        if sorted(order) == sorted(names):
+            return tuple(order)
+    return None
 
 
 def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:

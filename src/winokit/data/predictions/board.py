@@ -8,7 +8,9 @@ Three shapes are read, told by their headings; `model` may be called `run` or `s
 - one answer a row: `model`, the item, the choice from 1; an empty choice is an abstention.
 
 Items are named by their ids, by those of their source, or by their row in the dataset, counted from 0. Leaderboards may
-have another order than the dataset: numbers that are not the dataset's rows join silently to the wrong problems.
+have another order than the dataset: numbers that are not the dataset's rows join silently to the wrong problems. A path
+that begins with `leaderboard-v1:` is a board whose numbers are rows of the Open LLM Leaderboard v1, counted from 1, and
+numbers that can only be such are refused without it.
 """
 
 import re
@@ -20,6 +22,14 @@ import numpy as np
 
 from winokit.answers import ABSTAINED, Answers, AskedProblems, Scorer, original_id
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
+from winokit.data.predictions.columns import LEADERBOARD
+from winokit.data.predictions.leaderboard import (
+    DATASET,
+    REASON,
+    check_leaderboard_data,
+    has_leaderboard_order,
+    leaderboard_rows,
+)
 from winokit.data.predictions.match import SOURCE_IDS
 from winokit.errors import BadInput
 from winokit.methods.arrays import IntArray, StateArray
@@ -57,6 +67,7 @@ class ItemNames:
     """Which labelled problem of a dataset a board means by a name."""
 
     def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
         self.asked = AskedProblems.of(dataset)
         labelled = [place for place, problem in enumerate(dataset) if problem.answer is not None]
         self.size = len(dataset)
@@ -69,13 +80,23 @@ class ItemNames:
                     self.row_of_id.setdefault(str(problem.provenance[key]), row)
 
     def is_item(self, name: str) -> bool:
-        """Whether a name is an item's."""
-        return name in self.row_of_id or (name.isdecimal() and int(name) < self.size)
+        """Whether a name is an item's; a leaderboard counts from 1."""
+        return name in self.row_of_id or (name.isdecimal() and int(name) <= self.size)
+
+    def of_leaderboard(self) -> "ItemNames":
+        """The same items, numbered as the Open LLM Leaderboard v1 has them."""
+        check_leaderboard_data(self.dataset)
+        return LeaderboardNames(self.dataset)
 
     def row(self, name: str, path: Path) -> int:
         """The row of an item among the labelled problems."""
         if name in self.row_of_id:
             return self.row_of_id[name]
+        if name == str(self.size) and has_leaderboard_order(self.dataset):
+            raise BadInput(
+                f"{path}: item {name}: the numbers are no rows of {DATASET}, which count from 0: {REASON}; if they are "
+                f"rows of that leaderboard, write {LEADERBOARD}:{path}"
+            )
         if not name.isdecimal() or int(name) >= self.size:
             raise BadInput(f"{path}: no item {name!r}: expected an id, or a row from 0 to {self.size - 1:,}")
         place = int(name)
@@ -84,8 +105,27 @@ class ItemNames:
         return self.row_of_place[place]
 
 
+class LeaderboardNames(ItemNames):
+    """Items by their rows on the Open LLM Leaderboard v1, counted from 1."""
+
+    def row(self, name: str, path: Path) -> int:
+        """The row of an item among the labelled problems."""
+        if not name.isdecimal() or not 1 <= int(name) <= self.size:
+            raise BadInput(f"{path}: no item {name!r}: expected a row of the leaderboard from 1 to {self.size:,}")
+        return super().row(str(leaderboard_rows()[int(name) - 1]), path)
+
+
+def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
+    """The path of a board without the order that stands before it, and the names of its items."""
+    text = str(path)
+    if not text.startswith(f"{LEADERBOARD}:"):
+        return path, items
+    return Path(text.removeprefix(f"{LEADERBOARD}:")), items.of_leaderboard()
+
+
 def is_board(path: Path, items: ItemNames) -> bool:
     """Whether a file is a table of the answers of many models."""
+    path, items = parted_order(path, items)
     if not path.is_file():
         return False
     text = decode_head(read_bytes(path, HEAD_BYTES))
@@ -116,6 +156,7 @@ def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
 
 def read_board(path: Path, items: ItemNames) -> Board:
     """Read the answers of many models from one table."""
+    path, items = parted_order(path, items)
     rows = iter(Source(path).csv_rows())
     _, headings = next(rows)
     headings = [heading.strip() for heading in headings]

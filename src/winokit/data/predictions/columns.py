@@ -1,12 +1,12 @@
 """Which column of a table of predictions says what: as told by `--columns`, or by their names.
 
-docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are; read as
-choices or as scores they would turn a good model into a bad one, so columns of such names are refused.
+docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are: read as choices
+or as scores they would turn a good model into a bad one. They have roles of their own, and count negated.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
 from winokit.errors import BadInput
@@ -14,8 +14,21 @@ from winokit.problem import Dataset
 
 OPTION = "--columns"
 LINE = "line"
-ROLES = frozenset("text id order option1 prediction scores scores1 answer correct model where".split())
+AS_DATA = "data"
+"""Like `line`, said by somebody who knows that rows of right and wrong are in the order of the dataset."""
+LEADERBOARD = "leaderboard-v1"
+"""The order of the Open LLM Leaderboard v1."""
+ORDERS = (LINE, AS_DATA, LEADERBOARD)
+"""Orders of rows that no column says."""
+ROLES = frozenset(
+    "text id order option1 prediction prediction1 scores scores1 losses losses1 candidate answer correct model sample "
+    "where layout".split()
+)
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
+MODELS = ("model", "model_name", "model_id", "system")
+"""Names of the column that says whose prediction a row is."""
+CANDIDATES = ("candidate", "option", "choice", "hypothesis", "alternative", "ending", "sentence2")
+"""Names of the column that says which candidate a row is about."""
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
 GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
 PREDICTED = re.compile(
@@ -33,6 +46,8 @@ OPTIONS = re.compile(rf"(?:option|opt|choice|candidate|cand|alternative|hypothes
 SCORE = r"(?:score|logit|log_?prob(?:abilitie|ability)?|log_?likelihood|ll|prob(?:abilitie|ability)?)s?"
 SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answer|label|class))?{NUMBERED}")
 ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
+ENDING = re.compile(r"(?P<stem>.*?)[\s_.-]*(?P<number>\d{1,2}|[a-e])", re.IGNORECASE)
+"""Names of columns that differ in a number or letter at their end."""
 FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
 
 NO_CHOICE = frozenset(
@@ -57,9 +72,17 @@ NO_LOSS = frozenset(
 )
 """Words beside which a loss is turned round, or is what somebody chose by."""
 TURN_ROUND = (
-    "lower-is-better scores (loss, nll, perplexity) are not read yet: write their negatives into columns score1 and "
-    "score2, where higher is better, or what was chosen into a column prediction"
+    "of a loss, nll or perplexity the lowest is best: say so with the roles losses1=COLUMN,losses2=COLUMN, one column "
+    "for each candidate, or losses=COLUMN for all in one cell"
 )
+
+
+BY_RIGHTNESS = (
+    "scores of the right and of the wrong candidate do not say which candidate has which: name columns for the first "
+    "and the second candidate, or write into a column whether the right one is better, and name that correct=COLUMN"
+)
+RIGHTNESS = frozenset("correct incorrect right wrong gold distractor target".split())
+"""Words in the names of scores that go by what is right."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +95,18 @@ class PredictionColumns:
     options: tuple[str, ...] = ()
     prediction: str | None = None
     scores: tuple[str, ...] = ()
+    are_losses: bool = False
+    """Whether the lowest score is best."""
+    candidate: str | None = None
+    """Names the candidate that a row is about, in tables with a row per candidate."""
     answer: str | None = None
     correct: str | None = None
     """Says whether the prediction is right."""
     model: str | None = None
+    sample: str | None = None
+    """Numbers several answers to one problem, or LINE if the order of the lines does."""
+    copies: int = 1
+    """How many times the table has its rows, one under the other: of a column for each sample, so many."""
     base: int | None = None
     """What predictions count from, where that was said."""
     is_given: bool = False
@@ -86,24 +117,32 @@ class PredictionColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that name a problem."""
-        return (*self.texts, *self.ids, *((self.order,) if self.order not in (None, LINE) else ()))
+        counted = () if self.order is None or self.order in ORDERS else (self.order,)
+        return (*self.texts, *self.ids, *counted)
 
     def roles(self) -> dict[str, str]:
         """The columns by their roles, as an option names them."""
-        several = {"text": self.texts, "id": self.ids, "option": self.options, "scores": self.scores}
+        kind = "losses" if self.are_losses else "scores"
+        several = {"text": self.texts, "id": self.ids, "option": self.options, kind: self.scores}
         roles: dict[str, str] = {}
         for role, names in several.items():
             keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
             roles |= dict(zip(keys, names, strict=True))
         single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
-        single["model"] = self.model
+        single |= {"candidate": self.candidate, "model": self.model, "sample": self.sample}
         return roles | {role: name for role, name in single.items() if name is not None}
+
+    @property
+    def is_judged_only(self) -> bool:
+        """Whether they say no more of a choice than whether it is right."""
+        return self.correct is not None and self.prediction is None and not self.scores
 
     @property
     def is_complete(self) -> bool:
         """Whether they say what was chosen, and of which problem."""
         is_chosen = self.prediction is not None or bool(self.scores) or (self.is_given and self.correct is not None)
-        return is_chosen and not self.rivals and (self.order is not None or bool(self.texts or self.ids))
+        is_named = self.order is not None or bool(self.texts or self.ids) or self.candidate is not None
+        return is_chosen and not self.rivals and is_named
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
@@ -112,7 +151,8 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
     """
     roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
-    if any(role in ("prediction", "correct") or role.startswith("scores") for role in roles):
+    starts = ("prediction", "scores", "losses")
+    if any(role in ("correct", "layout") or role.startswith(starts) for role in roles):
         return True
     return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
 
@@ -124,6 +164,8 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
         raise BadInput(
             f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
         )
+    if any(role.startswith("losses") for role in columns) and any(role.startswith("scores") for role in columns):
+        raise BadInput(f"{OPTION}: scores and losses: name those that the model chose by")
     return columns
 
 
@@ -154,24 +196,34 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     is_told = base in ("0", "1") and given["prediction"] not in table.columns
     wanted = {**given, "prediction": column} if is_told else dict(given)
     order = wanted.pop("order", None)
-    places = table.places({**wanted, "order": order} if order not in (None, LINE) else wanted)
+    sample = wanted.pop("sample", None)
+    if order is not None and order not in ORDERS:
+        wanted["order"] = order
+    if sample is not None and sample != LINE:
+        wanted["sample"] = sample
+    places = table.places(wanted)
     for role, name in places.items():
+        if role.startswith(("scores", "losses")) and is_by_rightness(name):
+            raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
         if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
             raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
-    texts, ids, options, scores = (
-        tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores")
+    texts, ids, options, scores, losses = (
+        tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores", "losses")
     )
     return PredictionColumns(
         texts,
         ids,
-        order if order == LINE else places.get("order"),
+        order if order in ORDERS else places.get("order"),
         options,
         places.get("prediction"),
-        scores,
-        places.get("answer"),
-        places.get("correct"),
-        places.get("model"),
-        int(base) if is_told else None,
+        scores or losses,
+        candidate=places.get("candidate"),
+        answer=places.get("answer"),
+        correct=places.get("correct"),
+        model=places.get("model"),
+        sample=LINE if sample == LINE else places.get("sample"),
+        base=int(base) if is_told else None,
+        are_losses=bool(losses),
         is_given=True,
     )
 
@@ -180,7 +232,7 @@ def _told_by_names(table: Table) -> PredictionColumns:
     folded = {re.sub(r"[\s-]+", "_", name.casefold().strip()): name for name in reversed(table.columns)}
     ids = tuple(folded[name] for name in IDS if name in folded)
     texts = tuple(folded[name] for name in TEXTS if name in folded)
-    scores = _in_a_row(table, SCORES)
+    scores = columns_in_a_row(table, SCORES)
     first = table.rows[0][1] if table.rows else {}
     several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
     lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
@@ -194,10 +246,59 @@ def _told_by_names(table: Table) -> PredictionColumns:
         chosen = likely[0]
     if chosen is None and gold is not None and {*table.columns} == {*ids, gold}:  # as SuperGLUE has it
         chosen, gold = gold, None
-    scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
+    scores = scores or (lists if len(lists) == 1 else ())
+    losses = () if scores or chosen is not None else _losses_of(table, several)
+    scores = scores or losses or (columns_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
-    options = _in_a_row(table, OPTIONS)
-    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, correct, rivals=rivals)
+    options = columns_in_a_row(table, OPTIONS)
+    told = PredictionColumns(
+        (*texts, *prompts),
+        ids,
+        options=options,
+        prediction=chosen,
+        scores=scores,
+        are_losses=bool(losses),
+        answer=gold,
+        correct=correct,
+        model=_model_of(table, folded),
+        rivals=rivals,
+    )
+    return _told_by_candidate(table, told, folded)
+
+
+def _told_by_candidate(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
+    """The columns of a table with a row per candidate; those told so far if it has none."""
+    named = next((folded[name] for name in CANDIDATES if name in folded), None)
+    texts = told.texts or tuple(folded[name] for name in ("sentence1",) if name in folded)
+    naming = (*told.ids, *texts)
+    if named is None or named == told.prediction or told.options or not naming:
+        return told
+    names = [cell_text(cells.get(naming[-1])) for _, cells in table.rows]
+    pairs = {(name, cell_text(cells.get(named))) for name, (_, cells) in zip(names, table.rows, strict=True)}
+    if 3 * len(set(names)) > 2 * len(names) or len(pairs) <= len(set(names)):
+        return told
+    singles = [name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) or is_lower_better(name)]
+    scores = told.scores or (tuple(singles) if len(singles) == 1 else ())
+    are_losses = bool(scores) and all(map(is_lower_better, scores))
+    return replace(told, texts=texts, candidate=named, scores=scores, are_losses=are_losses)
+
+
+def _model_of(table: Table, folded: Mapping[str, str]) -> str | None:
+    """The column of models, if every row has one."""
+    for name in MODELS:
+        if name in folded and all(cell_text(cells.get(folded[name])).strip() for _, cells in table.rows):
+            return folded[name]
+    return None
+
+
+def _losses_of(table: Table, several: Collection[str]) -> tuple[str, ...]:
+    """The columns of losses: one for each candidate, or one with those of all; none if others could be meant."""
+    names = [name for name in table.columns if is_lower_better(name)]
+    endings = {name: ENDING.fullmatch(name) for name in names}
+    stems = {match["stem"].casefold() for match in endings.values() if match}
+    if len(names) > 1 and len(stems) == 1 and all(endings.values()):
+        return columns_in_a_row(Table(table.path, tuple(names), table.rows), ENDING, "number")
+    return tuple(names) if len(names) == 1 and names[0] in several else ()
 
 
 def is_predicted(column: str) -> bool:
@@ -231,12 +332,22 @@ def is_lower_better(column: str) -> bool:
     return any(map(LOSS.fullmatch, words)) and NO_LOSS.isdisjoint(words)
 
 
-def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
+def is_by_rightness(column: str) -> bool:
+    """Whether a column has scores of the right, or of the wrong candidate, by its name.
+
+    >>> [is_by_rightness(name) for name in ("loss_correct", "goldProb", "score1", "label_scores")]
+    [True, True, False, False]
+    """
+    words = re.findall(r"[a-z]+", CAMEL_CASE.sub("_", column).casefold())
+    return not RIGHTNESS.isdisjoint(words)
+
+
+def columns_in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:
     """The columns that are numbered from 0 or 1, or lettered from A, two or more, and nothing between them missing."""
     numbers: dict[int, str] = {}
     for name in table.columns:
         if match := pattern.fullmatch(name.casefold()):
-            digit = next(filter(None, match.groups()))
+            digit = match[group]
             numbers.setdefault(int(digit) if digit.isdigit() else ord(digit) - ord("a"), name)
     start = min(numbers, default=0)
     whole = len(numbers) > 1 and start < 2 and sorted(numbers) == [*range(start, start + len(numbers))]
@@ -251,8 +362,21 @@ def listed_columns(table: Table) -> str:
 
 def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse rows that are matched by order, and are not as many as the problems."""
-    if columns.order is not None and len(table.rows) != len(dataset):
+    row_count = len(table.rows) // columns.copies
+    if columns.order is not None and row_count != len(dataset):
         raise BadInput(
-            f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
+            f"{table.path}: {row_count:,} rows for the {len(dataset):,} problems of "
             f"{dataset.card.name}: rows are matched by order, so the counts must agree"
+        )
+    is_judged_by_line = columns.order == LINE and columns.is_judged_only
+    if columns.order != LEADERBOARD and not is_judged_by_line:
+        return
+    from winokit.data.predictions.leaderboard import REASON, check_leaderboard_data, has_leaderboard_order
+
+    if columns.order == LEADERBOARD:
+        check_leaderboard_data(dataset)
+    elif has_leaderboard_order(dataset):
+        raise BadInput(
+            f"{table.path}: {REASON}; say {OPTION} order={LEADERBOARD},correct={columns.correct} if they do, or "
+            f"order={AS_DATA} if they are in the order of {dataset.card.name}"
         )

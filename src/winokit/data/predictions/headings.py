@@ -23,6 +23,11 @@ LOOKED_AT = 200
 def read_headed(source: Source, matcher: Matcher) -> Table:
     """The table in a file; columns without names are called "column 1" and so on, and a note says so."""
     head = tables.refuse_workbook(source.path)
+    if not head.startswith(b"PAR1"):
+        from winokit.data.predictions.labels import is_labels, label_table
+
+        if is_labels(decode_head(head).split("\n")):
+            return label_table(source)
     if head.startswith(b"PAR1") or decode_head(head).lstrip()[:1] in ("[", "{", ""):
         return tables.read_table(source)
     first, *others = [cells for _, cells in islice(Source(source.path, lenient=True).csv_rows(), LOOKED_AT)] or [[]]

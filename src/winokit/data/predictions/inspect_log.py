@@ -2,9 +2,9 @@
 
 A log is one JSON object, or an .eval archive: a zip of a header and one file per sample, deflated or (newer) zstd.
 
-A letter means one of the sample's choices, a choice means a candidate by its text. Each scorer and each epoch is a
-scoring of its own. A sample whose answer cannot be read is an abstention; nothing is made of a sample that ended in
-an error.
+A letter means one of the sample's choices, a choice means a candidate by its text. Each scorer is a scoring of its own,
+and each epoch a sample of each problem. A sample whose answer cannot be read is an abstention; nothing is made of a
+sample that ended in an error.
 """
 
 import importlib
@@ -47,14 +47,21 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of a log in either form."""
     model, samples = _samples(source)
     scorers = list(dict.fromkeys(name for _, sample in samples for name in sample["scores"])) or [UNSCORED]
-    epochs = {sample.get("epoch", 1) for _, sample in samples if isinstance(sample.get("epoch", 1), int)}
+    epochs = sorted({_epoch_of(sample) for _, sample in samples})
     for place, sample in samples:
-        ending = f"?epoch={sample.get('epoch', 1)}" if len(epochs) > 1 else ""
+        number = epochs.index(_epoch_of(sample)) if len(epochs) > 1 else None
         for scorer in scorers:
             try:
-                yield _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}{ending}"))
+                row = _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}"))
+                yield replace(row, sample=number)
             except Malformed as error:
                 source.reject(_placed(error, place))
+
+
+def _epoch_of(sample: Mapping[str, Any]) -> int:
+    """The epoch of a sample, the first if it has none."""
+    epoch = sample.get("epoch", 1)
+    return epoch if isinstance(epoch, int) else 1
 
 
 def problems(source: Source) -> Iterator[LoggedDocument]:

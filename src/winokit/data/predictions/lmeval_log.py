@@ -4,7 +4,7 @@ Log-probabilities and flags are strings, `target` is the text to continue (not t
 problem is found by the text of `doc`, and each score goes to the candidate that its own request has and the others
 have not, whatever the order. Scores are plain sums, what the harness calls `acc`; a tie, which the harness gives to the
 first choice, is an abstention here. The documents of `winokit convert` say themselves which variant of which problem
-they are, and their requests stand in the order of their candidates.
+they are, and their requests stand in the order of their candidates. Repeats of a question are samples.
 """
 
 import json
@@ -38,6 +38,10 @@ spaces from the text and leaves `pronoun_loc` as it was."""
 UNDATED = "lmeval"
 """The scoring of a log whose file does not have the harness's name; its model is called after the file."""
 UNCACHED = re.compile(r"logits_cache\W+false", re.IGNORECASE)
+USUAL_FILTERS = (None, "none", "take_first")
+"""The names of filters that keep the first of several answers."""
+JUDGED = ("exact_match", "acc")
+"""Whether an answer in words is right, by the harness."""
 OWNERS = ("my", "his", "her", "our", "their")
 """The pronouns for which the wsc273 task gives its options a possessive."""
 
@@ -49,18 +53,49 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     asked: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for line, row in rows(source):
         try:
-            made, is_own = _row(row, line, matcher, model, scoring)
+            answers = [_row(each, line, matcher, model, scoring) for each in _answers_of(row)]
         except Malformed as error:
             source.reject(error, line)
             continue
-        if is_own and results:
-            _check_uncached(source.path, results)
-            results = {}
-        if is_own and made.hits and made.variant != SOLVED:
-            asked[made.model, made.scoring, made.variant].update(made.hits)
-        yield made
+        for number, (made, is_own) in enumerate(answers):
+            if is_own and results:
+                _check_uncached(source.path, results)
+                results = {}
+            if is_own and made.hits and made.variant != SOLVED:
+                asked[made.model, made.scoring, made.variant].update(made.hits)
+            yield replace(made, sample=number) if len(answers) > 1 else made
     for named, places in asked.items():
         yield from _left_out(matcher, named, places)
+
+
+def _answers_of(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The row once for each of its repeats, with one answer.
+
+    The harness's usual filter keeps the first, which alone it judges, and `resps` has them all. What another filter
+    chose, as by a majority, stays as it is.
+    """
+    requests = row.get("arguments")
+    if isinstance(requests, (list, dict)) and len(requests) > 1:
+        return [row]
+    texts = _said_several(row.get("filtered_resps"))
+    if len(texts) < 2 and row.get("filter") in USUAL_FILTERS:
+        texts = _said_several(row.get("resps"))
+    if len(texts) < 2:
+        return [row]
+    unjudged = {name: value for name, value in row.items() if name not in JUDGED}
+    first = {**row, "filtered_resps": texts[:1]}
+    return [first, *({**unjudged, "filtered_resps": [text]} for text in texts[1:])]
+
+
+def _said_several(responses: object) -> list[str]:
+    """The answers in words to the one request of a row."""
+    if isinstance(responses, list) and len(responses) == 1 and isinstance(responses[0], list):
+        responses = responses[0]
+        if responses[1:] in (["True"], ["False"]):  # a log-probability, and whether it is the likeliest text
+            return []
+    if not isinstance(responses, list) or not all(isinstance(text, str) for text in responses):
+        return []
+    return responses
 
 
 def _results(path: Path) -> Mapping[str, Any]:
@@ -124,7 +159,8 @@ def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
     if dated is None:
         return path.name.split(".")[0].removeprefix("samples_"), UNDATED
     named, folder = results.get("model_name"), path.resolve().parent.name.replace("__", "/")
-    return named if isinstance(named, str) and named else folder, f"lmeval:{dated['task']}"
+    task = dated["task"].rpartition("::")[2]  # from 0.5 on, the names of its groups stand before it
+    return named if isinstance(named, str) and named else folder, f"lmeval:{task}"
 
 
 def _left_out(matcher: Matcher, named: tuple[str, str, str], asked: set[int]) -> Iterator[PredictionRow]:
@@ -219,7 +255,7 @@ def _answered(
     if len({str(text).strip() for text in texts}) != 1:
         raise Unmatched(f"{len(texts)} different answers; a filter of the task must choose one (take_first)")
     text, prompt = str(texts[0]), requests[0][0] if requests else ""
-    judged = next((row[name] for name in ("exact_match", "acc") if row.get(name) in (0, 1)), None)
+    judged = next((row[name] for name in JUDGED if row.get(name) in (0, 1)), None)
     verdict = None if judged is None else bool(judged)
     reading = AnswerReading(draft.candidates or (), False, prompt, draft.language)
     place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
@@ -276,6 +312,8 @@ def _parsed(doc: Mapping[str, Any]) -> Problem:
 
 def _log_probability(response: object) -> float:
     value = response[0] if isinstance(response, list) and response else None
+    if isinstance(value, list) and len(response) == 1 and value:  # type: ignore[arg-type]  # as 0.5 and later write it
+        value = value[0]
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             return float(value)

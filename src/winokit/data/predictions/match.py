@@ -5,11 +5,13 @@ Ids get lost between a dataset and a log, texts rarely do. A text is looked up t
 none, is refused with a reason: a wrong match would go into a score unseen.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
 POSSESSIVE = re.compile(r"['’]s?$")
 SOURCE_IDS = ("qID", "idx", "id", "index", "UID")
+DOCUMENT_HASH = re.compile(r"[0-9a-f]{64}")
 START = 4
 """Words by which a problem is looked for inside a longer text, before the whole of it is compared."""
 
@@ -56,6 +59,8 @@ class PredictionRow:
     """Whether the file itself says that the prediction is right."""
     surprisal: float | None = None
     """Of the solved text, per word, where that was scored and not the candidates."""
+    sample: int | None = None
+    """Which of several answers to one problem, from 0; None where the file has one each."""
 
 
 class Unmatched(Exception):
@@ -237,6 +242,22 @@ class Matcher:
             {str(p.provenance[key]) for key in SOURCE_IDS if p.provenance.get(key) is not None} for p in self.dataset
         )
         return grouped((name, place) for place, names in enumerate(named) for name in names)
+
+    @cached_property
+    def by_document_hash(self) -> dict[str, list[int]]:
+        """Places by the hash that lm-evaluation-harness gives the document of a problem, with a qID and without."""
+        pairs: list[tuple[str, int]] = []
+        for place, problem in enumerate(self.dataset):
+            options = {f"option{number}": name for number, name in enumerate(problem.candidates, 1)}
+            answer = "" if problem.answer is None else str(problem.answer + 1)
+            document = {"sentence": problem.text, **options, "answer": answer}
+            own = [document]
+            if "qID" in problem.provenance:
+                own.append({"qID": str(problem.provenance["qID"]), **document})
+            for each in own:
+                written = json.dumps(each, indent=2, ensure_ascii=False)
+                pairs.append((sha256(written.encode()).hexdigest(), place))
+        return grouped(pairs)
 
     @cached_property
     def _texts(self) -> tuple[dict[str, list[int]], ...]:

@@ -11,17 +11,24 @@ from shlex import quote
 
 from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
 from winokit.data.predictions.columns import (
+    AS_DATA,
+    BY_RIGHTNESS,
+    LEADERBOARD,
     LINE,
     OPTION,
     TURN_ROUND,
     PredictionColumns,
     columns_of,
+    is_by_rightness,
     is_lower_better,
     judges,
     listed_columns,
     may_choose,
 )
 from winokit.data.predictions.headings import UNNAMED
+from winokit.data.predictions.layouts import HOW
+from winokit.data.predictions.leaderboard import has_leaderboard_order
+from winokit.data.predictions.models_in_columns import pattern_of
 from winokit.errors import BadInput
 from winokit.problem import Dataset, grouped
 
@@ -29,11 +36,17 @@ LEAST_READ = 0.9
 """The share of its rows that an option must read to be proposed."""
 MOST_SHOWN = 4
 """Options that a message shows."""
+NUMBERED = re.compile(
+    r"(?P<stem>.*?)[\s_.(-]*(?P<number>\d{1,2}|[a-e])(?P<rest>[)\s_.-]*(?:(?:log)?probs?|scores?|logits?|lls?|loss|nll|ppl)?)",
+    re.IGNORECASE,
+)
+"""Names of columns that differ in a number or letter: `p(A)`, `option_1_prob`."""
+MOST_TAKEN_FOR_ONE = 2
+"""Columns of choices beyond which a table probably has one for each model."""
 SAMPLED = 40
 """Rows that are tried before all are."""
 FEWEST_TELLING = 20
 """Rows in which a column must agree with the dataset's answers to be taken for these."""
-ENDING = re.compile(r"(?P<stem>.*?)[\s_.-]*(?P<number>\d{1,2}|[a-e])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -110,14 +123,15 @@ class TableProposals:
         """No column has a prediction by its name."""
         path, free = self.table.path, self._free_columns()
         lower = [name for name in self.table.columns if is_lower_better(name)]
-        tried = self.best_choices(free)
+        tried = self.best_choices([*free, *lower])
         if lower and not tried:
-            raise BadInput(f"{path}: {', '.join(lower)}: {TURN_ROUND}")
+            how = BY_RIGHTNESS if any(map(is_by_rightness, lower)) else TURN_ROUND
+            raise BadInput(f"{path}: {', '.join(lower)}: {how}")
         expected = f"no predictions of a known kind: expected a column 'prediction', found {listed_columns(self.table)}"
         if not tried:
             raise BadInput(
                 f"{path}: {expected}; say which it is: {self._placeholder()} "
-                "(no other column reads as choices in nine rows of ten)"
+                f"(no other column reads as choices in nine rows of ten), {HOW}"
             )
         raise BadInput(f"{path}: {expected}; {self._question(tried[0])}: {self._each(tried)}")
 
@@ -141,7 +155,18 @@ class TableProposals:
             return str(tried[0])
         shown = [f"{OPTION} {quote(said_columns(option.columns))} ({option.gives})" for option in tried[:MOST_SHOWN]]
         more = [f"{len(tried) - MOST_SHOWN} other columns read too"] if len(tried) > MOST_SHOWN else []
+        more += self._all_together(tried)
         return "; or ".join([*shown, *more]) + others
+
+    def _all_together(self, tried: Sequence[TriedOption]) -> list[str]:
+        """The option that takes each column as a model, if several read in the same role."""
+        for role in ("correct", "prediction"):
+            names = [option.columns[role] for option in tried if role in option.columns]
+            ordered = [name for name in self.table.columns if name in names]
+            if len(ordered) > MOST_TAKEN_FOR_ONE and "order" not in self.naming:
+                roles = {**self.naming, role: pattern_of(self.table, ordered)}
+                return [f"all {len(ordered)}, each as a model: {OPTION} {quote(said_columns(roles))}"]
+        return []
 
     def _others(self, tried: Sequence[TriedOption]) -> str:
         """Columns that are not proposed, each with the rows that it reads."""
@@ -175,8 +200,9 @@ class TableProposals:
         elif "correct" in best.columns:
             question = f"if {best.columns['correct']!r} says whether the model was right"
         else:
-            scores = [repr(name) for role, name in best.columns.items() if role.startswith("scores")]
-            question = f"if {' and '.join(scores)} are scores, higher is better"
+            scores = [repr(name) for role, name in best.columns.items() if role.startswith(("scores", "losses"))]
+            best_ones = "lowest" if any(role.startswith("losses") for role in best.columns) else "highest"
+            question = f"if {' and '.join(scores)} are scores of the candidates, of which the {best_ones} is best"
         in_order = f", and its rows are in the order of {self.dataset.card.name}" if "order" in best.columns else ""
         return question + in_order
 
@@ -222,7 +248,8 @@ class TableProposals:
         """What the names of the columns tell of choices, as an option says it."""
         if self.told.prediction is not None:
             return {"prediction": self.told.prediction}
-        return {f"scores{number}": name for number, name in enumerate(self.told.scores, 1)}
+        kind = "losses" if self.told.are_losses else "scores"
+        return {f"{kind}{number}": name for number, name in enumerate(self.told.scores, 1)}
 
     def _beside(self) -> dict[str, str]:
         """Columns that an option must name too: numbers count the candidates of their row, as its answer does."""
@@ -290,15 +317,29 @@ class TableProposals:
 
     def _choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
         for name in names:
-            if may_choose(name) or name in self.told.rivals:
-                yield from ({**self.naming, role: name} for role in self._roles_of(name))
+            if is_lower_better(name):
+                yield {**self.naming, "losses": name}
+            elif may_choose(name) or name in self.told.rivals:
+                for role in self._roles_of(name):
+                    if role == "correct":
+                        yield from self._judged_choices(name)
+                    else:
+                        yield {**self.naming, role: name}
         if self.told.correct is not None:
-            yield {**self.naming, "correct": self.told.correct}
-        endings = ((ENDING.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
-        stems = grouped((match["stem"].casefold(), name) for match, name in endings if match)
+            yield from self._judged_choices(self.told.correct)
+        endings = ((NUMBERED.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
+        stems = grouped((f"{match['stem']} {match['rest']}".casefold(), name) for match, name in endings if match)
         for members in stems.values():
             if len(members) > 1:
-                yield {**self.naming, **{f"scores{number}": name for number, name in enumerate(members, 1)}}
+                kind = "losses" if all(map(is_lower_better, members)) else "scores"
+                yield {**self.naming, **{f"{kind}{number}": name for number, name in enumerate(members, 1)}}
+
+    def _judged_choices(self, name: str) -> Iterator[dict[str, str]]:
+        """A column of right and wrong; by position, in each order that it may have."""
+        if self.naming.get("order") == LINE and has_leaderboard_order(self.dataset):
+            yield from ({**self.naming, "order": order, "correct": name} for order in (LEADERBOARD, AS_DATA))
+        else:
+            yield {**self.naming, "correct": name}
 
     def _roles_of(self, name: str) -> Iterator[str]:
         """The roles that a column may have by its cells."""

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,8 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
+LAYOUT = "layout"
+"""The role by which columns name a layout."""
 MOST_REASONS = 4
 """Reasons of abstentions that have a note of their own."""
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
@@ -37,7 +39,7 @@ _HOMES = {
 }
 READERS = {name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
 """By kind of predictions, what reads it. It is imported when a file is of that kind."""
-WITHOUT_COLUMNS = ("lmeval", "inspect", "labels")
+WITHOUT_COLUMNS = ("lmeval", "inspect")
 """The kinds of files that have no columns to be named."""
 
 
@@ -83,7 +85,10 @@ class ReadPredictions:
     scoring: str
     variant: str
     predictions: list[Prediction] = field(default_factory=list)
-    """One for each matched problem, in the order of the dataset; none for a problem the file says nothing about."""
+    """One for each matched problem and sample, in the order of the dataset.
+
+    There is none for a problem the file says nothing about.
+    """
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     surprisals: dict[str, float] = field(default_factory=dict)
@@ -94,8 +99,8 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """The number of right predictions, or None if no problem has an answer."""
-        known = [made for made in self.predictions if made.answer is not None]
+        """The number of right predictions in the first sample, or None if no problem has an answer."""
+        known = [made for made in self.predictions if made.answer is not None and not made.sample]
         return sum(made.prediction == made.answer for made in known) if known else None
 
 
@@ -153,7 +158,12 @@ class NothingMatches(BadInput):
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, told of the columns if it has any."""
-    kind = recognise(path)
+    kind = "" if columns and LAYOUT in columns else recognise(path)
+    if kind not in READERS:
+        from winokit.data.predictions.layouts import parted_layout, read_layout
+
+        named_layout, others = parted_layout(columns)
+        return partial(read_layout, name=named_layout or kind, given=others)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
@@ -168,10 +178,14 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
     for key, own in rows.items():
-        matching = RowMatching(ReadPredictions(*key), matcher, source)
-        for row in own:
-            matching.take(row)
-        reads.append(matching.finish())
+        by_sample = grouped((row.sample or 0, row) for row in own)
+        parts = []
+        for sample in sorted(by_sample):
+            matching = RowMatching(ReadPredictions(*key), matcher, source)
+            for row in by_sample[sample]:
+                matching.take(row)
+            parts.append(matching.finish())
+        reads.append(parts[0] if len(parts) == 1 else _join_samples(parts, matcher))
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.first_skipped}")
@@ -191,8 +205,32 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     return useful
 
 
+def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
+    """The samples of one scorer on one variant together, problem by problem."""
+    first = samples[0]
+    first.predictions = [replace(row, sample=0) for row in first.predictions]
+    for number, part in enumerate(samples[1:], 1):
+        first.predictions += [replace(row, sample=number) for row in part.predictions]
+        first.unmatched += part.unmatched
+        first.contradictions += part.contradictions
+    first.predictions.sort(key=lambda row: (matcher.by_id[row.id], row.sample or 0))
+    for number, part in enumerate(samples[1:], 2):
+        first.notes += [f"sample {number}: {note}" for note in part.notes if note not in first.notes]
+    return first
+
+
 def recognise(path: Path) -> str:
-    """Return which of `READERS` reads a file, told from its content."""
+    """Return which of `READERS` or of the layouts reads a file, told from its content."""
+    kind = _recognised_kind(path)
+    if kind != "table":
+        return kind
+    from winokit.data.predictions.layouts import layout_of
+
+    return layout_of(path) or kind
+
+
+def _recognised_kind(path: Path) -> str:
+    """Which of `READERS` reads a file."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
@@ -213,13 +251,17 @@ def recognise(path: Path) -> str:
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
     if keys >= LMEVAL_KEYS:
         return "lmeval"
-    from winokit.data.predictions.labels import is_labels
+    from winokit.data.predictions.labels import is_labels, may_be_names
 
     if is_labels(text.split("\n")):
         return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return "table"
-    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}")
+    if may_be_names(text.split("\n")):
+        return "labels"
+    from winokit.data.predictions.layouts import HOW
+
+    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}; {HOW}")
 
 
 def _json_kind(path: Path, first: str, text: str) -> str:
@@ -263,6 +305,8 @@ class RowMatching:
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
         self.read_right, self.said_right = 0, 0
+        self.hidden, self.hidden_right = 0, 0
+        """Rows whose right answer only the file knows, and those of them that are right by it."""
 
     def take(self, row: PredictionRow) -> None:
         """Make a prediction of a row, or say why there is none."""
@@ -338,6 +382,9 @@ class RowMatching:
                 )
                 return None
             self.other_gold.append(row.place)
+        if known and problem.answer is None and gold is not None:
+            self.hidden += 1
+            self.hidden_right += prediction == gold
         right = problem.answer if gold is None else gold
         if row.verdict is not None and right is not None:
             self.read_right += prediction == right
@@ -349,6 +396,11 @@ class RowMatching:
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
         answer = problem.answer if known else gold
         return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
+
+    @property
+    def _sample_hint(self) -> str:
+        """The option that reads rows of one problem as samples, in brackets."""
+        return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
 
     def _reasons(self) -> Iterator[tuple[str, list[str]]]:
         """The reasons of abstentions, the commonest first, those beyond a few together."""
@@ -365,8 +417,12 @@ class RowMatching:
         if self.contradictions and not self.source.lenient:
             others = len(self.contradictions) - 1
             more = f"; so do {others:,} other rows" if others else ""
+            if self.source.sample_hint:
+                more += f". {self.source.sample_hint}; else"
+            else:
+                more += ":"
             raise BadInput(
-                f"{self.source.path}: {self.contradictions[0]}{more}: keep the one that counts, "
+                f"{self.source.path}: {self.contradictions[0]}{more} keep the one that counts, "
                 "or leave such problems out (audit --lenient)"
             )
         for place in self.contradicted:
@@ -382,12 +438,18 @@ class RowMatching:
             )
         for places, what in (
             *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
-            (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
+            (self.repeated, f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"),
             (self.other_gold, "the file's answer differs from the dataset's, which counts"),
         ):
             if places:
                 row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
                 self.read.notes.append(f"in {row_count} {what}; the first: {places[0]}")
+        if self.hidden:
+            share = 100 * self.hidden_right / self.hidden
+            self.read.notes.append(
+                f"{self.matcher.dataset.card.name} hides the answers of {self.hidden:,} rows of {self.read.model}; by "
+                f"the file's own {self.hidden_right:,} are right ({share:.2f} %)"
+            )
         if self.other_verdict:
             rows = "1 row differs" if len(self.other_verdict) == 1 else f"{len(self.other_verdict):,} rows differ"
             self.read.notes.append(

@@ -8,6 +8,7 @@ models are; one from which no answer can be read is an abstention.
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,19 +19,29 @@ from typing import TYPE_CHECKING, Any
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source, name_place
 from winokit.data.formats.tables import LIST, Table, cell_text, selected
-from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
+from winokit.data.predictions.answers import (
+    NUMBER,
+    SILENT,
+    UNREAD,
+    choose,
+    is_fraction,
+    is_number,
+    listed_names,
+    named_in,
+)
 from winokit.data.predictions.columns import (
     FLOAT,
-    LINE,
+    LEADERBOARD,
     OPTION,
+    ORDERS,
     PROMPTS,
     PredictionColumns,
     check_order,
-    columns_of,
     verdict_of,
 )
-from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
+from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
+from winokit.data.predictions.sampled import sample_hint, sample_numbers, told_columns
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -40,6 +51,7 @@ if TYPE_CHECKING:
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
+LETTER = re.compile(r"[A-Ea-e]")
 JSON = frozenset((".json", ".jsonl", ".parquet"))
 REPLY = 3
 """So many words are a reply; fewer, among numbers, are a slip."""
@@ -58,19 +70,33 @@ def read_rows(
     """The rows of a table."""
     given_all = given
     table, given = selected(table, given, OPTION)
+    if given is not None and any(mark in given.get(role, "") for role in ("prediction", "correct") for mark in "|*"):
+        from winokit.data.predictions.models_in_columns import one_row_per_answer
+
+        table, given = one_row_per_answer(table, given)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and (given_all is None or "where" not in given_all):
         from winokit.data.predictions.proposals import refuse_lists
 
         refuse_lists(table, given, attempt)
-    columns = columns_of(table, given)
+    table, columns = told_columns(table, given)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
         from winokit.data.predictions.proposals import TableProposals
 
         TableProposals(table, columns, matcher.dataset, attempt).refuse()
+    source.sample_hint = sample_hint(table, columns)
     source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
+    if columns.candidate is not None:
+        from winokit.data.predictions.by_candidate import CandidateReading
+
+        reading = TableReading(table, replace(columns, prediction=None, scores=()), matcher, source)
+        yield from CandidateReading(table, columns, matcher, reading.find_problem).rows(reading.stem, reading.scoring)
+        return
     reading = TableReading(table, columns, matcher, source)
+    if columns.sample is not None and given is None:
+        count = 1 + max(filter(None, reading.samples), default=0)
+        source.note(f"{count} samples of each problem, by {columns.sample!r}")
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
         if _is_nameless(cells, columns):
@@ -89,7 +115,7 @@ def read_rows(
 
 def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
     """Whether a row has no problem in any of its columns, as totals at the end of a file have none."""
-    return columns.order != LINE and not any(said(cells.get(name)) for name in columns.names)
+    return columns.order not in ORDERS and not any(said(cells.get(name)) for name in columns.names)
 
 
 def _row_by_row(table: Table, matcher: Matcher) -> Table:
@@ -176,7 +202,15 @@ class TableReading:
             self.source.note(f"predictions in {self.columns.prediction!r} count from 0")
         self.bases = int(not from_0), int(not (0 in gold and max(gold) < most))
         """What predictions and answers count from."""
-        if self.columns.order not in (None, LINE):
+        self.samples = sample_numbers(self.table, self.columns)
+        """The number of the sample of each row; None where there is one answer to each problem."""
+        if self.columns.order == LEADERBOARD:
+            from winokit.data.predictions.leaderboard import leaderboard_rows
+
+            self.positions: Sequence[int] = leaderboard_rows()
+        elif self.columns.order in ORDERS:
+            self.positions = range(len(self.table.rows))
+        elif self.columns.order is not None:
             self.positions = self._positions()
 
     def _check_whole(self) -> bool:
@@ -184,7 +218,8 @@ class TableReading:
         column = self.columns.prediction
         if column is None:
             return False
-        cells = [(place, said(row.get(column))) for place, row in self.table.rows]
+        named = [(place, row) for place, row in self.table.rows if not _is_nameless(row, self.columns)]
+        cells = [(place, said(row.get(column))) for place, row in named]
         numbers = [text for _, text in cells if is_number(text)]
         fractions = [(place, text) for place, text in cells if is_fraction(text)]
         filled = sum(text.casefold() not in SILENT for _, text in cells)
@@ -207,6 +242,7 @@ class TableReading:
         """The place in the dataset of each row, by a column that counts."""
         column = str(self.columns.order)
         numbers = self._numbers(column, POSITION)
+        numbers = numbers[: len(numbers) // self.columns.copies]
         start = min(numbers, default=0)
         if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
             raise BadInput(
@@ -222,33 +258,39 @@ class TableReading:
         candidates = options if len(options) > 1 else None
         model = said(cells.get(columns.model)) if columns.model else ""
         named = place, model or self.stem, self.scoring
+        sample = self.samples[number]
         try:
             hits = self._hits(cells, candidates, number)
             own, language = self.matcher.dataset[hits[0]].candidates, self.matcher.dataset[hits[0]].language
             if candidates is not None and align(candidates, own, language) is None:
                 raise Unmatched(f"its problem has the candidates {listed(own)}, not {listed(candidates)}")
         except Unmatched as reason:
-            return PredictionRow(*named, reason=str(reason))
+            return PredictionRow(*named, reason=str(reason), sample=sample)
         names = candidates or own
-        scores = self._scores(cells, len(names))
+        scores = self._scores(cells, names)
         prediction, why = (None, "a score is missing") if scores is None else decide(scores)
         if columns.prediction is not None:
-            chosen, silent = self._choice(
-                self._said(cells.get(columns.prediction)), names, place, self.matcher.dataset[hits[0]]
-            )
+            reply = self._said(cells.get(columns.prediction))
+            asked = self._listed_in_prompt(cells, reply, names)
+            chosen, silent = self._choice(reply, asked, place, self.matcher.dataset[hits[0]])
+            if chosen is not None:
+                chosen = names.index(asked[chosen])
             if scores is not None and chosen is not None and prediction not in (None, chosen):
                 self.other_choice.append(place)
             prediction, why = chosen, silent
         gold = None
         if columns.answer is not None:
+            text = said(cells.get(columns.answer))
+            asked = self._listed_in_prompt(cells, text, names) if LETTER.fullmatch(text) else names
             with suppress(Malformed):
-                gold, _ = choose(said(cells.get(columns.answer)), columns.answer, names, self.bases[1], language)
+                gold, _ = choose(text, columns.answer, asked, self.bases[1], language)
+                gold = None if gold is None else names.index(asked[gold])
         verdict = verdict_of(said(cells.get(columns.correct))) if columns.correct else None
         if columns.prediction is None and not columns.scores and verdict is not None:
             try:
                 prediction, why = self._judged(verdict, self.matcher.dataset[hits[0]], names, gold), None
             except Unmatched as reason:
-                return PredictionRow(*named, reason=str(reason))
+                return PredictionRow(*named, reason=str(reason), sample=sample)
         kept = scores if scores is not None and all(abs(score) < float("inf") for score in scores) else None
         return PredictionRow(
             *named,
@@ -259,7 +301,18 @@ class TableReading:
             why=why,
             gold=gold,
             verdict=verdict,
+            sample=sample,
         )
+
+    def _listed_in_prompt(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The candidates in the order that a letter in the reply refers to: the prompt's, if it lists them."""
+        for column in self.columns.texts:
+            text = cell_text(cells.get(column))
+            if any(mark in text for mark in ("\n", ")", ":", ".")) and len(set(names)) == len(names):
+                listed = listed_names(text, reply, names)
+                if listed is not None:
+                    return listed
+        return names
 
     def _judged(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
         """The choice of a row that says no more than whether it is right, by its or the dataset's answer."""
@@ -271,18 +324,23 @@ class TableReading:
         self.judged += 1
         return answer if is_right else 1 - answer
 
+    def find_problem(self, cells: Mapping[str, Any], number: int) -> tuple[int, ...]:
+        """The problem that a row names; raises Unmatched if it names none, or more than one."""
+        return self._hits(cells, None, number)
+
     def _hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
         """The problem a row names, by the best name it has."""
         matcher, refused = self.matcher, ""
         if self.columns.order is not None:
-            return (number if self.columns.order == LINE else self.positions[number],)
+            return (self.positions[number % (len(self.table.rows) // self.columns.copies)],)
         for column in () if self.columns.is_given else self.columns.texts:
             if column.casefold() not in PROMPTS and (text := cell_text(cells.get(column))):
                 return matcher.find(text, candidates)
         for name in filter(None, (said(cells.get(column)) for column in self.columns.ids)):
             if name in matcher.by_id:
                 return (matcher.by_id[name],)
-            hits = matcher.by_source_id.get(name, [])
+            is_hash = DOCUMENT_HASH.fullmatch(name) is not None
+            hits = matcher.by_document_hash.get(name, []) if is_hash else matcher.by_source_id.get(name, [])
             if len(hits) == 1:
                 return (hits[0],)
             refused = refused or f"{len(hits) or 'no'} problem{'s' * (len(hits) > 1)} with the id {name!r}"
@@ -294,7 +352,7 @@ class TableReading:
                     with suppress(Unmatched):
                         return matcher.find_inside(text, candidates)
                     refused = refused or str(reason)
-        raise Unmatched(refused)
+        raise Unmatched(refused or "it names no problem")
 
     def _said(self, value: Any) -> str:
         """A prediction as text; one that stands in a list by itself is meant."""
@@ -332,22 +390,43 @@ class TableReading:
         self.unread.append(f"{place}: {shown(text)}")
         return f"{UNREAD}: {shown(text)}"
 
-    def _scores(self, cells: Mapping[str, Any], count: int) -> tuple[float, ...] | None:
+    def _scores(self, cells: Mapping[str, Any], names: tuple[str, ...]) -> tuple[float, ...] | None:
         """The scores of a row, one for each candidate; None where its cells are empty."""
+        count = len(names)
         columns = self.columns.scores
-        texts = [COMMA.sub(r"\1.\2", said(cells.get(name))) for name in columns]
+        texts = [_plain_number(said(cells.get(name))) for name in columns]
         if len(columns) == 1:
-            texts = FLOAT.findall(texts[0])
+            by_name = _object_in(cells.get(columns[0]))
+            texts = FLOAT.findall(texts[0]) if by_name is None else self._scores_by_name(by_name, names)
         if not any(texts) or (len(columns) > 1 and any(text.casefold() in SILENT for text in texts)):
             return None
         if len(columns) > 1:
             texts = [text for text, name in zip(texts, columns, strict=True) if text]
         if len(texts) != count:
             raise Malformed(f"expected {count} scores, one per candidate, found {len(texts)}", field=columns[0])
+        sign = -1 if self.columns.are_losses else 1
         try:
-            return tuple(float(text) for text in texts)
+            return tuple(sign * float(text) for text in texts)
         except ValueError:
             raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
+
+    def _scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+        """The scores of an object by candidates, as texts in their order."""
+        column = self.columns.scores[0]
+        texts: dict[int, str] = {}
+        for name, score in by_name.items():
+            index, _ = choose(str(name), column, names, self.score_base(by_name))
+            if index is not None:
+                texts[index] = said(score)
+        if sorted(texts) != list(range(len(names))) or len(by_name) != len(names):
+            found = fields.shown(", ".join(map(str, by_name)))
+            raise Malformed(f"expected a score for each of {listed(names)}, found {found}", field=column)
+        return [texts[index] for index in range(len(names))]
+
+    @staticmethod
+    def score_base(by_name: Mapping[str, Any]) -> int:
+        """What numbers of candidates count from in an object of scores."""
+        return 0 if "0" in by_name else 1
 
     def finish(self) -> None:
         """Say what was noticed; a column in which nothing could be read is the wrong one."""
@@ -370,6 +449,23 @@ class TableReading:
                 f"in {row_count} the prediction is not the candidate with the highest score; the prediction counts; "
                 f"the first: {self.other_choice[0]}"
             )
+
+
+def _plain_number(text: str) -> str:
+    """A number without the sign of percent, and with a point for its comma."""
+    return COMMA.sub(r"\1.\2", text.removesuffix("%").strip())
+
+
+def _object_in(value: Any) -> Mapping[str, Any] | None:
+    """An object of scores by name, as JSON has it or as Python prints it; None if a cell is something else."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        try:
+            value = literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            return None
+    if not isinstance(value, dict) or len(value) < 2:
+        return None
+    return {str(name): score for name, score in value.items()}
 
 
 def said(value: Any) -> str:

@@ -163,7 +163,7 @@ def _understood(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
         read.scoring,
         read.variant,
         len(dataset),
-        len(read.predictions),
+        len({made.id for made in read.predictions}),
         read.right,
         read.unmatched,
         list(_abstentions(read)),

@@ -1,5 +1,7 @@
 """winokit's own predictions.jsonl: id, variant, model, scoring, scores, prediction, answer; matched by id.
 
+Rows of a scorer that was asked several times also have `sample`, from 0.
+
 A problem's id does not depend on the order of its candidates, a prediction does. So a row whose answer is not the
 dataset's is refused: its candidates stood in another order, or its labels were others, and nothing tells which.
 """
@@ -54,6 +56,7 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> Pred
         prediction=_place(row, "prediction", places),
         why=fields.optional(row, "why"),
         gold=_place(row, "answer", places),
+        sample=_place(row, "sample", None),
     )
 
 

@@ -1,1 +1,1 @@
-"""Corpus -> index; problem -> queries -> evidence -> decision."""
+"""The hunter: an index of a corpus, and queries, evidence and a decision for a problem."""

@@ -51,7 +51,10 @@ class Association:
             yield index, self.judge(problem_of(request))
 
     def judge(self, problem: Problem) -> Scores:
-        """A score for each candidate by the words of the blank's clause, or the reason why there is none."""
+        """A score for each candidate from the words of the blank's clause.
+
+        If there is none, the reason is in its place.
+        """
         words = read_association(problem)
         if isinstance(words, str):
             return Scores(None, words)
@@ -103,7 +106,7 @@ def read_association(problem: Problem) -> AssociationWords | str:
 
 
 def _is_content(word: str) -> bool:
-    """Whether a word says something by itself; the blank does not."""
+    """Whether a word says something by itself. The blank does not."""
     return word != BLANK and word not in grammar.EMPTY and not grammar.is_adverb(word)
 
 

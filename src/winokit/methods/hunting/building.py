@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -29,7 +30,7 @@ from winokit.text.words import sentences
 COMMIT = 24 << 20
 """Characters of text between two commits."""
 HASH_MEMORY = 32 << 20
-"""What FTS5 may hold in memory before it writes a segment; its own default of 1 MB makes it merge all the time."""
+"""Bytes that FTS5 may hold in memory before it writes a segment. Its default of 1 MB makes it merge all the time."""
 SMALL = 8 << 20
 """Bytes below which processes take longer to start than they save."""
 PAGE_MEMORY = 128 << 10
@@ -41,7 +42,7 @@ AHEAD = 3
 
 @dataclass
 class BuiltIndex:
-    """What a run did: names of files by what became of them, and what the index holds now."""
+    """The result of a run: files by what became of them, and the index now."""
 
     out: str
     bytes: int = 0
@@ -62,7 +63,9 @@ def build_index(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> BuiltIndex:
-    """Make an index of a corpus, or add to one; a run that was stopped goes on.
+    """Make an index of a corpus, or add to one.
+
+    A run that was stopped goes on.
 
     Parameters
     ----------
@@ -97,7 +100,10 @@ def build_index(
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """One block of one file on its way into the index; without a block, the end of the file."""
+    """One block of one file on its way into the index.
+
+    Without a block, it is the end of the file.
+    """
 
     path: Path
     file: int
@@ -108,10 +114,15 @@ class TextPart:
 
 
 class _Writer:
-    """The one that writes. Everything it does to the file is in transactions that leave it ready to go on."""
+    """The only writer of an index.
+
+    It writes in transactions, each of which leaves the file ready to go on.
+    """
 
     def __init__(self, out: Path, layout: CorpusLayout, is_new: bool) -> None:
-        self.out, self.layout, self.built = out, layout, BuiltIndex(str(out))
+        self.out = out
+        self.layout = layout
+        self.built = BuiltIndex(str(out))
         with refusing(f"{out}: cannot be written", OSError, sqlite3.Error):
             out.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(out, isolation_level=None, timeout=1)
@@ -139,9 +150,9 @@ class _Writer:
         check_version(db, self.out)
         layout = json.dumps(asdict(self.layout))
         db.execute("INSERT OR IGNORE INTO settings VALUES ('layout', ?)", (layout,))
-        (known,) = db.execute("SELECT value FROM settings WHERE name = 'layout'").fetchone()
-        if known != layout:
-            was = ", ".join(f"{name} {value}" for name, value in json.loads(known).items())
+        (stored_layout,) = db.execute("SELECT value FROM settings WHERE name = 'layout'").fetchone()
+        if stored_layout != layout:
+            was = ", ".join(f"{name} {value}" for name, value in json.loads(stored_layout).items())
             raise BadInput(f"{self.out}: was made with {was}; say the same again, or name another file")
         (last,) = db.execute("SELECT coalesce(max(last), 0) FROM blocks").fetchone()
         self._next = int(last) + 1
@@ -152,8 +163,8 @@ class _Writer:
         workers = 0 if total < SMALL else workers
         with reading(self.out):
             self._db.execute("BEGIN IMMEDIATE")
-            for part, split in split_in_order(self._parts(sizes), self.layout, workers):
-                self._keep(part, split)
+            for part, split in split_in_order(self._list_parts(sizes), self.layout, workers):
+                self._write_part(part, split)
                 if progress:
                     progress(part.done, total)
             self._db.execute("COMMIT")
@@ -162,15 +173,15 @@ class _Writer:
             (self.built.sentences,) = self._db.execute("SELECT coalesce(sum(sentences), 0) FROM blocks").fetchone()
             (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
 
-    def _parts(self, sizes: dict[Path, int]) -> Iterator[TextPart]:
-        """What is to be split: each block of each file that is not in the index yet."""
+    def _list_parts(self, sizes: dict[Path, int]) -> Iterator[TextPart]:
+        """Each block of each file that is not in the index yet."""
         done = 0
         for path, size in sizes.items():
-            known = self._file(path)
-            if known is None:
+            registered = self._register_file(path)
+            if registered is None:
                 self.built.unchanged.append(path.as_posix())
             else:
-                file, start = known
+                file, start = registered
                 number = -1
                 for number, block in enumerate(blocks(path, self.layout)):
                     if number >= start:
@@ -179,8 +190,11 @@ class _Writer:
                 self.built.bytes_read += size
             done += size
 
-    def _file(self, path: Path) -> tuple[int, int] | None:
-        """The number of a file in the index and of its first block that is not there; None if it is all there."""
+    def _register_file(self, path: Path) -> tuple[int, int] | None:
+        """Number of a file in the index and of its first missing block.
+
+        None if the whole file is there.
+        """
         name = path.as_posix()
         stat = path.stat()
         row = self._db.execute("SELECT id, size, modified, done FROM files WHERE name = ?", (name,)).fetchone()
@@ -190,7 +204,7 @@ class _Writer:
             digest = hashlib.file_digest(file_bytes, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
         same = self._db.execute("SELECT id, name, done FROM files WHERE hash = ?", (digest,)).fetchone()
         if same:
-            return self._same(same, name, stat.st_mtime_ns)
+            return self._resume_same_file(same, name, stat.st_mtime_ns)
         if row:  # its sentences are taken out
             for ends in self._db.execute("SELECT first, last FROM blocks WHERE file = ?", row[:1]).fetchall():
                 self._db.execute("DELETE FROM sentences WHERE rowid BETWEEN ? AND ?", ends)
@@ -203,8 +217,11 @@ class _Writer:
         )
         return int(cursor.lastrowid or 0), 0
 
-    def _same(self, known: tuple[int, str, int], name: str, modified: int) -> tuple[int, int] | None:
-        """A file whose content is known, perhaps under another name: nothing to do, or what is left of it."""
+    def _resume_same_file(self, known: tuple[int, str, int], name: str, modified: int) -> tuple[int, int] | None:
+        """The same for a file whose content is known, perhaps under another name.
+
+        None if there is nothing left to do.
+        """
         file, known_name, done = known
         if known_name == name:
             self._db.execute("UPDATE files SET modified = ? WHERE id = ?", (modified, file))
@@ -216,7 +233,7 @@ class _Writer:
         (blocks_done,) = self._db.execute("SELECT count(*) FROM blocks WHERE file = ?", (file,)).fetchone()
         return file, int(blocks_done)
 
-    def _keep(self, part: TextPart, split: Sequence[str]) -> None:
+    def _write_part(self, part: TextPart, split: Sequence[str]) -> None:
         """Write the sentences of one block."""
         if part.block is None:
             self._db.execute("UPDATE files SET done = 1 WHERE id = ?", (part.file,))
@@ -242,7 +259,7 @@ def split_in_order(
     if workers == 0:
         yield from ((part, split_part(part, layout)) for part in parts)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), _be_a_good_child) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _follow_parent) as pool:
         waiting: deque[tuple[TextPart, Future[list[str]] | None]] = deque()
 
         def received() -> tuple[TextPart, list[str]]:
@@ -262,12 +279,14 @@ def split_in_order(
 
 def split_part(part: TextPart, layout: CorpusLayout) -> list[str]:
     """The sentences of a part, document by document."""
-    texts = documents(part.block, part.path, layout) if part.block else ()
-    return [sentence for document in texts for sentence in sentences(document)]
+    if part.block is None:
+        return []
+    texts = documents(part.block, part.path, layout)
+    return list(chain.from_iterable(map(sentences, texts)))
 
 
-def _be_a_good_child() -> None:
-    """Leave Ctrl-C to the parent, and end when it is gone, however it went."""
+def _follow_parent() -> None:
+    """Leave Ctrl-C to the parent process, and end when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -23,7 +23,7 @@ from winokit.errors import BadInput, Malformed, check_known, needing
 BLOCK = 1 << 20
 """Bytes of uncompressed text read at a time. Unfinished indexes go by it: another size needs another version."""
 LARGEST = 4
-"""How many times that a paragraph may fill before it is cut."""
+"""Maximal length of a paragraph in blocks, before it is cut."""
 SNIFF = 4096
 JSON_LINES = {".jsonl", ".ndjson"}
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
@@ -33,7 +33,7 @@ PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 
 @dataclass(frozen=True, slots=True)
 class CorpusBlock:
-    """A part of a file: its text, the line it starts on, and how many bytes of the file have been read so far."""
+    """A part of a file: text, first line, and bytes of the file read so far."""
 
     text: str
     line: int
@@ -42,7 +42,7 @@ class CorpusBlock:
 
 @dataclass(frozen=True, slots=True)
 class CorpusLayout:
-    """How text lies in the files of a corpus: what a document is, and where JSON lines keep theirs."""
+    """Layout of the files: the documents, and the field of JSON lines."""
 
     documents: str = "paragraphs"
     """`paragraphs`: a blank line ends a document, other line breaks are spaces. `lines`: every line is a document."""
@@ -58,7 +58,10 @@ class CorpusLayout:
 
 
 def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path], list[str]]:
-    """The files of a corpus, folders expanded in order of name, and notes on what was passed over."""
+    """The files of a corpus, and notes on the files passed over.
+
+    Folders are expanded in order of name.
+    """
     files: list[Path] = []
     notes: list[str] = []
     for path in paths:
@@ -66,7 +69,7 @@ def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path],
             files.append(path)
             continue
         inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-        whys = {p: _why_no_text(p, layout) for p in inside}
+        whys = {p: _check_text(p, layout) for p in inside}
         text = [p for p, why in whys.items() if why is None]
         passed = [why for why in whys.values() if why is not None]
         files += text
@@ -79,41 +82,41 @@ def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
     """The blocks of a file, in order."""
     cut_at_lines = is_json_lines(path) or layout.documents == "lines"
     decoder = codecs.getincrementaldecoder(layout.encoding)()
-    kept = ""
+    pending_text = ""
     line = 1
     position = 0
     first = True
-    with readable(path), path.open("rb") as raw, closing(_opened(raw, path)) as file:
+    with readable(path), path.open("rb") as raw, closing(_open_decompressed(raw, path)) as file:
         while data := file.read(BLOCK):
-            text = _decoded(decoder, data, position, path)
+            text = _decode_text(decoder, data, position, path)
             position += len(data)
-            text = kept + (text.removeprefix("\ufeff") if first else text)
+            text = pending_text + (text.removeprefix("\ufeff") if first else text)
             first = False
-            cut = _last_cut(text, cut_at_lines)
-            kept = text[cut:]
+            cut = _find_last_cut(text, cut_at_lines)
+            pending_text = text[cut:]
             if cut:
                 yield CorpusBlock(text[:cut].replace("\r\n", "\n"), line, raw.tell())
                 line += text.count("\n", 0, cut)
-        kept += _decoded(decoder, b"", position, path, final=True)
-        if kept:
-            yield CorpusBlock(kept.replace("\r\n", "\n"), line, raw.tell())
+        pending_text += _decode_text(decoder, b"", position, path, final=True)
+        if pending_text:
+            yield CorpusBlock(pending_text.replace("\r\n", "\n"), line, raw.tell())
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """What is wrong with a file's bytes, as one line."""
+    """Report errors in a file's bytes as one line."""
     try:
         yield
     except _read_errors() as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadInput(f"{path}: cannot be read ({why})") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadInput(f"{path}: cannot be read ({reason})") from None
 
 
 def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[str]:
     """The documents of a block: records of JSON lines, lines, or paragraphs."""
     if is_json_lines(path):
         numbered = enumerate(block.text.split("\n"), block.line)
-        return (_field(line, layout.field, path, number) for number, line in numbered if line.strip())
+        return (_read_field(line, layout.field, path, number) for number, line in numbered if line.strip())
     pieces = block.text.split("\n") if layout.documents == "lines" else PARAGRAPH.split(block.text)
     return (document for document in pieces if document.strip())
 
@@ -128,7 +131,7 @@ def is_json_lines(path: Path) -> bool:
     return name.suffix in JSON_LINES
 
 
-def _opened(raw: IO[bytes], path: Path) -> IO[bytes]:
+def _open_decompressed(raw: IO[bytes], path: Path) -> IO[bytes]:
     """The file's bytes without their compression."""
     if path.suffix != ".zst":
         return OPENERS[path.suffix](raw) if path.suffix in OPENERS else raw
@@ -138,7 +141,7 @@ def _opened(raw: IO[bytes], path: Path) -> IO[bytes]:
 
 
 def _read_errors() -> tuple[type[Exception], ...]:
-    """What can go wrong with a file's bytes."""
+    """The errors that a file's bytes can cause."""
     errors: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
     try:
         import zstandard
@@ -147,21 +150,26 @@ def _read_errors() -> tuple[type[Exception], ...]:
     return (*errors, zstandard.ZstdError)
 
 
-def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, position: int, path: Path, final: bool = False) -> str:
-    why = "a binary file, not text"
+def _decode_text(
+    decoder: codecs.IncrementalDecoder, data: bytes, position: int, path: Path, final: bool = False
+) -> str:
+    reason = "a binary file, not text"
     try:
         text = decoder.decode(data, final)
         if "\x00" not in text:
             return text
     except UnicodeDecodeError as error:
         if b"\x00" not in data[:SNIFF]:
-            place = position + error.start
-            why = f"not {error.encoding} near byte {place:,}; say --encoding, or convert it"
-    raise BadInput(f"{path}: {why}")
+            byte_position = position + error.start
+            reason = f"not {error.encoding} near byte {byte_position:,}; say --encoding, or convert it"
+    raise BadInput(f"{path}: {reason}")
 
 
-def _last_cut(text: str, at_lines: bool) -> int:
-    """Where a block may end: after its last paragraph, or, in a very long one, line, sentence or word; 0: not yet."""
+def _find_last_cut(text: str, at_lines: bool) -> int:
+    """Place where a block may end, or 0 if there is none yet.
+
+    It is after the last paragraph. In a very long one, it is after a line, sentence or word.
+    """
     if at_lines:
         return text.rfind("\n") + 1
     paragraph = text.rfind("\n\n")
@@ -172,7 +180,7 @@ def _last_cut(text: str, at_lines: bool) -> int:
     return (text.rfind("\n") + 1) or (text.rfind(". ") + 1) or (text.rfind(" ") + 1)
 
 
-def _field(line: str, field: str, path: Path, number: int) -> str:
+def _read_field(line: str, field: str, path: Path, number: int) -> str:
     try:
         row: Any = json.loads(line)
     except ValueError:
@@ -183,12 +191,12 @@ def _field(line: str, field: str, path: Path, number: int) -> str:
     return text
 
 
-def _why_no_text(path: Path, layout: CorpusLayout) -> str | None:
-    """Why a file in a folder is not read, or None."""
+def _check_text(path: Path, layout: CorpusLayout) -> str | None:
+    """Reason why a file in a folder is not read, or None."""
     try:
-        with readable(path), path.open("rb") as raw, closing(_opened(raw, path)) as file:
+        with readable(path), path.open("rb") as raw, closing(_open_decompressed(raw, path)) as file:
             start = file.read(SNIFF)
-        _decoded(codecs.getincrementaldecoder(layout.encoding)(), start, 0, path, final=len(start) < SNIFF)
+        _decode_text(codecs.getincrementaldecoder(layout.encoding)(), start, 0, path, final=len(start) < SNIFF)
     except BadInput as why:
         return str(why)
     return None

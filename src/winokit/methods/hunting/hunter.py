@@ -44,7 +44,10 @@ COPY = 0.8
 
 @dataclass(repr=False)
 class Hunt(Brief):
-    """Everything a hunter did for one problem; `why` says what kept it from an answer."""
+    """Everything that a hunter did for one problem.
+
+    `why` says what kept it from an answer.
+    """
 
     problem: Problem
     reading: ProblemReading | None = None
@@ -58,21 +61,30 @@ class Hunt(Brief):
     why: str | None = None
     parser: str = RULES
     examples: int = 5
-    """How many sentences to show for either side."""
+    """Number of sentences to show for each side."""
 
 
 def is_copy(text: str, problem: Problem) -> bool:
-    """Whether a sentence names every candidate and says most of what else the problem says."""
+    """Whether a sentence repeats a problem.
+
+    It names every candidate and has most of the problem's other words.
+    """
     if not all(ENGLISH.mention_places(text, candidate) for candidate in problem.candidates):
         return False
-    names = {word for candidate in problem.candidates for word in WORD.findall(ENGLISH.bare(candidate))}
-    others = [word for word in WORD.findall(problem.text.casefold()) if word not in names and word != "_"]
-    words = set(WORD.findall(text.casefold()))
-    return sum(word in words for word in others) >= COPY * len(others)
+    name_words: set[str] = set()
+    for candidate in problem.candidates:
+        name_words.update(WORD.findall(ENGLISH.bare(candidate)))
+    problem_words = WORD.findall(problem.text.casefold())
+    other_words = [word for word in problem_words if word not in name_words and word != "_"]
+    text_words = set(WORD.findall(text.casefold()))
+    shared_count = sum(word in text_words for word in other_words)
+    return shared_count >= COPY * len(other_words)
 
 
 def scores(result: Hunt, candidates: int) -> tuple[float, ...]:
-    """A decision as one number per candidate: the weights of the two roles, and 0 for whoever has neither.
+    """A decision as one number per candidate: the weights of the two roles.
+
+    It is 0 for a candidate with neither role.
 
     The patient gets half a point, which settles ties as the decision does and nothing else.
     """
@@ -127,7 +139,10 @@ class Hunter:
         return unread or (read(problem) if self.parses is None else read_parsed(problem, self.parses))
 
     def hunt(self, problem: Problem) -> Hunt:
-        """Look for evidence for a problem, and decide; without a file of parses by our own grammar."""
+        """Look for evidence for a problem, and decide.
+
+        Without a file of parses our own grammar reads the problem.
+        """
         result = Hunt(problem, parser=self.reads_by)
         reading = self.read(problem)
         if isinstance(reading, str):

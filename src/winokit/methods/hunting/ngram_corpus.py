@@ -45,11 +45,11 @@ NEAR_TOKENS = 60
 GRAM = 6
 GRAM_STEP = 3
 SHORTEST_GRAM = 3
-"""Words of an n-gram that tells a text, words between two of them, and words of the shortest one."""
+"""Words of an n-gram that identifies a text, words between the starts of two, and words of the shortest one."""
 LONGEST_GRAM = 200
 """Characters of such an n-gram."""
 COMMON = 10_000
-"""An n-gram that is found more often than this tells nothing by itself."""
+"""An n-gram that is found more often than this says nothing by itself."""
 
 
 class LookupsExhausted(BadInput):
@@ -57,15 +57,23 @@ class LookupsExhausted(BadInput):
 
 
 class NgramCorpus:
-    """A corpus behind an n-gram index. What was found is remembered, and kept if there is a cache."""
+    """A corpus behind an n-gram index.
+
+    Answers are remembered, and stored if there is a cache.
+    """
 
     def __init__(self, index: NgramIndex, cache: Cache | None = None) -> None:
-        self.index, self.cache, self.name = index, cache, index.spec
+        self.index = index
+        self.cache = cache
+        self.name = index.spec
         self._found: dict[Lookup, Found] = {}
 
     @property
     def replayed(self) -> dict[str, Any]:
-        """Counts and dates of what was looked up before, as in `results.json`; empty if nothing was."""
+        """Counts and dates of earlier lookups, as in `results.json`.
+
+        It is empty if there were none.
+        """
         return {} if self.cache is None else self.cache.ledger.replays.to_json().get(self.name, {})
 
     @property
@@ -80,7 +88,10 @@ class NgramCorpus:
         return f"{self.index.fingerprint} documents {self.index.documents}"
 
     def count(self, query: Query, /) -> int:
-        """Number of places where a query is found, an estimate if its words are very frequent."""
+        """Number of places of a query.
+
+        It is an estimate if the words are very frequent.
+        """
         lookups = lookups_of(query)
         self.look_up(lookups)
         return sum(self._get_found(lookup).count for lookup in lookups)
@@ -103,12 +114,18 @@ class NgramCorpus:
         return searches
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Look up what `alike` needs for many texts: the counts of all their n-grams, then the documents."""
+        """Look up what `alike` needs for many texts.
+
+        These are the counts of all their n-grams, then the documents.
+        """
         self.look_up(chain.from_iterable(map(_count_grams, texts)))
         self.look_up(chain.from_iterable(map(self._choose_searches, texts)))
 
     def alike(self, text: str) -> Iterator[Hit]:
-        """Sentences with one of the rarest n-grams of a text, of a random sample of documents that have them."""
+        """Sentences with one of the rarest n-grams of a text.
+
+        They are from a random sample of the documents that have them.
+        """
         self.expect([text])
         gram_words = [set(folded_words(gram)) for gram in grams_of(text)]
         yielded_texts: set[str] = set()
@@ -128,7 +145,10 @@ class NgramCorpus:
                 self._found[lookup] = answer
 
     def _ask_index(self, missing: Sequence[Lookup]) -> Iterator[tuple[Lookup, Answer]]:
-        """Answers of the index or the cache; without a cache, fewer if a limit is reached."""
+        """Answers of the index or the cache.
+
+        Without a cache, there are fewer if a limit is reached.
+        """
         if self.cache is None:
             yield from ((missing[place], answer) for place, answer in self.index.answer(missing))
             return
@@ -153,7 +173,10 @@ class NgramCorpus:
             yield replace(lookup, documents=min(document_count - first, MOST_DOCUMENTS), draw=draw)
 
     def _choose_searches(self, text: str) -> list[Lookup]:
-        """The lookups that find sentences like a text: its rarest n-gram, and that together with the second."""
+        """The lookups that find sentences like a text.
+
+        They are its rarest n-gram, and that together with the second.
+        """
         counts = {lookup: self._get_found(lookup).count for lookup in _count_grams(text)}
         rarest = sorted((lookup for lookup in counts if counts[lookup]), key=counts.__getitem__)[:2]
         searches = []
@@ -166,7 +189,9 @@ class NgramCorpus:
 
 
 def lookups_of(query: Query) -> list[Lookup]:
-    """A query as n-grams: several lookups where a clause has more terms than one may have.
+    """A query as lookups of n-grams.
+
+    There are several if a clause has more terms than one lookup may have.
 
     >>> lookups_of(AllOf(("could not", AnyOf(("lift", "carry")))))[0].clauses
     (('could not',), ('lift', 'carry'))
@@ -191,13 +216,13 @@ def _take_clauses(query: Query) -> list[tuple[str, ...]]:
 
 
 def _split_terms(terms: Sequence[str]) -> list[tuple[str, ...]]:
-    """The terms that can be asked about, as many together as one clause may have."""
+    """The terms that can be asked about, in groups of one clause's size."""
     askable = tuple(term for term in terms if is_askable(term))
     return [askable[start : start + MOST_TERMS] for start in range(0, len(askable), MOST_TERMS)]
 
 
 def grams_of(text: str) -> list[str]:
-    """N-grams that tell a text, as they are written, from either side of its blank.
+    """N-grams that identify a text, as written, from either side of its blank.
 
     >>> grams_of("I poured water from the bottle into the cup until _ was full.")[:2]
     ['I poured water from the bottle', 'from the bottle into the cup']
@@ -253,7 +278,10 @@ class CorpusSettings(Settings):
 
     @contextmanager
     def opened(self) -> Iterator[Corpus | None]:
-        """The corpus, with the answer cache if it is behind a server; None without one."""
+        """The corpus, or None without one.
+
+        A corpus behind a server has the answer cache.
+        """
         if isinstance(self.corpus, str) and is_remote(self.corpus):
             with open_cache(self.cache, self.spending) as cache:
                 yield open_corpus(self.corpus, cache)
@@ -270,7 +298,10 @@ def is_remote(place: str) -> bool:
 
 
 def open_corpus(place: str, cache: Cache | None = None) -> Corpus:
-    """The corpus that a user names: an index that `winokit hunt index` made, or `infinigram:INDEX@URL?rate=5`."""
+    """Open the corpus that a user names.
+
+    It is an index of `winokit hunt index`, or `infinigram:INDEX@URL?rate=5`.
+    """
     if not is_remote(place):
         return SentenceIndex(place)
     spec = Spec.parse(place)
@@ -279,7 +310,10 @@ def open_corpus(place: str, cache: Cache | None = None) -> Corpus:
 
 
 def split_spec(spec: Spec, *own: str) -> tuple[str, Mapping[str, str]]:
-    """The corpus that a model's SPEC names, and the model's own options: those of a server go with the corpus."""
+    """The corpus that a model's SPEC names, and the model's own options.
+
+    The options of a server stay with the corpus.
+    """
     corpus = spec.place_or_fail("an index")
     if not is_remote(corpus):
         return corpus, spec.only(*own)

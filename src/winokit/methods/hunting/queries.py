@@ -1,4 +1,4 @@
-"""What to look for: four sets of queries, from strict to loose.
+"""Four sets of queries for a problem, from strict to loose.
 
 A query is a pair of things sought in one sentence, one from each clause of the problem:
 
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 from winokit.errors import Malformed, refusing
@@ -28,61 +29,77 @@ from winokit.text.grammar import WordToken, forms, tokenise
 SETS = ("whole", "heads", "synonyms", "without")
 DEFAULT_SETS = SETS[:3]
 BESIDE = 5
-"""How many words may stand between a head and its special word."""
+"""Maximal number of words between a head and its special word."""
 
 Synonyms = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """One clause as something that can be found in a sentence: a phrase, or a head and perhaps a word beside it."""
+    """One clause as it can be found in a sentence.
+
+    It is a phrase, or a head and perhaps a word near it.
+    """
 
     said: str
     """The clause as the decision knows it; more than one word weighs double."""
     phrase: tuple[str, ...] = ()
     anchor: int = 0
-    """Where the head stands in the phrase."""
+    """Index of the head in the phrase."""
     heads: tuple[str, ...] = ()
     """Words of which one is sought, in any form."""
     beside: tuple[str, ...] = ()
 
     @property
     def query(self) -> str | AnyOf | Near:
-        """What the corpus is asked."""
+        """The query for the corpus."""
         if self.phrase:
             return self.said
         heads = any_of(any_form(self.heads))
-        return Near(heads, any_of(any_form(self.beside)), BESIDE) if self.beside else heads
+        if not self.beside:
+            return heads
+        return Near(heads, any_of(any_form(self.beside)), BESIDE)
 
     def __str__(self) -> str:
         if self.phrase:
             return f'"{self.said}"'
-        heads = " or ".join(self.heads)
-        beside = " or ".join(self.beside)
-        return f"{heads} (any form)" + (f" near {beside} (any form)" if beside else "")
+        text = f"{' or '.join(self.heads)} (any form)"
+        if self.beside:
+            text += f" near {' or '.join(self.beside)} (any form)"
+        return text
 
     def find(self, tokens: Sequence[WordToken]) -> list[tuple[int, int, int]]:
-        """Where it stands among the tokens of a sentence: (head, start, end) of each place."""
+        """Places among the tokens of a sentence, each as (head, start, end)."""
+        places = []
         if self.phrase:
-            words = [token.word for token in tokens]
+            words = tuple(token.word for token in tokens)
             size = len(self.phrase)
-            starts = (i for i in range(len(words) - size + 1) if tuple(words[i : i + size]) == self.phrase)
-            return [(start + self.anchor, start, start + size) for start in starts]
+            for start in range(len(words) - size + 1):
+                if words[start : start + size] == self.phrase:
+                    places.append((start + self.anchor, start, start + size))
+            return places
         heads = any_form(self.heads)
-        return [place for i, token in enumerate(tokens) if token.word in heads for place in self._at(tokens, i)]
+        for index, token in enumerate(tokens):
+            if token.word in heads:
+                places += self._find_at(tokens, index)
+        return places
 
-    def _at(self, tokens: Sequence[WordToken], head: int) -> list[tuple[int, int, int]]:
+    def _find_at(self, tokens: Sequence[WordToken], head: int) -> list[tuple[int, int, int]]:
+        """The place of a head and the word near it, or an empty list."""
         if not self.beside:
             return [(head, head, head + 1)]
-        beside = any_form(self.beside)
-        near = range(max(0, head - BESIDE - 1), min(len(tokens), head + BESIDE + 2))
-        other = next((i for i in near if i != head and tokens[i].word in beside), None)
-        return [] if other is None else [(head, min(head, other), max(head, other) + 1)]
+        near_words = any_form(self.beside)
+        first = max(0, head - BESIDE - 1)
+        end = min(len(tokens), head + BESIDE + 2)
+        for index in range(first, end):
+            if index != head and tokens[index].word in near_words:
+                return [(head, min(head, index), max(head, index) + 1)]
+        return []
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPair:
-    """One query of a set: something of the context clause and something of the query clause, in one sentence."""
+    """One query of a set: parts of both clauses in one sentence."""
 
     set: str
     context: Sought
@@ -90,7 +107,7 @@ class QueryPair:
 
     @property
     def asked(self) -> AllOf:
-        """What the corpus is asked."""
+        """The query for the corpus."""
         return AllOf((self.context.query, self.query.query))
 
     def __str__(self) -> str:
@@ -101,64 +118,84 @@ def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Sequence[str] 
     """The queries of a problem, strict before loose."""
     context = reading.context
     query = reading.query
-    of_context, of_head, of_special = (
-        list(dict.fromkeys(other for form in forms(word) for other in synonyms.get(form, ())))
-        for word in (context.head, query.head, query.special)
-    )
+    of_context = _list_synonyms(context.head, synonyms)
+    of_head = _list_synonyms(query.head, synonyms)
+    of_special = _list_synonyms(query.special, synonyms)
+    context_head = _seek_head(context.head)
     pairs = [
-        QueryPair("whole", _whole(context), _whole(query)),
-        QueryPair("heads", _head(context.head), _special(query, (), ())),
+        QueryPair("whole", _seek_whole(context), _seek_whole(query)),
+        QueryPair("heads", context_head, _seek_special(query, (), ())),
     ]
     if of_context or of_head or of_special:
-        pairs.append(QueryPair("synonyms", _head(context.head, *of_context), _special(query, of_head, of_special)))
+        context_synonyms = _seek_head(context.head, *of_context)
+        query_synonyms = _seek_special(query, of_head, of_special)
+        pairs.append(QueryPair("synonyms", context_synonyms, query_synonyms))
     if query.head != query.special:
-        pairs.append(QueryPair("without", _head(context.head), _head(query.head)))
+        pairs.append(QueryPair("without", context_head, _seek_head(query.head)))
     return [pair for pair in pairs if pair.set in sets]
 
 
-def _whole(predicate: Predicate) -> Sought:
+def _list_synonyms(word: str, synonyms: Synonyms) -> list[str]:
+    """The synonyms of all forms of a word, each once."""
+    found: dict[str, None] = {}
+    for form in forms(word):
+        found |= dict.fromkeys(synonyms.get(form, ()))
+    return list(found)
+
+
+def _seek_whole(predicate: Predicate) -> Sought:
     words = tuple(token.word for token in tokenise(predicate.text))
     return Sought(predicate.text, words, words.index(predicate.head))
 
 
-def _head(*heads: str) -> Sought:
+def _seek_head(*heads: str) -> Sought:
     return Sought(heads[0], heads=heads)
 
 
-def _special(predicate: Predicate, of_head: Sequence[str], of_special: Sequence[str]) -> Sought:
-    """A predicate's head with its special word beside it, or alone where they are one, each with its synonyms."""
+def _seek_special(predicate: Predicate, of_head: Sequence[str], of_special: Sequence[str]) -> Sought:
+    """A predicate's head near its special word, each with its synonyms.
+
+    If they are the same word, it is sought alone.
+    """
     heads = (predicate.head, *of_head)
     if predicate.head == predicate.special:
-        return _head(*heads)
+        return _seek_head(*heads)
     return Sought(f"{predicate.head} {predicate.special}", heads=heads, beside=(predicate.special, *of_special))
 
 
 @cache
 def any_form(words: tuple[str, ...]) -> tuple[str, ...]:
     """The forms of some words, each once."""
-    return tuple(dict.fromkeys(form for word in words for form in forms(word)))
+    all_forms = chain.from_iterable(map(forms, words))
+    return tuple(dict.fromkeys(all_forms))
 
 
 def load_synonyms(where: str | None) -> Synonyms:
-    """The synonyms of a file (one set a line, words with commas between), of the built-in list, or none (`off`)."""
+    """The synonyms of a file, of the built-in list, or none (`off`).
+
+    A file has one set a line, with commas between words.
+    """
     if where == "off":
         return {}
+    path = files("winokit") / "assets" / "synonyms.txt" if where is None else Path(where)
     with refusing(f"{where}: cannot be read as a list of synonyms", OSError, UnicodeDecodeError):
-        text = (files("winokit") / "assets" / "synonyms.txt" if where is None else Path(where)).read_text("utf-8")
+        text = path.read_text("utf-8")
     return parse_synonyms(text.splitlines(), where or "synonyms.txt")
 
 
 def parse_synonyms(lines: Iterable[str], name: str) -> Synonyms:
-    """Each word to the others of its set; a word may be in several.
+    """The other words of each word's set. A word may be in several sets.
 
     >>> parse_synonyms(["big, large", "# a remark", "large, roomy"], "list")["large"]
     ['big', 'roomy']
     """
     synonyms: dict[str, list[str]] = {}
     for number, line in enumerate(lines, 1):
-        words = [word.strip().casefold() for word in line.split("#")[0].split(",") if word.strip()]
+        text, _, _ = line.partition("#")
+        words = [word.strip().casefold() for word in text.split(",") if word.strip()]
         if len(words) == 1:
             raise Malformed("expected two or more words with commas between", file=name, line=number)
         for word in words:
-            synonyms.setdefault(word, []).extend(other for other in words if other != word)
+            others = [other for other in words if other != word]
+            synonyms.setdefault(word, []).extend(others)
     return synonyms

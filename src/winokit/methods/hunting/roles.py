@@ -1,10 +1,10 @@
-"""Who did what in a sentence of evidence: whether the one in question is the agent or the patient.
+"""The role in a sentence of evidence: agent or patient.
 
 "I could not carry him because I was so tired" is evidence for the agent, "because he was so heavy" for the patient.
-Each role is filled by a pronoun or a noun phrase near the words found; the one in question is told by agreement (he and
-him against she and her, it, they; I and me), by its noun said again, or by a verb that shares its subject ("she called
-and left"). A sentence in which both could be meant is no evidence: problems of this kind, and their copies in a corpus,
-are such sentences by design.
+Each role is filled by a pronoun or a noun phrase near the words found. The one in question is known by agreement (he
+and him against she and her, it, they; I and me), by its noun said again, or by a verb that shares its subject ("she
+called and left"). A sentence in which both could be meant is no evidence: problems of this kind, and their copies in
+a corpus, are such sentences by design.
 
 Emami et al. (2018) parse sentences and resolve their pronouns with a coreference system. Beyond their description, a
 sentence counts only if it says what the problem says: a negation in one clause asks for a negation there, and "but" or
@@ -17,6 +17,7 @@ patient; without any evidence, nobody.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from winokit.methods.hunting.queries import QueryPair
 from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, ProblemReading
@@ -26,16 +27,16 @@ from winokit.text.english import ENGLISH
 AGENT = "agent"
 PATIENT = "patient"
 APART = 25
-"""How many words apart the two clauses may be."""
+"""Maximal number of words between the two clauses."""
 NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself itself themselves".split())
-"""But for "all of us"."""
+"""They can be subjects only in "all of us"."""
 SHARE_A_SUBJECT = frozenset("and but or then".split())
 MEN, WOMEN, MANY_AS_ONE = (grammar.WORDS[kind] for kind in ("men", "women", "many_as_one"))
 
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """What fills a role: a pronoun's kind, or a noun and the pronouns that could stand for it."""
+    """The filler of a role: a pronoun, or a noun and its possible pronouns."""
 
     word: str
     kinds: frozenset[str]
@@ -70,7 +71,10 @@ def noun(token: grammar.WordToken) -> Filler:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One sentence that speaks for the agent or the patient, and the queries that found it."""
+    """One sentence as evidence for the agent or the patient.
+
+    It names the queries that found it.
+    """
 
     label: str
     context: str
@@ -88,7 +92,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class HuntDecision:
-    """The summed weights for either role, and the role chosen; None for an abstention.
+    """The summed weights for both roles, and the chosen role.
+
+    The role is None for an abstention.
 
     >>> decide([]).role, HuntDecision(1, 1).role, HuntDecision(2, 1).role
     (None, 'patient', 'agent')
@@ -107,37 +113,44 @@ class HuntDecision:
 
 def decide(evidence: Sequence[Evidence]) -> HuntDecision:
     """Weigh the evidence."""
-    agent, patient = (sum(e.weight for e in evidence if e.label == role) for role in (AGENT, PATIENT))
-    return HuntDecision(agent, patient)
+    agent_weight = sum(item.weight for item in evidence if item.label == AGENT)
+    patient_weight = sum(item.weight for item in evidence if item.label == PATIENT)
+    return HuntDecision(agent_weight, patient_weight)
 
 
 def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | str:
-    """A sentence as evidence for the agent or for the patient, or why it is for neither."""
+    """A sentence as evidence for one of the roles, or why it is none."""
     tokens = grammar.tokenise(text)
-    why = "the words stand too far apart"
-    for context in pair.context.find(tokens):
-        for query in pair.query.find(tokens):
-            if context[1] < query[2] and query[1] < context[2]:
-                continue
-            if max(context[1] - query[2], query[1] - context[2]) > APART:
-                continue
-            heads = context[0], query[0]
-            label = _unlike(tokens, *heads, reading) or _label(tokens, *heads, reading)
-            if label in (AGENT, PATIENT):
-                spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
-                said = pair.context.said, pair.query.said
-                return Evidence(label, *said, text, pair.set, spans=(spans[0], spans[1]))
-            why = label
-    return why
+    reason = "the words stand too far apart"
+    for context, query in product(pair.context.find(tokens), pair.query.find(tokens)):
+        context_head, context_start, context_end = context
+        query_head, query_start, query_end = query
+        is_overlap = context_start < query_end and query_start < context_end
+        distance = max(context_start - query_end, query_start - context_end)
+        if is_overlap or distance > APART:
+            continue
+        difference = _find_difference(tokens, context_head, query_head, reading)
+        label = difference or _find_role(tokens, context_head, query_head, reading)
+        if label in (AGENT, PATIENT):
+            context_span = (tokens[context_start].start, tokens[context_end - 1].end)
+            query_span = (tokens[query_start].start, tokens[query_end - 1].end)
+            spans = (context_span, query_span)
+            return Evidence(label, pair.context.said, pair.query.said, text, pair.set, spans=spans)
+        reason = label
+    return reason
 
 
-def _unlike(tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading) -> str | None:
-    """How a sentence says something else than the problem, or None."""
-    if _is_negated(tokens, context) != reading.context.negated or _is_negated(tokens, query) != reading.query.negated:
+def _find_difference(
+    tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading
+) -> str | None:
+    """Difference in meaning between a sentence and the problem, or None."""
+    has_same_context = _is_negated(tokens, context) == reading.context.negated
+    has_same_query = _is_negated(tokens, query) == reading.query.negated
+    if not (has_same_context and has_same_query):
         return "a negation in one and not in the other"
     between = tokens[min(context, query) : max(context, query)]
-    contrast = any(token.word in grammar.CONTRASTS for token in (*tokens[:1], *between))
-    return None if contrast == reading.contrast else "a contrast in one and not in the other"
+    has_contrast = any(token.word in grammar.CONTRASTS for token in (*tokens[:1], *between))
+    return None if has_contrast == reading.contrast else "a contrast in one and not in the other"
 
 
 def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
@@ -150,39 +163,42 @@ def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     return False
 
 
-def _label(tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading) -> str:
+def _find_role(tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading) -> str:
     """The role of the one in question, or why it is not clear."""
-    agent, patient = (_filler(tokens, context, slot) for slot in (reading.agent_slot, reading.patient_slot))
-    asked = _filler(tokens, query, reading.blank_slot)
+    agent, patient = (_find_filler(tokens, context, slot) for slot in (reading.agent_slot, reading.patient_slot))
+    asked_filler = _find_filler(tokens, query, reading.blank_slot)
     if agent is None or patient is None:
         return "one of the two roles is not filled"
-    if asked is None:
+    if asked_filler is None:
         may_share = reading.blank_slot == SUBJECT and context < query
-        if not (may_share and _shares_its_subject(tokens, query)):
+        if not (may_share and _has_shared_subject(tokens, query)):
             return "nothing was found in the blank's place"
         shared = OBJECT if _is_passive(tokens, context) else SUBJECT
         roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
         return roles.get(shared, "neither has the subject's part")
-    as_agent = asked.may_be(agent)
-    as_patient = asked.may_be(patient)
+    as_agent = asked_filler.may_be(agent)
+    as_patient = asked_filler.may_be(patient)
     if as_agent == as_patient:
         return "both could be meant" if as_agent else "neither could be meant"
     return AGENT if as_agent else PATIENT
 
 
-def _filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler | None:
-    """What fills a slot of the word at a place; passives are turned round."""
+def _find_filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler | None:
+    """The filler of a slot of the word at a place.
+
+    Passives are turned round.
+    """
     if slot == POSSESSOR:
-        return _owner(tokens, at)
+        return _find_owner(tokens, at)
     passive = _is_passive(tokens, at)
     if slot == (OBJECT if passive else SUBJECT):
-        return _subject(tokens, at)
+        return _find_subject(tokens, at)
     if slot == OBJECT:
-        return _phrase_from(tokens, at + 1)
+        return _read_phrase_from(tokens, at + 1)
     sought = "by" if slot == SUBJECT else slot
     for i in range(at + 1, min(len(tokens), at + 8)):
         if tokens[i].word == sought:
-            return _phrase_from(tokens, i + 1)
+            return _read_phrase_from(tokens, i + 1)
         if tokens[i].word in grammar.MARKS or tokens[i].word in grammar.CONNECTIVES:
             break
     return None
@@ -194,8 +210,11 @@ def _is_passive(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     return grammar.is_participle(tokens[at].word) and (auxiliary in grammar.BE or auxiliary == "'s")
 
 
-def _subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
-    """The nearest noun or pronoun to the left, over auxiliaries, adverbs and verbs that take an infinitive."""
+def _find_subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
+    """The nearest noun or pronoun to the left.
+
+    Auxiliaries, adverbs and verbs that take an infinitive may be between.
+    """
     i = at - 1
     while i >= 0:
         word = tokens[i].word
@@ -207,17 +226,20 @@ def _subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
             break
     if i > 0 and tokens[i].word in NEVER_SUBJECTS and tokens[i - 1].word != "of":
         return None
-    return _phrase_up_to(tokens, i)
+    return _read_phrase_before(tokens, i)
 
 
-def _shares_its_subject(tokens: Sequence[grammar.WordToken], at: int) -> bool:
-    """Whether "and" or the like stands before a word, auxiliaries, negations and adverbs aside."""
+def _has_shared_subject(tokens: Sequence[grammar.WordToken], at: int) -> bool:
+    """Whether "and" or a similar word precedes a word.
+
+    Auxiliaries, negations and adverbs may be between.
+    """
     before = (token.word for token in reversed(tokens[:at]))
     nearest = next((word for word in before if word in SHARE_A_SUBJECT or not grammar.goes_with_a_verb(word)), "")
     return nearest in SHARE_A_SUBJECT
 
 
-def _phrase_up_to(tokens: Sequence[grammar.WordToken], end: int) -> Filler | None:
+def _read_phrase_before(tokens: Sequence[grammar.WordToken], end: int) -> Filler | None:
     """The noun phrase or pronoun that ends at a place."""
     if end < 0:
         return None
@@ -233,15 +255,15 @@ def _phrase_up_to(tokens: Sequence[grammar.WordToken], end: int) -> Filler | Non
         start -= 1
     before = tokens[start - 1].word if start else ""
     if before == "of":
-        return _phrase_up_to(tokens, start - 2)
+        return _read_phrase_before(tokens, start - 2)
     if before == "and":
         return Filler(token.word, frozenset({"they"}))
     return noun(token)
 
 
-def _phrase_from(tokens: Sequence[grammar.WordToken], start: int) -> Filler | None:
+def _read_phrase_from(tokens: Sequence[grammar.WordToken], start: int) -> Filler | None:
     """The noun phrase or pronoun that begins at a place."""
-    while start < len(tokens) and _only_leads(tokens, start):
+    while start < len(tokens) and _is_lead(tokens, start):
         start += 1
     if start >= len(tokens):
         return None
@@ -259,8 +281,11 @@ def _phrase_from(tokens: Sequence[grammar.WordToken], start: int) -> Filler | No
     return noun(run[0] if run[0].capital and ENGLISH.gender_of(run[0].word.title()) else run[-1])
 
 
-def _only_leads(tokens: Sequence[grammar.WordToken], at: int) -> bool:
-    """Whether a word only leads up to a noun: an article, an adverb, or a possessive with something after it."""
+def _is_lead(tokens: Sequence[grammar.WordToken], at: int) -> bool:
+    """Whether a word only leads up to a noun.
+
+    It is an article, an adverb, or a possessive with something after it.
+    """
     word = tokens[at].word
     if word in grammar.POSSESSIVES:
         following = tokens[at + 1].word if at + 1 < len(tokens) else "."
@@ -268,14 +293,14 @@ def _only_leads(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     return word in grammar.DETERMINERS or grammar.is_adverb(word)
 
 
-def _owner(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
-    """Whose thing it is: a possessive before it, or a name with 's."""
+def _find_owner(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
+    """The owner of a thing: a possessive before it, or a name with 's."""
     for i in range(at - 1, max(-1, at - 4), -1):
         word = tokens[i].word
         if word in grammar.POSSESSIVES and word in grammar.PRONOUNS:
             return pronoun(word)
         if word == "'s":
-            return _phrase_up_to(tokens, i - 1)
+            return _read_phrase_before(tokens, i - 1)
         if word in grammar.EMPTY:
             return None
     return None

@@ -1,4 +1,6 @@
-"""What can be asked of a corpus of sentences, and one in a SQLite file under a full-text index (FTS5).
+"""Queries for a corpus of sentences, and a corpus in a SQLite file.
+
+The file has a full-text index (FTS5).
 
 Words are cut as FTS5's unicode61 tokenizer cuts them: at everything that is neither letter nor figure, case folded,
 accents kept. Phrases and nearness are FTS5's own, ranking is bm25. How an index is made: `building.py`. Another corpus
@@ -83,10 +85,16 @@ class Corpus(Protocol):
         """Number of sentences or places in which a query is found."""
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """The best sentences for a query; those that say the same count once."""
+        """The best sentences for a query.
+
+        Sentences that say the same count once.
+        """
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Prepare for `alike` of many texts: a corpus elsewhere is asked for all of them together."""
+        """Prepare for `alike` of many texts.
+
+        A corpus elsewhere is asked for all of them together.
+        """
 
     def alike(self, text: str) -> Iterator[Hit]:
         """Sentences that may have a text in them, or most of it."""
@@ -122,11 +130,11 @@ class SentenceIndex:
         finalize(self, self._db.close)
         with reading(self.path):
             _check_whole(self._db, self.path)
-            self.sentences = int(_row(self._db, "SELECT coalesce(sum(sentences), 0) FROM blocks")[0])
+            self.sentences = int(_fetch_row(self._db, "SELECT coalesce(sum(sentences), 0) FROM blocks")[0])
             hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
         content = "\n".join([str(VERSION), str(self.sentences), *hashes])
         self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
-        self.count = lru_cache(100_000)(self._count)
+        self.count = lru_cache(100_000)(self._count_sentences)
 
     def __enter__(self) -> "SentenceIndex":
         return self
@@ -135,7 +143,10 @@ class SentenceIndex:
         self._db.close()
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """The best sentences for a query by bm25, best first; those that say the same count once."""
+        """The best sentences for a query by bm25, best first.
+
+        Sentences that say the same count once.
+        """
         with reading(self.path):
             rows = self._db.execute(
                 "SELECT text, (SELECT name FROM blocks JOIN files ON files.id = file WHERE first <= sentences.rowid "
@@ -145,7 +156,7 @@ class SentenceIndex:
         return list({text.casefold(): Hit(text, source) for text, source in rows}.values())
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Nothing: what is here is found at once."""
+        """Do nothing, because a local index is fast."""
 
     def alike(self, text: str) -> Iterator[Hit]:
         """Sentences that have the rarest words of some window of a text."""
@@ -162,14 +173,14 @@ class SentenceIndex:
                     seen.add(hit.text)
                     yield hit
 
-    def _count(self, query: Query) -> int:
-        """In how many sentences a query is found."""
+    def _count_sentences(self, query: Query) -> int:
+        """Number of sentences in which a query is found."""
         with reading(self.path):
-            return int(_row(self._db, "SELECT count(*) FROM sentences WHERE sentences MATCH ?", fts5(query))[0])
+            return int(_fetch_row(self._db, "SELECT count(*) FROM sentences WHERE sentences MATCH ?", fts5(query))[0])
 
 
 def fts5(query: Query) -> str:
-    """A query in FTS5's words.
+    """A query in the language of FTS5.
 
     >>> fts5(AllOf(("could not", AnyOf(("lift", "carry")))))
     '("could not") AND ("lift" OR "carry")'
@@ -212,7 +223,7 @@ def _match_words(query: Query, words: Sequence[str]) -> bool:
 
 
 def _find_phrase(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of a phrase among words: of its first word, and behind its last."""
+    """The places of a phrase among words: its first word, and behind its last."""
     phrase_words = INDEX_WORD.findall(phrase.casefold())
     size = len(phrase_words)
     starts = range(len(words) - size + 1) if size else ()
@@ -237,39 +248,43 @@ def _are_near(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """What SQLite complains of, as one line."""
+    """Report SQLite's errors as one line."""
     try:
         yield
     except sqlite3.Error as error:
-        why = str(error)
-        if "locked" in why:
+        reason = str(error)
+        if "locked" in reason:
             raise BadInput(f"{path}: in use by another process") from None
         if path.with_name(f"{path.name}-journal").exists():
             raise BadInput(f"{path}: not finished; run `winokit hunt index` again to go on") from None
-        if "not a database" in why:
-            raise BadInput(f"{path}: no index of winokit's ({why})") from None
-        raise BadInput(f"{path}: a damaged index ({why}); make it again with `winokit hunt index`") from None
+        if "not a database" in reason:
+            raise BadInput(f"{path}: no index of winokit's ({reason})") from None
+        raise BadInput(f"{path}: a damaged index ({reason}); make it again with `winokit hunt index`") from None
 
 
 def check_version(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a file that is no index, or one of another version."""
-    (version,) = _row(db, "PRAGMA user_version")
-    if _row(db, "PRAGMA application_id") != (APPLICATION,):
+    (version,) = _fetch_row(db, "PRAGMA user_version")
+    if _fetch_row(db, "PRAGMA application_id") != (APPLICATION,):
         raise BadInput(f"{path}: a SQLite file, but no index of winokit's")
     if version != VERSION:
         raise BadInput(f"{path}: an index of version {version}, where {VERSION} is read; make it again")
 
 
 def _check_whole(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse an index that cannot be searched: no index, of another version, not finished, or cut short."""
+    """Refuse an index that cannot be searched.
+
+    It may be no index, of another version, not finished, or cut short.
+    """
     check_version(db, path)
-    done, files = _row(db, "SELECT coalesce(sum(done), 0), count(*) FROM files")
+    done, files = _fetch_row(db, "SELECT coalesce(sum(done), 0), count(*) FROM files")
     if done < files:
         raise BadInput(f"{path}: not finished ({done} of {files} files); run `winokit hunt index` again to go on")
-    (pages,), (size,) = _row(db, "PRAGMA page_count"), _row(db, "PRAGMA page_size")
+    (pages,) = _fetch_row(db, "PRAGMA page_count")
+    (size,) = _fetch_row(db, "PRAGMA page_size")
     if path.stat().st_size < pages * size:
         raise BadInput(f"{path}: a damaged index (its end is missing); make it again with `winokit hunt index`")
 
 
-def _row(db: sqlite3.Connection, statement: str, *values: str) -> tuple[Any, ...]:
+def _fetch_row(db: sqlite3.Connection, statement: str, *values: str) -> tuple[Any, ...]:
     return tuple(db.execute(statement, values).fetchone())

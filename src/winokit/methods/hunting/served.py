@@ -12,7 +12,10 @@ TOGETHER = 16
 
 
 class ServedByCorpus:
-    """A part of models that look things up in a served corpus: they add their own rule."""
+    """The shared part of models that look things up in a served corpus.
+
+    Each model adds its own rule.
+    """
 
     corpus: NgramCorpus
 
@@ -30,12 +33,15 @@ class ServedByCorpus:
         raise NotImplementedError
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """The queries that a request takes; the server writes no tokens."""
+        """The queries that a request needs. The server writes no tokens."""
         lookups = self.lookups_for(request) if isinstance(request, Choose) else []
         return list(chain.from_iterable(map(self.corpus.index.sends, lookups)))
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Look up what several problems need, then judge each; a limit on requests ends it."""
+        """Look up what several problems need, then judge each.
+
+        A limit on requests ends it.
+        """
         for first in range(0, len(requests), TOGETHER):
             batch = requests[first : first + TOGETHER]
             problems = [request for request in batch if isinstance(request, Choose)]

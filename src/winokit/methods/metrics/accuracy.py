@@ -1,4 +1,4 @@
-"""How many problems are right, with abstentions taken seriously, and what guessing or one class alone would give."""
+"""Accuracy, abstentions, and the scores of guessing or of one class alone."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,19 @@ from winokit.methods import arrays
 
 
 def correct(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.BoolArray:
-    """Whether each problem is answered correctly; an abstention is not."""
+    """Whether each problem is answered correctly.
+
+    An abstention is not correct.
+    """
     arrays.same_length(predictions=predictions, answers=answers)
     right: arrays.BoolArray = arrays.as_choices(predictions) == arrays.as_answers(answers)
     return right
 
 
 def accuracy(predictions: arrays.Choices, answers: arrays.Counts) -> float:
-    """Share of problems answered correctly; abstentions count as wrong.
+    """Share of problems answered correctly.
+
+    Abstentions count as wrong.
 
     >>> accuracy([0, 1, None, 1], [0, 1, 1, 0])
     0.5
@@ -25,11 +30,16 @@ def accuracy(predictions: arrays.Choices, answers: arrays.Counts) -> float:
 
 
 def credit(predictions: arrays.Choices, answers: arrays.Counts, candidates: arrays.Counts) -> arrays.FloatArray:
-    """What each problem is expected to bring if abstentions are settled by guessing: 1, 0 or 1/candidates."""
+    """Expected credit of each problem if abstentions are settled by guessing.
+
+    1 if right, 0 if wrong, 1/candidates for an abstention.
+    """
     arrays.same_length(predictions=predictions, answers=answers, candidates=candidates)
-    chosen, sizes = arrays.as_choices(predictions), arrays.as_candidates(candidates)
-    if (chosen >= sizes).any():
-        row = int(np.argmax(chosen >= sizes))
+    chosen = arrays.as_choices(predictions)
+    sizes = arrays.as_candidates(candidates)
+    is_beyond = chosen >= sizes
+    if is_beyond.any():
+        row = int(np.argmax(is_beyond))
         raise BadInput(f"row {row} predicts candidate {chosen[row]}, and the problem has {sizes[row]}, counted from 0")
     right = chosen == arrays.as_answers(answers)
     return np.where(chosen == arrays.ABSTAINED, 1 / sizes, right.astype(np.float64))
@@ -50,7 +60,9 @@ def abstained(predictions: arrays.Choices) -> float:
 
 
 def guess_chance(predictions: arrays.Choices, candidates: arrays.Counts) -> arrays.FloatArray:
-    """What guessing with the same abstentions gets of each problem: 1/candidates, and nothing of what is not answered.
+    """Chance that a guess with the same abstentions is right, for each problem.
+
+    1/candidates, and 0 for an abstention.
 
     Its mean is the chance level of `accuracy`; of `expected_accuracy`, which counts abstentions as guesses, it is
     `chance`.
@@ -59,7 +71,8 @@ def guess_chance(predictions: arrays.Choices, candidates: arrays.Counts) -> arra
     [0.5, 0.0, 0.25]
     """
     arrays.same_length(predictions=predictions, candidates=candidates)
-    return np.where(arrays.as_choices(predictions) == arrays.ABSTAINED, 0.0, 1 / arrays.as_candidates(candidates))
+    is_silent = arrays.as_choices(predictions) == arrays.ABSTAINED
+    return np.where(is_silent, 0.0, 1 / arrays.as_candidates(candidates))
 
 
 def chance(candidates: arrays.Counts) -> float:
@@ -72,12 +85,15 @@ def chance(candidates: arrays.Counts) -> float:
 
 
 def precision(predictions: arrays.Choices, answers: arrays.Counts) -> float | None:
-    """Share of the answered problems that are right, where accuracy is recall (Emami et al., 2018); None without any.
+    """Share of the answered problems that are right (Emami et al., 2018).
+
+    Accuracy is the recall that belongs to it. None if nothing is answered.
 
     >>> precision([0, 1, None, 1], [0, 1, 1, 0])
     0.6666666666666666
     """
-    right, answered = correct(predictions, answers), arrays.as_choices(predictions) != arrays.ABSTAINED
+    right = correct(predictions, answers)
+    answered = arrays.as_choices(predictions) != arrays.ABSTAINED
     return float(right[answered].mean()) if answered.any() else None
 
 
@@ -88,22 +104,29 @@ def majority_class(answers: arrays.Counts) -> float:
 
 
 def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.IntArray:
-    """Counts by answer (row) and prediction (column); the last column counts abstentions.
+    """Counts by answer (row) and prediction (column).
+
+    The last column counts abstentions.
 
     >>> confusion([0, 1, None, 1], [0, 1, 1, 0]).tolist()
     [[1, 1, 0], [0, 1, 1]]
     """
     arrays.same_length(predictions=predictions, answers=answers)
-    chosen, right = arrays.as_choices(predictions), arrays.as_answers(answers)
+    chosen = arrays.as_choices(predictions)
+    right = arrays.as_answers(answers)
     classes = int(max(chosen.max(), right.max())) + 1
     table = np.zeros((classes, classes + 1), np.int64)
-    np.add.at(table, (right, np.where(chosen == arrays.ABSTAINED, classes, chosen)), 1)
+    columns = np.where(chosen == arrays.ABSTAINED, classes, chosen)
+    np.add.at(table, (right, columns), 1)
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class F1:
-    """F1 of each class (an answer index), their mean, and F1 over all predictions at once."""
+    """F1 of each class, their mean, and F1 over all predictions.
+
+    A class is an answer index.
+    """
 
     by_class: dict[int, float]
     macro: float
@@ -118,8 +141,12 @@ def f1(predictions: arrays.Choices, answers: arrays.Counts) -> F1:
     """
     table = confusion(predictions, answers)
     hits = table.diagonal()
-    chosen, wanted = table[:, :-1].sum(axis=0), table.sum(axis=1)
-    present = np.flatnonzero(chosen + wanted)
-    by_class = {int(c): float(2 * hits[c] / (chosen[c] + wanted[c])) for c in present}
-    micro = 2 * hits.sum() / (chosen.sum() + wanted.sum())
-    return F1(by_class, float(np.mean(list(by_class.values()))), float(micro))
+    choice_counts = table[:, :-1].sum(axis=0)
+    answer_counts = table.sum(axis=1)
+    class_counts = choice_counts + answer_counts
+    by_class = {}
+    for index in np.flatnonzero(class_counts):
+        by_class[int(index)] = float(2 * hits[index] / class_counts[index])
+    macro = float(np.mean(list(by_class.values())))
+    micro = 2 * hits.sum() / class_counts.sum()
+    return F1(by_class, macro, float(micro))

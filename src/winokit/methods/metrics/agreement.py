@@ -7,8 +7,8 @@ as Gwet (2014, "Handbook of Inter-Rater Reliability") generalizes them, so that 
 votes: a problem with one vote says which categories are common, and nothing of agreement.
 
 The interval is by Gwet's linearized variance over problems, with Student's quantile, joined with the same over two more
-problems whose votes are split: a table on which all agree is not known to the last digit. `docs/statistics.md` has its
-measured coverage.
+problems whose votes are split: a table on which all agree is not known to the last digit. Its measured coverage is in
+`docs/evidence/statistics.md`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,10 @@ from winokit.methods.metrics.intervals import LEVEL
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient of agreement: 1 is full agreement, 0 what chance gives; and where it plausibly lies."""
+    """A coefficient of agreement with its interval.
+
+    1 is full agreement, 0 is what chance gives.
+    """
 
     value: float
     low: float
@@ -34,24 +37,28 @@ class Coefficient:
 
 
 def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Fleiss' kappa of a table of votes: a row per problem, a column per category.
+    """Fleiss' kappa of a table of votes.
+
+    The table has a row per problem and a column per category.
 
     >>> round(fleiss_kappa([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.625
     """
-    return _coefficient(_checked(table), level, is_ac1=False)
+    return _estimate_coefficient(_check_votes(table), level, is_ac1=False)
 
 
 def gwet_ac1(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Gwet's AC1 of a table of votes; columns are all the categories there are, chosen or not.
+    """Gwet's AC1 of a table of votes.
+
+    The table has a row per problem and a column per category, chosen or not.
 
     >>> round(gwet_ac1([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.7
     """
-    return _coefficient(_checked(table), level, is_ac1=True)
+    return _estimate_coefficient(_check_votes(table), level, is_ac1=True)
 
 
-def _checked(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
+def _check_votes(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
     votes = np.asarray(table, np.float64)
     if votes.ndim != 2 or not votes.size or votes.min() < 0:
         raise BadInput("expected a table of votes: a row per problem, a column per category, counts from 0")
@@ -61,31 +68,40 @@ def _checked(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
     return votes
 
 
-def _coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> Coefficient:
+def _estimate_coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> Coefficient:
     from scipy import special
 
-    value, error = _linearized(votes, is_ac1=is_ac1)
-    even = np.full((2, votes.shape[1]), votes.sum(axis=1).max() / votes.shape[1])
-    middle, wider = _linearized(np.concatenate([votes, even]), is_ac1=is_ac1)
-    quantile = float(special.stdtrit(max(len(votes) - 1, 1), (1 + level) / 2))
+    value, error = _estimate_value_and_error(votes, is_ac1=is_ac1)
+    category_count = votes.shape[1]
+    most_votes = votes.sum(axis=1).max()
+    even = np.full((2, category_count), most_votes / category_count)
+    middle, wider = _estimate_value_and_error(np.concatenate([votes, even]), is_ac1=is_ac1)
+    degrees = max(len(votes) - 1, 1)
+    quantile = float(special.stdtrit(degrees, (1 + level) / 2))
     low = min(value - quantile * error, middle - quantile * wider)
     high = max(value + quantile * error, middle + quantile * wider)
     return Coefficient(value, max(low, -1.0), min(high, 1.0))
 
 
-def _linearized(votes: FloatArray, *, is_ac1: bool) -> tuple[float, float]:
+def _estimate_value_and_error(votes: FloatArray, *, is_ac1: bool) -> tuple[float, float]:
     """The coefficient and its standard error."""
     cast = votes.sum(axis=1, keepdims=True)
-    shares, several = votes / cast, cast[:, 0] >= 2
+    shares = votes / cast
+    several = cast[:, 0] >= 2
     common = shares.mean(axis=0)
-    pairs = np.where(several, cast[:, 0] * (cast[:, 0] - 1), 1)
-    agreed = np.where(several, (votes * (votes - 1)).sum(axis=1) / pairs, 0.0)
+    vote_counts = cast[:, 0]
+    pairs = np.where(several, vote_counts * (vote_counts - 1), 1)
+    agreed_pairs = (votes * (votes - 1)).sum(axis=1)
+    agreed = np.where(several, agreed_pairs / pairs, 0.0)
     weights = (1 - common) / max(len(common) - 1, 1) if is_ac1 else common
-    chance, chances = float(common @ weights), shares @ weights
+    chance = float(common @ weights)
+    chances = shares @ weights
     if chance >= 1:
         raise BadInput("kappa is undefined where all votes fall into one category")
     value = (agreed.sum() / several.sum() - chance) / (1 - chance)
-    each = np.where(several, (agreed - chance) / (1 - chance), 0.0) * len(votes) / several.sum()
-    each -= 2 * (1 - value) * (chances - chance) / (1 - chance)
+    own_values = np.where(several, (agreed - chance) / (1 - chance), 0.0)
+    linearized = own_values * len(votes) / several.sum()
+    linearized -= 2 * (1 - value) * (chances - chance) / (1 - chance)
     freedom = len(votes) * max(len(votes) - 1, 1)
-    return float(value), float(np.sqrt(((each - value) ** 2).sum() / freedom))
+    squares = ((linearized - value) ** 2).sum()
+    return float(value), float(np.sqrt(squares / freedom))

@@ -1,4 +1,4 @@
-"""Two models on the same problems: a paired test over units, and what it could have seen."""
+"""Paired test of two models over units, and the gaps that it can find."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SPARE = 1
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a comparison of two models on some problems can see."""
+    """Gaps that a comparison of two models on some problems can find."""
 
     difference: float
     standard_error: float
@@ -43,7 +43,9 @@ class Resolution:
     def gap_to_find(
         self, alpha: float = 0.05, power: float = POWER, *, allowed: float = 0.0, most: float = 1.0
     ) -> float | None:
-        """The smallest gap that the test at level `alpha` finds with that power; None if there is none up to `most`.
+        """The smallest gap that the test at level `alpha` finds with that power.
+
+        None if there is none up to `most`.
 
         With `allowed`, the smallest that is found to be more than that. Two models that differ more also disagree on
         more problems. By the normal approximation, with Student's quantile, and never fewer disagreements than a test
@@ -54,21 +56,26 @@ class Resolution:
         _check_power(alpha, power)
         if self.units <= 1 + ROUNDING:
             return None
-        quantile = float(special.stdtrit(self.units - 1, 1 - alpha / 2) + special.ndtri(power))
+        test_quantile = special.stdtrit(self.units - 1, 1 - alpha / 2)
+        quantile = float(test_quantile + special.ndtri(power))
 
         def excess(gap: float) -> float:
-            return gap - allowed - quantile * math.sqrt(self._variance_at(gap))
+            error = math.sqrt(self._estimate_variance_at(gap))
+            return gap - allowed - quantile * error
 
-        found = allowed
+        smallest_gap = allowed
         if excess(allowed) < 0:
-            found = float(optimize.brentq(excess, allowed, 1.0))
+            smallest_gap = float(optimize.brentq(excess, allowed, 1.0))
         # Where the models are exchanged, one more disagreement on one side halves the smallest p-value.
         fewest = math.ceil(1 - math.log2(alpha)) + SPARE
-        found = max(found, fewest * self.disagreement)
-        return found if found <= most + ROUNDING else None
+        smallest_gap = max(smallest_gap, fewest * self.disagreement)
+        return smallest_gap if smallest_gap <= most + ROUNDING else None
 
     def can_show_equality(self, margin: float) -> bool:
-        """Whether two equal models would be shown to be equal within the margin at least every other time."""
+        """Whether equality within the margin would be shown in half of all cases.
+
+        The two models are taken to be equal.
+        """
         from scipy import special
 
         if self.units <= 1 + ROUNDING:
@@ -77,7 +84,7 @@ class Resolution:
         one_time_in_two = quantile + float(special.ndtri(0.75))
         return self.narrow_half / quantile * one_time_in_two <= margin
 
-    def _variance_at(self, gap: float) -> float:
+    def _estimate_variance_at(self, gap: float) -> float:
         """Variance of the difference if the gap is that large."""
         more_disagreement = max(gap - abs(self.difference), 0.0) * (1 - gap)
         grown = self.standard_error**2 + more_disagreement * self.disagreement
@@ -114,7 +121,9 @@ class Comparison:
 
 
 def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL) -> Comparison:
-    """Compare two models by what they have of the same problems, in the same order: 1, 0, or a share if undecided.
+    """Compare two models by their scores on the same problems.
+
+    Scores are in the same order: 1, 0, or a share if undecided.
 
     The interval has that level; the narrow one misses on each side as often as the other on both.
 
@@ -125,43 +134,53 @@ def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL
     """
     require_units(units, len(first))
     same_length(first=first, second=second)
-    one, other = as_values(first), as_values(second)
+    first_values = as_values(first)
+    second_values = as_values(second)
+    differences = first_values - second_values
     narrow_level = max(1 - 2 * (1 - level), 0.5)
-    narrow = paired_interval(one, other, units, narrow_level)
+    narrow = paired_interval(first_values, second_values, units, narrow_level)
+    interval = paired_interval(first_values, second_values, units, level)
+    p = p_paired(first_values, second_values, units)
+    only_first = int((first_values > second_values).sum())
+    only_second = int((second_values > first_values).sum())
+    needed = n_to_tell_apart(first_values, second_values, units)
     return Comparison(
-        difference=float((one - other).mean()),
-        interval=paired_interval(one, other, units, level),
-        p=p_paired(one, other, units),
-        only_first=int((one > other).sum()),
-        only_second=int((other > one).sum()),
-        n=len(one),
-        n_to_tell_apart=n_to_tell_apart(one, other, units),
-        first=float(one.mean()),
-        second=float(other.mean()),
+        difference=float(differences.mean()),
+        interval=interval,
+        p=p,
+        only_first=only_first,
+        only_second=only_second,
+        n=len(first_values),
+        n_to_tell_apart=needed,
+        first=float(first_values.mean()),
+        second=float(second_values.mean()),
         narrow=narrow,
         unit_count=units.count,
-        resolution=_resolution(one - other, units, narrow),
+        resolution=_estimate_resolution(differences, units, narrow),
     )
 
 
-def _resolution(differences: FloatArray, units: Units, narrow: Interval) -> Resolution:
-    """What the comparison with these differences can see."""
+def _estimate_resolution(differences: FloatArray, units: Units, narrow: Interval) -> Resolution:
+    """Estimate the gaps that a comparison with these differences can find."""
     error = standard_error(differences, units)
     sizes = units.sizes.astype(np.float64)
     equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
     row_variance = float(differences.var()) / len(differences)
     disagreement = 1 / equal_units
     if row_variance > ROUNDING:
-        disagreeing = int((units.sums(np.abs(differences)) > ROUNDING).sum())
+        unit_distances = units.sums(np.abs(differences))
+        disagreeing = int((unit_distances > ROUNDING).sum())
         design_effect = min(error**2 / row_variance, len(differences) / equal_units)
-        own = design_effect / len(differences)
-        disagreement = (disagreeing * own + WHOLE_UNITS * disagreement) / (disagreeing + WHOLE_UNITS)
+        problem_weight = design_effect / len(differences)
+        disagreement = (disagreeing * problem_weight + WHOLE_UNITS * disagreement) / (disagreeing + WHOLE_UNITS)
     half = (narrow.high - narrow.low) / 2
     return Resolution(float(differences.mean()), error, equal_units, disagreement, half, narrow.level)
 
 
 def paired_interval(first: Values, second: Values, units: Units, level: float = LEVEL) -> Interval:
-    """Interval of the mean difference between two scores of the same problems, each from 0 to 1.
+    """Interval of the mean difference between two scores of the same problems.
+
+    Scores are from 0 to 1.
 
     Newcombe's, widened to zero where exchanging the two models unit by unit does not exclude it. It contains zero
     exactly where `p_paired` is above 1 - level.
@@ -174,7 +193,9 @@ def paired_interval(first: Values, second: Values, units: Units, level: float = 
 
 
 def p_paired(first: Values, second: Values, units: Units) -> float:
-    """Two-sided p-value of a mean difference of zero: the level at which `paired_interval` excludes it.
+    """Two-sided p-value of a mean difference of zero.
+
+    It is the level at which `paired_interval` excludes zero.
 
     The larger of two: that of exchanging the models unit by unit, and that of Newcombe's interval, which is the more
     cautious below about 20 units.
@@ -184,7 +205,9 @@ def p_paired(first: Values, second: Values, units: Units) -> float:
 
 
 def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, least: float = 0.0) -> float:
-    """Two-sided p-value of the mean difference if the two models are exchanged at random, unit by unit.
+    """Two-sided p-value of the mean difference by exchange of the models.
+
+    The two models are exchanged at random, unit by unit.
 
     With `least`, how often the difference is as large as what goes beyond that: never less often than without.
     Counted out exactly where the sums of units are whole numbers, or halves, quarters and such; else by random signs.
@@ -194,30 +217,37 @@ def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, l
     >>> p_exchanged([1, 1, 1, 0], [0, 0, 0, 0], Units.alone(4))  # thrice on one side: one time in four
     0.25
     """
-    differences = _unit_sums(first, second, units)
+    differences = _sum_by_unit(first, second, units)
     observed = abs(float(differences.sum()))
     needed = observed - least * len(first)
-    sums = np.sort(np.abs(differences[np.abs(differences) > ROUNDING]))
+    distances = np.abs(differences)
+    sums = np.sort(distances[distances > ROUNDING])
     if not len(sums):
         return 1.0
     for parts in WHOLE_PARTS:
-        if np.allclose(parts * sums, np.round(parts * sums), atol=1e-9):
-            whole_sums = np.round(parts * sums).astype(np.int64)
-            return _sign_flip(whole_sums, round(parts * observed) - parts * least * len(first))
-    signs = np.random.default_rng(seed).integers(0, 2, (DRAWS, len(sums))) * 2 - 1
-    extreme_count = int((np.abs(signs @ sums) >= needed - ROUNDING).sum())
+        scaled = parts * sums
+        rounded = np.round(scaled)
+        if np.allclose(scaled, rounded, atol=1e-9):
+            needed_parts = round(parts * observed) - parts * least * len(first)
+            return _compute_sign_flip_p(rounded.astype(np.int64), needed_parts)
+    rng = np.random.default_rng(seed)
+    signs = rng.integers(0, 2, (DRAWS, len(sums))) * 2 - 1
+    is_extreme = np.abs(signs @ sums) >= needed - ROUNDING
+    extreme_count = int(is_extreme.sum())
     return (extreme_count + 1) / (DRAWS + 1)
 
 
-def _sign_flip(sizes: IntArray, observed: float) -> float:
-    """The share of all signs for which the sum of sizes is as far from zero as observed."""
+def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
+    """Share of all signs whose sum of sizes is as far from zero as observed."""
     chances = guessed(np.full(len(sizes), 0.5), sizes)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.
-    sums = np.abs(2 * np.arange(len(chances)) - int(sizes.sum()))
-    return round(float(min(chances[sums >= observed].sum(), 1.0)), 12)  # sums of halves, without the tail of a float
+    total = int(sizes.sum())
+    sums = np.abs(2 * np.arange(len(chances)) - total)
+    p = float(min(chances[sums >= observed].sum(), 1.0))
+    return round(p, 12)  # sums of halves, without the tail of a float
 
 
-def _unit_sums(first: Values, second: Values, units: Units) -> FloatArray:
+def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
     """Sum of the differences over each unit."""
     require_units(units, len(first))
     same_length(first=first, second=second)
@@ -227,7 +257,9 @@ def _unit_sums(first: Values, second: Values, units: Units) -> FloatArray:
 def n_to_tell_apart(
     first: Values, second: Values, units: Units, *, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """How many problems `p_paired` needs to tell two models apart that differ as these do; None for equal ones.
+    """Number of problems that `p_paired` needs to tell two models apart.
+
+    The models differ as these do. None if they are equal.
 
     Groups in this mixture of sizes and differences are drawn until the test, at level `alpha`, finds the difference
     with probability `power`; by the normal approximation.
@@ -235,12 +267,15 @@ def n_to_tell_apart(
     from scipy import special
 
     _check_power(alpha, power)
-    sums = _unit_sums(first, second, units)
-    mean, square = float(sums.mean()), float((sums**2).mean())
+    sums = _sum_by_unit(first, second, units)
+    mean = float(sums.mean())
+    square = float((sums**2).mean())
     if abs(mean) <= ROUNDING:
         return None
     spread = math.sqrt(max(square - mean**2, 0.0))
-    needed = (special.ndtri(1 - alpha / 2) * math.sqrt(square) + special.ndtri(power) * spread) ** 2 / mean**2
+    by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(square)
+    by_models = special.ndtri(power) * spread
+    needed = (by_chance + by_models) ** 2 / mean**2
     return math.ceil(float(needed) * len(first) / len(sums))
 
 

@@ -149,9 +149,11 @@ class CrossedAnswers:
         Over all problems first, then without each unit in turn.
         """
         projected = self.cells @ self.make_projection(source)
-        squares = without_each((projected**2).sum(axis=1)[:, None], self.units)[:, 0]
+        problem_squares = (projected**2).sum(axis=1)
+        squares = without_each(problem_squares[:, None], self.units)[:, 0]
         sums = without_each(projected, self.units)
-        counts = without_each(np.ones((len(projected), 1)), self.units)[:, 0]
+        ones = np.ones((len(projected), 1))
+        counts = without_each(ones, self.units)[:, 0]
         spread = squares - (sums**2).sum(axis=1) / np.maximum(counts, 1)
         found: FloatArray = spread / np.maximum(counts - 1, 1) / self.count_freedom(source)
         return found
@@ -189,8 +191,11 @@ class QuadraticForm:
         least = rank / max(units.count, 1) ** 2 / len(means)
         noise = max(float(np.trace(spread)), least)
         squared = float((spread**2).sum())
-        freedom = min(noise**2 / squared, rank) if squared > ROUNDING**2 else float(rank)
-        return cls(max(float(means @ projection @ means), 0.0), noise, max(freedom, 1.0), units.count)
+        freedom = float(rank)
+        if squared > ROUNDING**2:
+            freedom = min(noise**2 / squared, rank)
+        square = float(means @ projection @ means)
+        return cls(max(square, 0.0), noise, max(freedom, 1.0), units.count)
 
     @property
     def excess(self) -> float:
@@ -280,7 +285,8 @@ def leave_one_out(source: Sequence[str], estimates: FloatArray, units: Units, le
     half = math.inf
     if units.count > 2:
         distances = estimates[1:] - estimates[1:].mean()
-        error = math.sqrt((units.count - 1) / units.count * float((distances**2).sum()))
+        correction = (units.count - 1) / units.count
+        error = math.sqrt(correction * float((distances**2).sum()))
         half = error * float(special.stdtrit(units.count - 1, (1 + level) / 2))
     low = max(variance - half, 0.0)
     high = max(variance + half, 0.0)

@@ -1,4 +1,4 @@
-"""Is the choice the same where it should be: candidates switched, text perturbed, candidates listed in another order?
+"""Whether choices stay the same where they should.
 
 Consistency is of Trichelair et al., "On the Evaluation of Common-Sense Reasoning in Natural Language Understanding"
 (2018); stability of Abdou et al., "The Sensitivity of Language Models and Humans to Winograd Schema Perturbations"
@@ -16,19 +16,24 @@ CONSISTENCY_CHANCE = 0.5
 
 
 def role_kept(unswitched: arrays.Choices, switched: arrays.Choices) -> arrays.FloatArray:
-    """1 where the predicted role is the same after the candidates changed places in the text, 0 where it is not.
+    """1 where the predicted role survives the switch of candidates, else 0.
+
+    The candidates changed places in the text.
 
     Both predictions are indices into one and the same pair of candidates, so a kept role is a *changed* index. An
     abstention counts one half, as if settled by a coin (Trichelair et al., 2018, footnote 7).
     """
-    before, after = _two(unswitched, switched)
+    before, after = _read_choices(unswitched, switched)
     if max(before.max(), after.max()) > 1:
         raise BadInput("switching is defined for problems with two candidates")
-    return np.where(_answered(before, after), (before != after).astype(np.float64), CONSISTENCY_CHANCE)
+    is_kept = (before != after).astype(np.float64)
+    return np.where(_are_answered(before, after), is_kept, CONSISTENCY_CHANCE)
 
 
 def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
-    """Share of switchable problems whose predicted candidate changes with the switch; it need not be right.
+    """Share of switchable problems whose predicted candidate changes with the switch.
+
+    The prediction need not be right.
 
     >>> consistency([0, 0, 1, None], [1, 0, 0, None])
     0.625
@@ -37,22 +42,31 @@ def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
 
 
 def choice_kept(original: arrays.Choices, perturbed: arrays.Choices) -> arrays.BoolArray:
-    """Whether the same candidate is chosen for a problem and its perturbed version; an abstention chooses none."""
-    before, after = _two(original, perturbed)
+    """Whether a problem and its perturbed version have the same choice.
+
+    An abstention chooses nothing.
+    """
+    before, after = _read_choices(original, perturbed)
     same: arrays.BoolArray = before == after
-    return _answered(before, after) & same
+    return _are_answered(before, after) & same
 
 
 def choice_kept_chance(
     original: arrays.Choices, perturbed: arrays.Choices, candidates: arrays.Counts
 ) -> arrays.FloatArray:
-    """How likely guessing with the same abstentions keeps each choice: 1/candidates, and not where nobody chose."""
+    """Chance that a guess with the same abstentions keeps each choice.
+
+    1/candidates, and 0 where nobody chose.
+    """
     arrays.same_length(original=original, candidates=candidates)
-    return np.where(_answered(*_two(original, perturbed)), 1 / arrays.as_candidates(candidates), 0.0)
+    before, after = _read_choices(original, perturbed)
+    return np.where(_are_answered(before, after), 1 / arrays.as_candidates(candidates), 0.0)
 
 
 def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
-    """Share of problems that keep their prediction when the text is perturbed; it need not be right.
+    """Share of problems that keep their prediction when the text is perturbed.
+
+    The prediction need not be right.
 
     Where either is an abstention nothing is kept.
 
@@ -63,7 +77,7 @@ def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
 
 
 def order_invariance(original: arrays.Choices, reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> float:
-    """Share of problems with the same choice when the candidates are listed in another order.
+    """Share of problems with the same choice in another order of candidates.
 
     `orders` are those given to `Problem.with_order`; `reordered` are indices into the candidates in that order.
 
@@ -74,23 +88,29 @@ def order_invariance(original: arrays.Choices, reordered: arrays.Choices, orders
 
 
 def choice_turned(original: arrays.Choices, reordered: arrays.Choices) -> arrays.BoolArray:
-    """Whether another candidate is chosen, both indices being into one order; an abstention is no other choice."""
-    before, after = _two(original, reordered)
+    """Whether another candidate is chosen in the second answer.
+
+    Both indices are into one order of candidates. An abstention is no other choice.
+    """
+    before, after = _read_choices(original, reordered)
     other: arrays.BoolArray = before != after
-    return _answered(before, after) & other
+    return _are_answered(before, after) & other
 
 
 def in_first_order(reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> list[int | None]:
-    """Indices into reordered candidates as indices into the candidates as they stood before."""
+    """Convert indices into reordered candidates to the original order."""
     arrays.same_length(reordered=reordered, orders=orders)
-    return [None if choice is None else order[choice] for choice, order in zip(reordered, orders, strict=True)]
+    choices: list[int | None] = []
+    for choice, order in zip(reordered, orders, strict=True):
+        choices.append(None if choice is None else order[choice])
+    return choices
 
 
-def _two(before: arrays.Choices, after: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:
+def _read_choices(before: arrays.Choices, after: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:
     arrays.same_length(before=before, after=after)
     return arrays.as_choices(before), arrays.as_choices(after)
 
 
-def _answered(before: arrays.IntArray, after: arrays.IntArray) -> arrays.BoolArray:
+def _are_answered(before: arrays.IntArray, after: arrays.IntArray) -> arrays.BoolArray:
     answered: arrays.BoolArray = np.minimum(before, after) > arrays.ABSTAINED
     return answered

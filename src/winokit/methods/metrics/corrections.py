@@ -17,8 +17,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
         raise BadInput("expected p-values from 0 to 1")
     corrected = [0.0] * len(p_values)
     largest = 0.0
-    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
+    for rank, index in enumerate(np.argsort(p_values, kind="stable")):
         tests_left = len(p_values) - rank
-        largest = max(largest, min(tests_left * p_values[place], 1.0))
-        corrected[place] = largest
+        largest = max(largest, min(tests_left * p_values[index], 1.0))
+        corrected[index] = largest
     return corrected

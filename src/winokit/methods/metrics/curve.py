@@ -1,4 +1,6 @@
-"""Learning curves: accuracy against the logarithm of training size, where it would arrive, and the leaderboard's area.
+"""Learning curves: accuracy against the logarithm of the training size.
+
+Lines say at which size a goal would be reached; areas are the leaderboard's.
 
 Sakaguchi et al. (2020) fit y = 4.8463 ln x + 26.215 to RoBERTa's accuracy on WinoGrande. That line reaches the human
 94 per cent at 1.19 million training problems, ten times the "over 118K" that is said of it.
@@ -20,7 +22,7 @@ SIZES = (160, 640, 2_558, 10_234, 40_398)
 
 @dataclass(frozen=True, slots=True)
 class LogFit:
-    """The line y = slope * ln(x) + intercept by least squares, and how sure it is.
+    """The least-squares line y = slope * ln(x) + intercept, with its variance.
 
     Two points make a line and leave nothing to be sure by: its intervals are infinite.
     """
@@ -41,59 +43,68 @@ class LogFit:
         >>> round(PUBLISHED.at(40_398), 1)
         77.6
         """
-        return self.slope * math.log(_positive(x)) + self.intercept
+        return self.slope * math.log(_require_positive(x)) + self.intercept
 
     def reaches(self, y: float) -> float:
-        """The size at which the line has this y; infinite for one that never does.
+        """The size at which the line has this y.
+
+        Infinite if it never does.
 
         >>> round(PUBLISHED.reaches(94), -4)
         1190000.0
         """
-        return _exp((y - self.intercept) / self.slope) if self.slope else math.inf
+        return _compute_exp((y - self.intercept) / self.slope) if self.slope else math.inf
 
     def slope_interval(self, level: float = 0.95) -> Interval:
-        """Where the slope plausibly lies."""
-        half = self._half(self.variance[2], level)
+        """Interval of the slope."""
+        half = self._compute_half_width(self.variance[2], level)
         return Interval(self.slope - half, self.slope + half, level, "student")
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
-        """Where the mean of y at a size plausibly lies."""
-        y, away = self.at(x), math.log(x) - self.centre
+        """Interval of the mean of y at a size."""
+        y = self.at(x)
+        away = math.log(x) - self.centre
         there, both, slope = self.variance
-        half = self._half(there + 2 * both * away + slope * away**2, level)
+        variance = there + 2 * both * away + slope * away**2
+        half = self._compute_half_width(variance, level)
         return Interval(y - half, y + half, level, "student")
 
     def reaches_interval(self, y: float, level: float = 0.95) -> Interval:
-        """The sizes at which a mean of y is plausible (Fieller, 1954): those whose `interval_at` has y in it.
+        """The sizes at which a mean of y is plausible (Fieller, 1954).
+
+        They are those whose `interval_at` contains y.
 
         Where the slope could be zero these have no end on the side where y lies. Where it is so uncertain that no
         size can be ruled out the interval is everything.
         """
         everything = Interval(0.0, math.inf, level, "Fieller")
-        wide = self._half(1.0, level) ** 2
+        wide = self._compute_half_width(1.0, level) ** 2
         if not math.isfinite(wide * sum(self.variance)):
             return everything
         # With u = ln x - centre, those of which (distance - slope u)^2 <= wide * variance at u: a quadratic in u.
         there, both, slope = self.variance
         distance = y - (self.slope * self.centre + self.intercept)
-        squared, half = self.slope**2 - wide * slope, self.slope * distance + wide * both
+        squared = self.slope**2 - wide * slope
+        half = self.slope * distance + wide * both
         root = half**2 - squared * (distance**2 - wide * there)
         if squared == 0 or root < 0:
             return everything
-        low, high = sorted((half + sign * math.sqrt(root)) / squared for sign in (-1, 1))
+        reach = math.sqrt(root)
+        low, high = sorted([(half - reach) / squared, (half + reach) / squared])
         if squared < 0:
             estimate = distance / self.slope if self.slope else math.copysign(math.inf, distance)
             low, high = (high, math.inf) if estimate >= high else (-math.inf, low)
-        return Interval(_exp(self.centre + low), _exp(self.centre + high), level, "Fieller")
+        return Interval(_compute_exp(self.centre + low), _compute_exp(self.centre + high), level, "Fieller")
 
-    def _half(self, variance: float, level: float) -> float:
+    def _compute_half_width(self, variance: float, level: float) -> float:
         """Half the width of an interval of something with this variance."""
         from scipy import stats
 
         check_level(level)
         if self.degrees <= 0 or not math.isfinite(variance):
             return math.inf
-        return float(stats.t.ppf((1 + level) / 2, self.degrees)) * math.sqrt(max(0.0, variance))
+        quantile = float(stats.t.ppf((1 + level) / 2, self.degrees))
+        return quantile * math.sqrt(max(0.0, variance))
 
 
 PUBLISHED = LogFit(4.8463, 26.215)
@@ -101,7 +112,9 @@ PUBLISHED = LogFit(4.8463, 26.215)
 
 
 def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
-    """Fit y = a ln(x) + b; several y of one size, from independent restarts, are several points.
+    """Fit y = a ln(x) + b by least squares.
+
+    Several y of one size, from independent restarts, are several points.
 
     How sure it is comes from how the points scatter around the line. That they share a test set is not in that.
 
@@ -111,24 +124,31 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     """
     if len(x) != len(y):
         raise BadInput(f"{len(x)} sizes and {len(y)} values: expected one value per size")
-    logs, values = np.log([_positive(size) for size in x]), np.asarray(y, np.float64)
+    logs = np.log([_require_positive(size) for size in x])
+    values = np.asarray(y, np.float64)
     if not np.isfinite(values).all():
         raise BadInput("a value that is not a number cannot be fitted")
     if len(set(logs.tolist())) < 2:
         raise BadInput("expected two training sizes or more: one shows no growth")
     centre = float(logs.mean())
-    spread = float(((logs - centre) ** 2).sum())
-    slope = float(((logs - centre) * (values - values.mean())).sum() / spread)
+    log_gaps = logs - centre
+    value_gaps = values - values.mean()
+    spread = float((log_gaps**2).sum())
+    slope = float((log_gaps * value_gaps).sum() / spread)
     intercept = float(values.mean() - slope * centre)
-    left, free = values - slope * logs - intercept, len(values) - 2
+    residuals = values - slope * logs - intercept
+    free = len(values) - 2
     if not free:
         return LogFit(slope, intercept, centre=centre)
-    error = float((left**2).sum()) / free
-    return LogFit(slope, intercept, len(values), centre, (error / len(values), 0.0, error / spread), free)
+    error = float((residuals**2).sum()) / free
+    variance = (error / len(values), 0.0, error / spread)
+    return LogFit(slope, intercept, len(values), centre, variance, free)
 
 
 def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES) -> float:
-    """The WinoGrande leaderboard's area under the learning curve, over log2 of the size, divided by its width.
+    """The WinoGrande leaderboard's area under the learning curve.
+
+    Over log2 of the size, divided by its width.
 
     >>> round(leaderboard_auc([0.5] * 5), 9)
     0.5
@@ -137,18 +157,20 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
         raise BadInput(f"expected {len(sizes)} accuracies, one per training size, found {len(accuracies)}")
     if len(sizes) < 2 or sorted(set(sizes)) != list(sizes):
         raise BadInput("expected two training sizes or more, from small to large")
-    logs = np.log2([_positive(size) for size in sizes])
+    logs = np.log2([_require_positive(size) for size in sizes])
     values = np.asarray(accuracies, np.float64)
-    return float((np.diff(logs) * (values[1:] + values[:-1]) / 2).sum() / (logs[-1] - logs[0]))
+    areas = np.diff(logs) * (values[1:] + values[:-1]) / 2
+    width = logs[-1] - logs[0]
+    return float(areas.sum() / width)
 
 
-def _positive(x: float) -> float:
+def _require_positive(x: float) -> float:
     if not x > 0:
         raise BadInput(f"expected a training size above 0, since others have no logarithm; found {x}")
     return x
 
 
-def _exp(value: float) -> float:
+def _compute_exp(value: float) -> float:
     try:
         return math.exp(value)
     except OverflowError:
@@ -157,7 +179,9 @@ def _exp(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Covariances of some means over restarts and test units at once: a part per source, with its degrees of freedom.
+    """Covariances of means over restarts and test units at once.
+
+    A part per source, with its degrees of freedom.
 
     Another test set and other restarts would both have given another mean. Drawing a handful of restarts with
     replacement misses most of what they differ by (three restarts, 95 % intervals that cover 73 %). So the variance of
@@ -176,15 +200,17 @@ class Crossed:
         *,
         scatter: tuple[FloatArray, float] | None = None,
     ) -> "Crossed":
-        """From an array of (restarts, units, statistics) whose means over the first two are the statistics.
+        """Estimate from an array of (restarts, units, statistics).
+
+        The statistics are the means over the first two axes.
 
         `sizes` are the numbers of problems of the units, by default equal: large units count as few, as in every other
         interval. One restart says nothing of others. `scatter` stands in where something else does: a covariance and
         its degrees of freedom, as a line's points around it give them. Without either restarts are not in the variance.
         """
         restarts, units, _ = values.shape
-        first = _part(values.mean(axis=1), np.ones(restarts)) if restarts > 1 else scatter
-        of_units = _part(values.mean(axis=0), np.ones(units) if sizes is None else sizes)
+        first = _estimate_mean_covariance(values.mean(axis=1), np.ones(restarts)) if restarts > 1 else scatter
+        of_units = _estimate_mean_covariance(values.mean(axis=0), np.ones(units) if sizes is None else sizes)
         return cls((of_units,) if first is None else (first, of_units))
 
     @property
@@ -194,7 +220,10 @@ class Crossed:
         return total
 
     def variance(self, weights: FloatArray) -> float:
-        """Variance of a weighted sum of the means; infinite where a source cannot be estimated."""
+        """Variance of a weighted sum of the means.
+
+        Infinite if a source cannot be estimated.
+        """
         if any(free <= 0 for _, free in self.parts):
             return math.inf
         return float(weights @ self.covariance @ weights)
@@ -205,19 +234,26 @@ class Crossed:
             return 0.0
         shares = [(float(weights @ matrix @ weights), free) for matrix, free in self.parts]
         below = sum(variance**2 / free for variance, free in shares)
-        return sum(variance for variance, _ in shares) ** 2 / below if below > 0 else math.inf
+        if below <= 0:
+            return math.inf
+        total = sum(variance for variance, _ in shares)
+        return total**2 / below
 
 
-def _part(means: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
-    """Covariance of the mean of some rows, by leaving out each in turn; infinite for a single one.
+def _estimate_mean_covariance(means: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
+    """Covariance of the mean of some rows, by leaving out each in turn.
+
+    Infinite for a single row.
 
     `sizes` says how much of the whole each row stands for: a large one pulls the mean, and is given that back.
     """
     count, statistics = means.shape
     if count < 2:
         return np.diag(np.full(statistics, math.inf)), 0.0
-    residuals = (means - means.mean(axis=0)) / (1 - sizes / sizes.sum())[:, None]
-    covariance: FloatArray = (count - 1) / count * (residuals.T @ residuals) / count**2
+    remaining_shares = 1 - sizes / sizes.sum()
+    residuals = (means - means.mean(axis=0)) / remaining_shares[:, None]
+    products = residuals.T @ residuals
+    covariance: FloatArray = (count - 1) / count * products / count**2
     return covariance, equal_units(sizes) - 1
 
 
@@ -227,7 +263,9 @@ def equal_units(sizes: FloatArray) -> float:
 
 
 def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | None = None) -> tuple[float, float]:
-    """Interval of a share from its values by restart and unit, whose mean it is.
+    """Interval of a share from its values by restart and unit.
+
+    The share is the mean of all values.
 
     Wilson's, with as many independent problems as have the variance that was found. Where nothing differs (all right,
     all wrong) every unit counts as one problem.
@@ -248,13 +286,14 @@ def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | N
         share = Share(mean, len(unit_sizes), math.inf, units, exact=False)
     else:
         groups = crossed.degrees(itself) + 1
-        share = Share(mean, len(unit_sizes), groups, mean * (1 - mean) / variance, exact=False)
+        effective = mean * (1 - mean) / variance
+        share = Share(mean, len(unit_sizes), groups, effective, exact=False)
     low, high = share.limits(level)
     return min(mean, low), max(mean, high)
 
 
 def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) -> Crossed:
-    """The same with a variance of units that is shrunk towards that of units which agree within themselves.
+    """Shrink the variance of units towards that of units which agree within themselves.
 
     As in every share (`shrunk_effect`): where nearly all is right, that units hardly vary may be luck.
     """
@@ -270,12 +309,16 @@ def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) 
     with_right = (own_shares > ROUNDING).any(axis=0).sum()
     telling = min(int(with_wrong), int(with_right), units)
     effect = shrunk_effect(float(of_units[0, 0]) / widest, telling, units)
-    return Crossed((*others, (np.full((1, 1), effect * widest), free)))
+    shrunk = np.full((1, 1), effect * widest)
+    return Crossed((*others, (shrunk, free)))
 
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """The polynomial y = a + b u + c u² + …, with u = ln(x) - centre, by least squares, and how sure it is."""
+    """The least-squares polynomial y = a + b u + c u² + …
+
+    Here u = ln(x) - centre.
+    """
 
     coefficients: FloatArray
     centre: float
@@ -284,26 +327,32 @@ class Polynomial:
 
     def at(self, x: float) -> float:
         """The polynomial's y at a size."""
-        return float(self._powers(x) @ self.coefficients)
+        return float(self._compute_powers(x) @ self.coefficients)
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
-        """Where the mean of y at a size plausibly lies; infinite where three sizes or their runs are lacking."""
-        return self._interval(self._powers(x), level)
+        """Interval of the mean of y at a size.
+
+        Infinite if there are fewer than three sizes, or too few runs.
+        """
+        return self._estimate_interval(self._compute_powers(x), level)
 
     def highest_interval(self, level: float = 0.95) -> Interval:
-        """Where the coefficient of the highest power plausibly lies: of a parabola the bend, zero for a line."""
-        return self._interval(np.eye(len(self.coefficients))[-1], level)
+        """Interval of the coefficient of the highest power.
+
+        Of a parabola it is the bend, which is zero for a line.
+        """
+        return self._estimate_interval(np.eye(len(self.coefficients))[-1], level)
 
     def is_needed(self) -> bool:
         """Whether a polynomial of a lower degree is excluded, at 5 %."""
         highest = self.highest_interval()
         return not highest.low <= 0 <= highest.high
 
-    def _powers(self, x: float) -> FloatArray:
-        away = math.log(_positive(x)) - self.centre
+    def _compute_powers(self, x: float) -> FloatArray:
+        away = math.log(_require_positive(x)) - self.centre
         return np.array([away**power for power in range(len(self.coefficients))])
 
-    def _interval(self, weights: FloatArray, level: float) -> Interval:
+    def _estimate_interval(self, weights: FloatArray, level: float) -> Interval:
         from scipy import special
 
         check_level(level)
@@ -312,18 +361,21 @@ class Polynomial:
         degrees = self.crossed.degrees(weights)
         half = math.inf
         if degrees > 0 and math.isfinite(variance):
-            half = float(special.stdtrit(degrees, (1 + level) / 2)) * math.sqrt(max(0.0, variance))
+            quantile = float(special.stdtrit(degrees, (1 + level) / 2))
+            half = quantile * math.sqrt(max(0.0, variance))
         return Interval(y - half, y + half, level, "student")
 
 
 def polynomial_weights(x: Sequence[float], degree: int) -> tuple[FloatArray, float]:
-    """Weights of points, a row each, that give least-squares coefficients in ln(x) - centre, a column each; the centre.
+    """Weights of points that give least-squares coefficients, and the centre.
+
+    A row per point, a column per coefficient in ln(x) - centre.
 
     >>> weights, centre = polynomial_weights([1, math.e, math.e**2], 1)
     >>> (np.array([5.0, 7.0, 9.0]) @ weights).round(6).tolist(), centre
     ([7.0, 2.0], 1.0)
     """
-    logs = np.log([_positive(size) for size in x])
+    logs = np.log([_require_positive(size) for size in x])
     centre = float(logs.mean())
     powers = np.vander(logs - centre, degree + 1, increasing=True)
     weights = np.linalg.pinv(powers).T.astype(np.float64)
@@ -331,7 +383,9 @@ def polynomial_weights(x: Sequence[float], degree: int) -> tuple[FloatArray, flo
 
 
 def p_slopes_differ(values: FloatArray, x: Sequence[float], sizes: FloatArray | None = None) -> float | None:
-    """P-value of restarts whose lines have one slope; None for one restart or two sizes, which cannot tell.
+    """P-value of the hypothesis that the lines of restarts have one slope.
+
+    None for one restart or two sizes, which cannot tell.
 
     An F test: the variance between the slopes of restarts against what they would differ by if all were one. That is
     added up from two sources, as in `Crossed`: how single runs scatter around the line of their restart, once what all
@@ -353,21 +407,27 @@ def p_slopes_differ(values: FloatArray, x: Sequence[float], sizes: FloatArray | 
     restarts, size_count, units = values.shape
     if restarts < 2 or size_count < 3 or units < 2:
         return None
-    logs = np.log([_positive(size) for size in x])
+    logs = np.log([_require_positive(size) for size in x])
     away = logs - logs.mean()
     spread = float((away**2).sum())
     unit_sizes = np.ones(units) if sizes is None else sizes
     means = values.mean(axis=2)
-    left = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
-    slopes = left @ away / spread
+    size_means = means.mean(axis=0)
+    run_means = means.mean(axis=1, keepdims=True)
+    residuals = means - size_means - run_means + means.mean()
+    slopes = residuals @ away / spread
     between = float((slopes**2).sum()) / (restarts - 1)
-    scatter = left - slopes[:, None] * away
+    scatter = residuals - slopes[:, None] * away
     run_degrees = (restarts - 1) * (size_count - 2)
     of_runs = float((scatter**2).sum()) / run_degrees / spread
     unit_slopes = np.einsum("rsu,s->ru", values, away) / spread
-    apart = unit_slopes - unit_slopes.mean(axis=0) - unit_slopes.mean(axis=1, keepdims=True) + unit_slopes.mean()
-    apart = apart / (1 - unit_sizes / unit_sizes.sum())
-    of_units = (units - 1) / units * float((apart**2).sum()) / (restarts - 1) / units**2
+    unit_means = unit_slopes.mean(axis=0)
+    restart_means = unit_slopes.mean(axis=1, keepdims=True)
+    slope_residuals = unit_slopes - unit_means - restart_means + unit_slopes.mean()
+    remaining_shares = 1 - unit_sizes / unit_sizes.sum()
+    slope_residuals = slope_residuals / remaining_shares
+    slope_squares = float((slope_residuals**2).sum())
+    of_units = (units - 1) / units * slope_squares / (restarts - 1) / units**2
     noise = of_runs + of_units
     if between <= ROUNDING:
         return 1.0

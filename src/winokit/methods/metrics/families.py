@@ -65,14 +65,18 @@ def family_numbers(families: Sequence[Hashable]) -> IntArray:
 
 
 def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEAST_KAPPA) -> IntArray:
-    """The number of the family of each model, a row each, by what it is right on.
+    """Number models by family, after the items they are right on.
+
+    Models are rows.
 
     Models are taken from the strongest to the weakest. Each joins the family whose first member it agrees with most, if
     the kappa is at least `least`, and else begins a family. Models that were not asked the same items cannot be told
     to agree: items that one of the two was not asked are left out, and fewer than 20 common items are too few.
     """
     columns = asked.any(axis=0)
-    signs = np.where(asked, np.where(right, 1.0, -1.0), 0.0).astype(np.float32)[:, columns]
+    right_signs = np.where(right, 1.0, -1.0)
+    asked_signs = np.where(asked, right_signs, 0.0).astype(np.float32)
+    signs = asked_signs[:, columns]
     present = asked.astype(np.float32)[:, columns]
     order = np.argsort(-signs.sum(axis=1), kind="stable")
     families = np.zeros(len(signs), np.int64)
@@ -96,7 +100,10 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
 
 
 def _compute_kappas(signs: HalfArray, present: HalfArray, others: HalfArray, others_present: HalfArray) -> HalfArray:
-    """Cohen's kappa of each model with each other, on the items that both were asked; -1 if these are too few."""
+    """Cohen's kappa of each model with each other on their common items.
+
+    -1 if these are too few.
+    """
     common = present @ others_present.T
     enough = np.maximum(common, 1)
     own_share = (signs @ others_present.T / enough + 1) / 2

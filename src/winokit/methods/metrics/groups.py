@@ -6,6 +6,7 @@ Decision Boundaries via Contrast Sets" (Findings of EMNLP 2020): the same of any
 contrast consistency. Only complete groups have a score: two or more members, and none of them missing.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain, count
 from typing import Any, TypeAlias
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.methods import arrays
-from winokit.problem import grouped
+from winokit.problem import Problem, grouped
 
 Sizes = Mapping[Any, int]
 """How many members each group has in the whole dataset."""
+TextKey: TypeAlias = tuple[str, str, tuple[str, ...], str]
+MemberKey: TypeAlias = tuple[int, bool, int, int, TextKey]
 
 
 def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
@@ -33,14 +36,23 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
     rows = grouped(zip(groups, count()))
     rows.pop(None, None)
     least = {} if sizes is None else sizes
-    return {group: own for group, own in rows.items() if len(own) > 1 and len(own) >= least.get(group, 0)}
+    complete = {}
+    for group, members in rows.items():
+        needed = max(2, least.get(group, 0))
+        if len(members) >= needed:
+            complete[group] = members
+    return complete
 
 
 class GroupLayout:
-    """The rows of complete groups side by side, so that one pass reduces every group; metrics take it for groups."""
+    """The rows of complete groups side by side.
+
+    One pass reduces every group. Metrics take a layout in place of groups.
+    """
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
-        self.members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
+        self.members = list(complete_groups(groups, sizes).values())
+        self._length = len(groups)
         self.rows = np.fromiter(chain.from_iterable(self.members), np.int64)
         self.sizes = np.fromiter(map(len, self.members), np.int64, len(self.members))
         self.starts = np.cumsum(self.sizes) - self.sizes
@@ -57,7 +69,7 @@ class GroupLayout:
 Grouped: TypeAlias = arrays.Groups | GroupLayout
 
 
-def _layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
+def _make_layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
     layout = groups if isinstance(groups, GroupLayout) else GroupLayout(groups, sizes)
     if not layout.members:
         raise BadInput("no complete group among the problems: a group score needs twins")
@@ -67,7 +79,7 @@ def _layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
 def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether every member is right, for each complete group in order of appearance."""
     arrays.same_length(flags=correct, groups=groups)
-    return _layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
+    return _make_layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
 
 
 def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
@@ -82,7 +94,9 @@ def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | 
 
 
 def group_scores(scores: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """The score of each complete group: the lowest that any member has (Elazar et al., 2021).
+    """The score of each complete group, the lowest of its members.
+
+    Elazar et al. (2021).
 
     Scores are any numbers of which more is better: right or wrong, credits for abstentions, probabilities.
 
@@ -90,17 +104,20 @@ def group_scores(scores: arrays.Values, groups: Grouped, sizes: Sizes | None = N
     [0.2, 0.5]
     """
     arrays.same_length(scores=scores, groups=groups)
-    return _layout(groups, sizes).reduce(np.minimum, arrays.as_values(scores))
+    return _make_layout(groups, sizes).reduce(np.minimum, arrays.as_values(scores))
 
 
 def no_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether no member is right, for each complete group."""
     arrays.same_length(flags=correct, groups=groups)
-    return ~_layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
+    return ~_make_layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
 
 
 def some_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
-    """Whether a complete group is right in part: one of two, one or two of three."""
+    """Whether each complete group is right in part.
+
+    One member of two, one or two of three.
+    """
     return ~all_right(correct, groups, sizes) & ~no_right(correct, groups, sizes)
 
 
@@ -115,48 +132,62 @@ def one_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None 
 
 
 def all_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """The probability that independent guessing gets all of each complete group right: 0.25 for a pair.
+    """Chance that independent guesses get all of each complete group right.
+
+    0.25 for a pair.
 
     `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
     """
     arrays.same_length(chances=chances, groups=groups)
-    return _layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
+    return _make_layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
 
 
 def no_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """The probability that independent guessing gets nothing of each complete group right."""
+    """Chance that independent guesses get nothing of each complete group right."""
     return all_right_chance(1 - arrays.as_values(chances), groups, sizes)
 
 
 def some_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """The probability that independent guessing gets each complete group right in part: 0.5 for a pair."""
+    """Chance that independent guesses get each complete group right in part.
+
+    0.5 for a pair.
+    """
     return 1 - all_right_chance(chances, groups, sizes) - no_right_chance(chances, groups, sizes)
 
 
 def group_accuracy_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Group accuracy of independent guessing with the same abstentions: 0.25 on pairs that are answered."""
+    """Group accuracy of independent guessing with the same abstentions.
+
+    0.25 on pairs that are answered.
+    """
     return float(all_right_chance(chances, groups, sizes).mean())
 
 
 def same_options(
     options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None
 ) -> arrays.BoolArray:
-    """Whether all members got one and the same option, for each complete group without an abstention.
+    """Whether all members of each complete group got the same option.
+
+    Groups with an abstention are left out.
 
     Options are candidate indices where a group's members list their candidates in one order, else the candidates
     themselves (two of WSC's pairs list different ones). A group with an abstention is left out.
     """
     arrays.same_length(options=options, groups=groups)
-    members = complete_groups(groups, sizes).values()
-    chosen = [[options[row] for row in rows] for rows in members]
-    answered = [choices for choices in chosen if None not in choices]
-    if not answered:
+    are_same = []
+    for rows in complete_groups(groups, sizes).values():
+        chosen = {options[row] for row in rows}
+        if None not in chosen:
+            are_same.append(len(chosen) == 1)
+    if not are_same:
         raise BadInput("no complete group is answered in full")
-    return np.array([len(set(choices)) == 1 for choices in answered], np.bool_)
+    return np.array(are_same, np.bool_)
 
 
 def same_option(options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """How often all twins of a group get the same option, over groups without an abstention.
+    """Share of groups whose members all get the same option.
+
+    Groups with an abstention are left out.
 
     Twins have opposite answers, so on pairs this is the share that is right in part: a model deaf to the special
     word has 1, a perfect one 0, and guessing 0.5.
@@ -165,15 +196,18 @@ def same_option(options: Sequence[Hashable | None], groups: arrays.Groups, sizes
 
 
 def same_option_chance(candidates: arrays.Counts, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """How often independent uniform guessing gives all twins of a group the same option."""
+    """Chance that independent uniform guesses give all members the same option."""
     number = arrays.as_candidates(candidates).astype(np.float64)
     # The fewest candidates any member has are the options that all members share.
-    shared = _layout(groups, sizes).reduce(np.minimum, number)
-    return float((shared * all_right_chance(1 / number, groups, sizes)).mean())
+    shared = _make_layout(groups, sizes).reduce(np.minimum, number)
+    group_chances = shared * all_right_chance(1 / number, groups, sizes)
+    return float(group_chances.mean())
 
 
 def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Group accuracy if twins were right independently of one another: p² on pairs, p³ on triplets.
+    """Group accuracy if twins were right independently of one another.
+
+    p² on pairs, p³ on triplets.
 
     p is the accuracy over all members of complete groups. One p for all, and not one for first and one for second
     members: which twin comes first is an accident of the file. Group accuracy below this is anti-correlation
@@ -183,6 +217,63 @@ def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, siz
     0.25
     """
     arrays.same_length(flags=correct, groups=groups)
-    layout = _layout(groups, sizes)
+    layout = _make_layout(groups, sizes)
     share = arrays.as_flags(correct)[layout.rows].mean()
     return float((share**layout.sizes).mean())
+
+
+def text_key(problem: Problem) -> TextKey:
+    """Sort key of the members of groups and units: their texts, not their lines."""
+    return problem.before, problem.after, tuple(sorted(problem.candidates)), problem.query or ""
+
+
+def sort_by_text(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
+    """Rows in the order of their problems' texts.
+
+    >>> later, sooner = (Problem(f"{name} left because ", " was late.", ("he", "she")) for name in ("Ruth", "Ana"))
+    >>> sort_by_text([later, sooner], np.array([0, 1])).tolist()
+    [1, 0]
+    """
+    ordered = sorted(rows.tolist(), key=lambda row: text_key(problems[row]))
+    return np.array(ordered, np.int64)
+
+
+def sort_pairs_by_text(problems: Sequence[Problem], pairs: arrays.IntArray) -> arrays.IntArray:
+    """Pairs of rows in the order of their texts, and so are the two of each pair."""
+    sorted_pairs = [sort_by_text(problems, pair) for pair in pairs]
+    sorted_pairs.sort(key=lambda pair: text_key(problems[pair[0]]))
+    return np.array(sorted_pairs, np.int64).reshape(-1, 2)
+
+
+def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[int]:
+    """Rarity of each row's order of candidates among rows with the same ones.
+
+    Of copies that list their candidates in other orders, the commonest order has 0.
+
+    >>> said = [Problem(text, " won.", ("she", "he")[::step]) for text, step in zip("abc", (1, -1, 1))]
+    >>> listing_ranks(said, np.arange(3))
+    [0, 1, 0]
+    """
+    listings = Counter(problems[row].candidates for row in rows)
+    by_frequency = sorted(listings, key=lambda listing: (-listings[listing], listing))
+    listed_alike = grouped((tuple(sorted(listing)), listing) for listing in by_frequency)
+    rank_of = {listing: rank for alike in listed_alike.values() for rank, listing in enumerate(alike)}
+    return [rank_of[problems[row].candidates] for row in rows]
+
+
+def sort_members(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
+    """Sort the members of a unit by shape, then by text.
+
+    Questions on one text stay together. Texts with many questions come first, so that units of as many texts and
+    questions are alike.
+    """
+    questions = Counter((problems[row].before, problems[row].after) for row in rows if problems[row].query is not None)
+    ranks = dict(zip(rows.tolist(), listing_ranks(problems, rows), strict=True))
+
+    def member_key(row: int) -> MemberKey:
+        problem = problems[row]
+        is_question = problem.query is not None
+        question_count = questions[problem.before, problem.after] if is_question else 0
+        return len(problem.candidates), is_question, ranks[row], -question_count, text_key(problem)
+
+    return np.array(sorted(rows.tolist(), key=member_key), np.int64)

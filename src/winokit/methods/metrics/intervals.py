@@ -11,7 +11,7 @@ Twins are not independent, and neither are problems of one text or template: wha
 - A difference of two shares: Newcombe's hybrid of their two score intervals, with the correlation that shared groups
   give them (Newcombe, 1998; Zou and Donner, 2008). It is never empty.
 
-`docs/statistics.md` has their measured coverage.
+`docs/evidence/statistics.md` has their measured coverage.
 """
 
 import math
@@ -50,7 +50,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the value plausibly lies, and how that was found."""
+    """The range in which a value plausibly lies, and the method that found it."""
 
     low: float
     high: float
@@ -60,7 +60,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A mean of numbers from 0 to 1, and what is known of its uncertainty."""
+    """A mean of numbers from 0 to 1, and its uncertainty."""
 
     value: float
     n: int
@@ -73,45 +73,58 @@ class Share:
 
     @property
     def design_effect(self) -> float:
-        """By how much twins inflate the variance, or deflate it where it is below 1."""
+        """Factor by which twins inflate the variance.
+
+        Below 1 if they deflate it.
+        """
         return self.n / self.effective
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Where the share plausibly lies."""
+        """Interval of the share."""
         check_level(level)
         if self.exact:
             trials = round(self.effective)
-            low, high = _blaker(round(self.value * trials), trials, level)
+            low, high = _find_blaker_limits(round(self.value * trials), trials, level)
             return Interval(low, high, level, "Blaker's exact")
         return Interval(*self.limits(level), level, "Wilson's, effective size")
 
     def p(self, chance: float) -> float:
-        """Two-sided p-value of the hypothesis that the share is `chance`; the interval is what it does not reject."""
+        """Two-sided p-value of the hypothesis that the share is `chance`.
+
+        The interval is what this test does not reject.
+        """
         if not 0 < chance < 1:
             return 1.0 if abs(self.value - chance) <= ROUNDING else 0.0
         if self.exact:
             trials = round(self.effective)
-            return float(_acceptability(round(self.value * trials), trials, np.array([chance]))[0])
+            right = round(self.value * trials)
+            p_values = _compute_acceptability(right, trials, np.array([chance]))
+            return float(p_values[0])
         if self.groups <= 1:
             return 1.0
         from scipy import special
 
-        apart = abs(self.value - chance) / math.sqrt(chance * (1 - chance) / self.effective)
-        return float(2 * special.stdtr(self.groups - 1, -apart))
+        error = math.sqrt(chance * (1 - chance) / self.effective)
+        distance = abs(self.value - chance) / error
+        return float(2 * special.stdtr(self.groups - 1, -distance))
 
     def limits(self, level: float) -> tuple[float, float]:
         """Wilson's limits, with Student's quantile for the number of groups."""
-        quantile = _quantile(level, self.groups)
+        quantile = _find_quantile(level, self.groups)
         if quantile > FAR:
             return 0.0, 1.0
         part = quantile**2 / self.effective
         middle = (self.value + part / 2) / (1 + part)
-        half = math.sqrt(part * (self.value * (1 - self.value) + part / 4)) / (1 + part)
+        variance = self.value * (1 - self.value) + part / 4
+        half = math.sqrt(part * variance) / (1 + part)
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def share(credits: arrays.Values, units: Units) -> Share:
-    """Share of flags, or of credits from 0 to 1, with its uncertainty over units."""
+    """Share of flags or credits, with its uncertainty over units.
+
+    Credits are numbers from 0 to 1.
+    """
     require_units(units, len(credits))
     values = arrays.as_values(credits)
     if values.min() < 0 or values.max() > 1:
@@ -128,13 +141,15 @@ def share(credits: arrays.Values, units: Units) -> Share:
         return Share(mean, n, equal_units, equal_units, False)
     # How much less units vary than if their members were always right or wrong together. Only units that differ from
     # the rest say so, and a few of them may by luck. How often a problem is repeated within its unit does not matter.
-    telling = min(_telling_units(values, units), equal_units)
-    unit_effect = shrunk_effect(_variance(values, units, mean) / widest, telling, equal_units)
+    telling = min(_count_telling_units(values, units), equal_units)
+    unit_effect = shrunk_effect(_estimate_mean_variance(values, units, mean) / widest, telling, equal_units)
     return Share(mean, n, equal_units, equal_units / unit_effect, False)
 
 
 def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> float:
-    """How much units vary, 1 if they agree within themselves, when only some of them say anything of it.
+    """Variation between units, shrunk if few of them say anything about it.
+
+    1 if units agree within themselves.
 
     A large unit that is wrong as a whole may be so rare that the sample has none, and would move the share far more
     than single wrong answers do. So the prior grows as the effect is smaller than that of pairs, as far as units say
@@ -148,13 +163,16 @@ def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> floa
     if unit_effect >= 1:
         return unit_effect
     untold_share = 1 - telling / unit_count
-    halvings = math.log2(EFFECT_OF_PAIRS / min(max(unit_effect, LEAST_EFFECT), EFFECT_OF_PAIRS))
+    bounded_effect = min(max(unit_effect, LEAST_EFFECT), EFFECT_OF_PAIRS)
+    halvings = math.log2(EFFECT_OF_PAIRS / bounded_effect)
     prior_units = PRIOR_UNITS + halvings * untold_share
     return (telling * unit_effect + prior_units) / (telling + prior_units)
 
 
-def _telling_units(values: arrays.FloatArray, units: Units) -> float:
-    """Number of units with a wrong answer, or with a right one, whichever is smaller.
+def _count_telling_units(values: arrays.FloatArray, units: Units) -> float:
+    """Number of units with a wrong answer, or with a right one.
+
+    The smaller of both.
 
     A credit between counts in part: of several samples or runs, some were wrong. What a guess gets for an abstention
     counts as neither. Units that are right but for abstentions vary, and say as little of those that would be wrong as
@@ -169,29 +187,42 @@ def _telling_units(values: arrays.FloatArray, units: Units) -> float:
 
 
 def _are_like_single_flags(values: arrays.FloatArray, units: Units) -> bool:
-    """Whether units have one size and each is all right or all wrong: then they are as many flags."""
+    """Whether units of one size are each all right or all wrong.
+
+    Then they are as many flags.
+    """
     if len(set(units.sizes.tolist())) > 1:
         return False
     unit_means = units.sums(values) / units.sizes
     return bool(((unit_means == 0) | (unit_means == 1)).all())
 
 
-def _variance(values: arrays.FloatArray, units: Units, mean: float) -> float:
-    """Variance of a mean by leaving out each unit in turn: a large unit pulls the mean, and is given that back."""
+def _estimate_mean_variance(values: arrays.FloatArray, units: Units, mean: float) -> float:
+    """Variance of a mean by leaving out each unit in turn.
+
+    A large unit pulls the mean, and the correction makes up for that.
+    """
     if units.count < 2:
         return 0.0
     n = len(values)
     residuals = units.sums(values - mean) / (1 - units.sizes / n)
-    return float((units.count - 1) / units.count * _dot(residuals, residuals) / n**2)
+    squares = _compute_dot(residuals, residuals)
+    return float((units.count - 1) / units.count * squares / n**2)
 
 
 def share_interval(credits: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
-    """Interval of a share of problems: of flags, or of credits from 0 to 1 as expected accuracy gives them."""
+    """Interval of a share of problems, over units.
+
+    Values are flags, or credits from 0 to 1 as expected accuracy gives them.
+    """
     return share(credits, units).interval(level)
 
 
 def mean_interval(values: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
-    """Interval of any mean over problems: Student's, with the variance between units; infinite for one unit."""
+    """Student's interval of any mean over problems, over units.
+
+    Infinite for one unit.
+    """
     require_units(units, len(values))
     check_level(level)
     sizes = units.sizes.astype(np.float64)
@@ -199,7 +230,7 @@ def mean_interval(values: arrays.Values, units: Units, level: float = LEVEL) -> 
     equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
     half = math.inf
     if equal_units > 1:
-        half = _quantile(level, equal_units) * standard_error(values, units)
+        half = _find_quantile(level, equal_units) * standard_error(values, units)
     return Interval(mean - half, mean + half, level, "Student's, over units")
 
 
@@ -207,7 +238,7 @@ def standard_error(values: arrays.Values, units: Units) -> float:
     """Standard error of a mean over problems, with units as what varies."""
     require_units(units, len(values))
     scores = arrays.as_values(values)
-    return math.sqrt(_variance(scores, units, float(scores.mean())))
+    return math.sqrt(_estimate_mean_variance(scores, units, float(scores.mean())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +255,15 @@ class Gap:
         return self.first.value - self.second.value
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Where the difference plausibly lies."""
+        """Interval of the difference."""
         check_level(level)
-        return Interval(*self._limits(level), level, "Newcombe's")
+        return Interval(*self._compute_limits(level), level, "Newcombe's")
 
     def p(self, expected: float = 0.0) -> float:
-        """Two-sided p-value of the hypothesis that the difference is `expected`: the level at which it is excluded."""
+        """Two-sided p-value of the hypothesis that the difference is `expected`.
+
+        It is the level at which the interval excludes that value.
+        """
         from scipy import optimize
 
         above = self.value - expected
@@ -237,26 +271,30 @@ class Gap:
             return 1.0
 
         def room(p: float) -> float:
-            low, high = self._limits(1 - p)
+            low, high = self._compute_limits(1 - p)
             return low - expected if above > 0 else expected - high
 
         if room(LEAST) > 0:
             return 0.0
-        return float(optimize.brentq(room, LEAST, 1 - LEAST)) if room(1 - LEAST) > 0 else 1.0
+        if room(1 - LEAST) <= 0:
+            return 1.0
+        return float(optimize.brentq(room, LEAST, 1 - LEAST))
 
-    def _limits(self, level: float) -> tuple[float, float]:
-        (low, high), (low2, high2) = self.first.limits(level), self.second.limits(level)
-        down = self._hybrid(self.first.value - low, high2 - self.second.value)
-        up = self._hybrid(high - self.first.value, self.second.value - low2)
+    def _compute_limits(self, level: float) -> tuple[float, float]:
+        first_low, first_high = self.first.limits(level)
+        second_low, second_high = self.second.limits(level)
+        down = self._join_distances(self.first.value - first_low, second_high - self.second.value)
+        up = self._join_distances(first_high - self.first.value, self.second.value - second_low)
         return max(self.value - down, -1.0), min(self.value + up, 1.0)
 
-    def _hybrid(self, one: float, other: float) -> float:
-        return math.sqrt(max(one**2 - 2 * self.correlation * one * other + other**2, 0.0))
+    def _join_distances(self, one: float, other: float) -> float:
+        square = one**2 - 2 * self.correlation * one * other + other**2
+        return math.sqrt(max(square, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the two shares of a gap: its value, and how far each unit lies from it."""
+    """One of the two shares of a gap, with the distance of each unit from it."""
 
     share: Share
     residuals: arrays.FloatArray
@@ -267,55 +305,75 @@ class _Side:
     @classmethod
     def of(cls, values: arrays.FloatArray, units: Units, rows: arrays.BoolArray) -> "_Side":
         """The share over the flagged rows."""
-        own = share(values[rows], units.take(rows))
-        residuals = units.sums(np.where(rows, values - own.value, 0.0))
-        return cls(own, residuals, units.sums(rows.astype(np.float64)) > 0)
+        side_share = share(values[rows], units.take(rows))
+        residuals = units.sums(np.where(rows, values - side_share.value, 0.0))
+        return cls(side_share, residuals, units.sums(rows.astype(np.float64)) > 0)
 
 
 def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, units: Units) -> Gap:
-    """The share over one subset of problems minus the share over another; units may have members in both."""
+    """The share over one subset of problems minus the share over another.
+
+    Units may have members in both.
+    """
     require_units(units, len(values))
     arrays.same_length(values=values, first=first, second=second)
     scores = arrays.as_values(values)
     sides = []
-    for flags, which in ((arrays.as_flags(first), "first"), (arrays.as_flags(second), "second")):
+    for side_flags, which in ((first, "first"), (second, "second")):
+        flags = arrays.as_flags(side_flags)
         if not flags.any():
             raise BadInput(f"a gap needs problems on both sides, and none is on the {which}")
         sides.append(_Side.of(scores, units, flags))
-    return _gap(sides[0], sides[1])
+    return _build_gap(sides[0], sides[1])
 
 
 def paired_gap(first: arrays.Values, second: arrays.Values, units: Units) -> Gap:
-    """The mean difference between two scores of the same problems, each from 0 to 1."""
+    """The mean difference between two scores of the same problems.
+
+    Scores are from 0 to 1.
+    """
     require_units(units, len(first))
     arrays.same_length(first=first, second=second)
     everyone = np.ones(len(first), np.bool_)
-    one = _Side.of(arrays.as_values(first), units, everyone)
-    other = _Side.of(arrays.as_values(second), units, everyone)
-    return _gap(one, other)
+    first_side = _Side.of(arrays.as_values(first), units, everyone)
+    second_side = _Side.of(arrays.as_values(second), units, everyone)
+    return _build_gap(first_side, second_side)
 
 
-def _gap(first: _Side, second: _Side) -> Gap:
-    """The difference of two shares, with the correlation that common units give them, shrunk towards 0."""
+def _build_gap(first: _Side, second: _Side) -> Gap:
+    """The difference of two shares, with the correlation of their common units.
+
+    The correlation is shrunk towards 0.
+    """
     unit_count = int((first.is_present | second.is_present).sum())
-    spread = math.sqrt(_dot(first.residuals, first.residuals) * _dot(second.residuals, second.residuals))
+    first_square = _compute_dot(first.residuals, first.residuals)
+    second_square = _compute_dot(second.residuals, second.residuals)
+    spread = math.sqrt(first_square * second_square)
     correlation = 0.0
     if spread > ROUNDING:
-        correlation = _dot(first.residuals, second.residuals) / spread
+        correlation = _compute_dot(first.residuals, second.residuals) / spread
     return Gap(first.share, second.share, correlation * unit_count / (unit_count + PRIOR_GROUPS))
 
 
-def _dot(one: arrays.FloatArray, other: arrays.FloatArray) -> float:
-    """A product of vectors, the same however many threads BLAS has; they would also wait in a loop after it."""
-    starts = range(0, len(one), BLOCK)
-    return sum(float(one[start : start + BLOCK] @ other[start : start + BLOCK]) for start in starts)
+def _compute_dot(one: arrays.FloatArray, other: arrays.FloatArray) -> float:
+    """Product of two vectors, in blocks.
+
+    The same however many threads BLAS has. Threads would also wait in a loop after it.
+    """
+    products = []
+    for start in range(0, len(one), BLOCK):
+        block = slice(start, start + BLOCK)
+        products.append(float(one[block] @ other[block]))
+    return sum(products)
 
 
 @lru_cache(maxsize=4096)
-def _quantile(level: float, groups: float) -> float:
+def _find_quantile(level: float, groups: float) -> float:
     from scipy import special
 
-    return float(special.stdtrit(groups - 1, (1 + level) / 2)) if groups > 1 + ROUNDING else math.inf
+    if groups <= 1 + ROUNDING:
+        return math.inf
+    return float(special.stdtrit(groups - 1, (1 + level) / 2))
 
 
 def check_level(level: float) -> None:
@@ -340,54 +398,67 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
     return Interval(float(interval.low), float(interval.high), level, "wilson")
 
 
-def _acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
-    """Blaker's two-sided p-value of each share: the smaller tail, and as much of the other as is no likelier."""
-    lower, upper = _at_most(right, n, shares), _at_most(n - right, n, 1 - shares)
+def _compute_acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
+    """Blaker's two-sided p-value of each share.
+
+    The smaller tail, and as much of the other as is no likelier.
+    """
+    lower = _compute_p_at_most(right, n, shares)
+    upper = _compute_p_at_most(n - right, n, 1 - shares)
     tail = np.minimum(lower, upper)
     # One rule for both sides: seen from the larger tail, the other one begins at zero.
     side = np.where(upper <= lower, shares, 1 - shares)
-    other = _largest_tail(n, side, tail * (1 + 1e-9))
+    other = _find_largest_tail(n, side, tail * (1 + 1e-9))
     return np.minimum(tail + other, 1.0)
 
 
-def _at_most(count: int | arrays.FloatArray, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
-    """The probability of so many right answers or fewer."""
+def _compute_p_at_most(count: int | arrays.FloatArray, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
+    """Probability of at most `count` right answers."""
     from scipy import special
 
     counts = np.asarray(count, np.float64)
-    chances: arrays.FloatArray = np.where(counts < 0, 0.0, special.bdtr(np.maximum(counts, 0), n, shares))
+    sums = special.bdtr(np.maximum(counts, 0), n, shares)
+    chances: arrays.FloatArray = np.where(counts < 0, 0.0, sums)
     return chances
 
 
-def _largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArray) -> arrays.FloatArray:
-    """The largest probability of so many right answers or fewer that fits into the room."""
+def _find_largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArray) -> arrays.FloatArray:
+    """Largest probability of a lower tail that fits into the room."""
     from scipy import special
 
     counts = np.floor(special.bdtrik(room, n, shares)) + 1
     counts = np.where(np.isnan(counts), -1.0, np.clip(counts, -1, n))
     for _ in range(2):  # the inverse may be one off on either side
-        counts = np.where(_at_most(counts, n, shares) <= room, counts, counts - 1)
-    tail = _at_most(counts, n, shares)
+        counts = np.where(_compute_p_at_most(counts, n, shares) <= room, counts, counts - 1)
+    tail = _compute_p_at_most(counts, n, shares)
     return np.where(tail <= room, tail, 0.0)
 
 
 @lru_cache(maxsize=4096)
-def _blaker(right: int, n: int, level: float) -> tuple[float, float]:
-    """The shares that Blaker's test does not reject, searched for inside Clopper and Pearson's interval."""
+def _find_blaker_limits(right: int, n: int, level: float) -> tuple[float, float]:
+    """Limits of the shares that Blaker's test does not reject.
+
+    The search is inside Clopper and Pearson's interval.
+    """
     from scipy import special
 
-    tail, low, high = (1 - level) / 2, 0.0, 1.0
+    tail = (1 - level) / 2
+    low = 0.0
+    high = 1.0
     if right > 0:
-        low = _edge(right, n, level, float(special.betaincinv(right, n - right + 1, tail)), right / n)
+        lowest = float(special.betaincinv(right, n - right + 1, tail))
+        low = _find_edge(right, n, level, lowest, right / n)
     if right < n:
-        high = _edge(right, n, level, float(special.betaincinv(right + 1, n - right, 1 - tail)), right / n)
+        highest = float(special.betaincinv(right + 1, n - right, 1 - tail))
+        high = _find_edge(right, n, level, highest, right / n)
     return low, high
 
 
-def _edge(right: int, n: int, level: float, outside: float, inside: float) -> float:
-    """The last share before those that are not rejected, coming from outside."""
+def _find_edge(right: int, n: int, level: float, outside: float, inside: float) -> float:
+    """The last rejected share, coming from outside."""
     for _ in range(2):
         shares = np.linspace(outside, inside, GRID)
-        kept = int(np.argmax(_acceptability(right, n, shares) > 1 - level))
-        outside, inside = float(shares[max(kept - 1, 0)]), float(shares[kept])
+        inside_index = int(np.argmax(_compute_acceptability(right, n, shares) > 1 - level))
+        outside = float(shares[max(inside_index - 1, 0)])
+        inside = float(shares[inside_index])
     return outside

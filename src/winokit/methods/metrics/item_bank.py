@@ -21,7 +21,10 @@ FEWEST_ITEMS = 10
 
 @dataclass(frozen=True, eq=False)
 class ItemBank:
-    """The parameters of items by their rows: slope, intercept, lower and upper bound of being right."""
+    """Parameters of items by their rows.
+
+    Slope, intercept, and the lower and upper bound of the chance to be right.
+    """
 
     rows: tuple[int, ...]
     slopes: FloatArray
@@ -36,28 +39,41 @@ class ItemBank:
         return chances
 
     def strength_of(self, right: float) -> float | None:
-        """The strength at which the share right over all items of the bank is `right`; None if there is none."""
+        """The strength at which the mean chance over all items is `right`.
+
+        None if there is none.
+        """
         from scipy import optimize
 
         ends = [float(self.chances(strength).mean()) for strength in STRENGTHS]
         if not min(ends) < right < max(ends):
             return None
-        return float(optimize.brentq(lambda strength: self.chances(strength).mean() - right, *STRENGTHS))
+
+        def excess(strength: float) -> float:
+            return float(self.chances(strength).mean() - right)
+
+        return float(optimize.brentq(excess, *STRENGTHS))
 
     def correlation_with(self, rights: Mapping[int, float]) -> float | None:
-        """The correlation of shares right by row with what the bank expects of them; None if it cannot be said."""
+        """Correlation of shares right by row with the shares that the bank expects.
+
+        None if it cannot be estimated.
+        """
         places = [place for place, row in enumerate(self.rows) if row in rights]
         own_bank = self.take(places)
         observed = np.array([rights[row] for row in own_bank.rows])
-        strength = own_bank.strength_of(float(observed.mean())) if len(places) >= FEWEST_ITEMS else None
+        strength = None
+        if len(places) >= FEWEST_ITEMS:
+            strength = own_bank.strength_of(float(observed.mean()))
         if strength is None or observed.std() == 0:
             return None
-        return float(np.corrcoef(observed, own_bank.chances(strength))[0, 1])
+        expected = own_bank.chances(strength)
+        return float(np.corrcoef(observed, expected)[0, 1])
 
     def pair_bounds(
         self, right: float, pairs: Sequence[tuple[int, int]], asked: Sequence[int] | None = None
     ) -> tuple[float, float] | None:
-        """Between what the share of pairs right lies, for a model with a share right over some rows.
+        """Bounds of the share of pairs right, for a model with a share right.
 
         None if no model of the bank is right so often or so seldom.
 
@@ -74,10 +90,14 @@ class ItemBank:
         [0.6, 0.8]
         """
         place_of = {row: place for place, row in enumerate(self.rows)}
-        places = np.array([(place_of[a], place_of[b]) for a, b in pairs if a in place_of and b in place_of])
+        known_pairs = [(one, other) for one, other in pairs if one in place_of and other in place_of]
+        places = np.array([(place_of[one], place_of[other]) for one, other in known_pairs])
         if not len(places):
             raise BadInput("the bank has both twins of no pair")
-        own_bank = self if asked is None else self.take([place_of[row] for row in asked if row in place_of])
+        own_bank = self
+        if asked is not None:
+            asked_places = [place_of[row] for row in asked if row in place_of]
+            own_bank = self.take(asked_places)
         strength = own_bank.strength_of(right) if own_bank.rows else None
         if strength is None:
             return None
@@ -91,4 +111,6 @@ class ItemBank:
         """Some of the items."""
         index = np.array(places, np.int64)
         rows = tuple(self.rows[place] for place in places)
-        return ItemBank(rows, self.slopes[index], self.intercepts[index], self.lowest[index], self.highest[index])
+        slopes = self.slopes[index]
+        intercepts = self.intercepts[index]
+        return ItemBank(rows, slopes, intercepts, self.lowest[index], self.highest[index])

@@ -16,7 +16,10 @@ from winokit.errors import BadInput
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray, StateArray
 from winokit.units import Units
 
-RIGHT, WRONG, SILENT, UNASKED = 1, 0, -1, -2
+RIGHT = 1
+WRONG = 0
+SILENT = -1
+UNASKED = -2
 """The states of a cell."""
 BANDS = ("weak", "middle", "strong")
 """Thirds of the families by strength."""
@@ -27,7 +30,10 @@ MOST_CORRELATED = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnswerMatrix:
-    """The states of the answers of many scorers, a row each, to the same labelled problems."""
+    """States of the answers of many scorers to the same labelled problems.
+
+    A row per scorer.
+    """
 
     asked: AskedProblems
     scorers: tuple[Scorer, ...]
@@ -35,7 +41,10 @@ class AnswerMatrix:
 
     @classmethod
     def of(cls, answers: Answers) -> "AnswerMatrix":
-        """The rows about problems as they are. Raises BadInput if a scorer answers a problem twice."""
+        """Build from the rows about original problems.
+
+        Raises BadInput if a scorer answers a problem twice.
+        """
         is_original = np.array([variant == ORIGINAL for variant in answers.asked.variants], np.bool_)
         rows = is_original[answers.problem_index]
         problem_index = answers.problem_index[rows]
@@ -51,7 +60,10 @@ class AnswerMatrix:
 
     @cached_property
     def right(self) -> BoolArray:
-        """Whether each answer is right; silence is not."""
+        """Whether each answer is right.
+
+        An abstention is not.
+        """
         is_right: BoolArray = self.states == RIGHT
         return is_right
 
@@ -62,11 +74,17 @@ class AnswerMatrix:
         return known
 
     def family_shares(self, families: IntArray) -> FloatArray:
-        """The share right by family and item; not a number where nobody of a family was asked."""
+        """The share right by family and item.
+
+        Not a number where nobody of a family was asked.
+        """
         return family_means(self.right, self.is_asked, families)
 
     def pair_shares(self, families: IntArray, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
-        """By family and pair, the share of members with both twins right, and with both wrong and none silent."""
+        """Shares of members with both twins right, and with both wrong.
+
+        By family and pair. A silent twin is not wrong.
+        """
         first = self.states[:, pairs[:, 0]]
         second = self.states[:, pairs[:, 1]]
         were_asked: BoolArray = np.minimum(first, second) != UNASKED
@@ -76,12 +94,16 @@ class AnswerMatrix:
 
 
 def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> FloatArray:
-    """The mean of flags by family and column, over the members that were asked; not a number for none."""
+    """Mean of flags by family and column, over the members that were asked.
+
+    Not a number if nobody was asked.
+    """
     order = np.argsort(families, kind="stable")
     starts = np.searchsorted(families[order], np.arange(int(families.max()) + 1))
     sums = np.add.reduceat((flags & are_asked)[order], starts, axis=0, dtype=np.float64)
     counts = np.add.reduceat(are_asked[order], starts, axis=0, dtype=np.float64)
-    means: FloatArray = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    unknown = np.full_like(sums, np.nan)
+    means: FloatArray = np.divide(sums, counts, out=unknown, where=counts > 0)
     return means
 
 
@@ -102,7 +124,10 @@ class FamilyShares:
 
     @cached_property
     def leads(self) -> FloatArray:
-        """How much oftener each family is right on each item than families are on average; 0 where not asked."""
+        """The lead of each family over the average family on each item.
+
+        0 where it was not asked.
+        """
         counts = np.maximum(self.is_known.sum(axis=0), 1)
         means = np.where(self.is_known, self.shares, 0.0).sum(axis=0) / counts
         return np.where(self.is_known, self.shares - means, 0.0)
@@ -127,7 +152,7 @@ class FamilyShares:
 
     @cached_property
     def reliability(self) -> float:
-        """How reliably items tell strong families from weak ones (Cronbach's alpha), from 0 to 1.
+        """Cronbach's alpha of the items over families, from 0 to 1.
 
         0 if families differ no more than items that know nothing of each other would make them.
         """
@@ -136,7 +161,8 @@ class FamilyShares:
         counts = self.is_known.sum(axis=0)
         # Leads are 0 on average over the families that were asked.
         variances = (self.leads**2).sum(axis=0) / np.maximum(counts - 1, 1)
-        total = float(((self.strengths - self.strengths.mean()) ** 2).sum() / (len(self.strengths) - 1))
+        strength_gaps = self.strengths - self.strengths.mean()
+        total = float((strength_gaps**2).sum() / (len(self.strengths) - 1))
         total *= float(self.item_counts.mean()) ** 2
         if total < VARIANCE_FLOOR:
             return 0.0
@@ -148,19 +174,23 @@ class FamilyShares:
         return self.units.rows()
 
     def rests(self, column: int) -> FloatArray:
-        """The mean lead of each family on the items outside the unit of a column.
+        """Mean lead of each family on the items outside the unit of a column.
 
         Not a number for a family that was asked nothing else.
         """
         unit_columns = self.unit_columns[self.units.numbers[column]]
         counts = self.item_counts - self.is_known[:, unit_columns].sum(axis=1)
         leads = self.lead_sums - self.leads[:, unit_columns].sum(axis=1)
-        rests: FloatArray = np.divide(leads, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        unknown = np.full(len(counts), np.nan)
+        rests: FloatArray = np.divide(leads, counts, out=unknown, where=counts > 0)
         return rests
 
     @cached_property
     def bands(self) -> dict[str, BoolArray]:
-        """Which families are in each third by strength; with fewer than three, all are strong."""
+        """Whether each family is in each third by strength.
+
+        With fewer than three families, all are strong.
+        """
         count = len(self.strengths)
         if count < len(BANDS):
             nobody = np.zeros(count, np.bool_)
@@ -173,7 +203,7 @@ class FamilyShares:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation over families, and what is left of it if each family in turn is left out."""
+    """A correlation over families with its jackknife error."""
 
     value: float
     error: float
@@ -182,7 +212,9 @@ class Correlation:
 
 
 def correlation(values: FloatArray, rests: FloatArray) -> Correlation | None:
-    """The correlation of an item with the rest over families; None if fewer than four vary.
+    """The correlation of an item with the rest over families.
+
+    None if fewer than four families vary.
 
     >>> found = correlation(np.array([0, 0, 1, 0, 1, 1.0]), np.array([-3, -2, -1, 1, 2, 3.0]))
     >>> round(found.value, 3), found.families
@@ -206,6 +238,7 @@ def correlation(values: FloatArray, rests: FloatArray) -> Correlation | None:
     products = sums[2] - shrinkage * value_gaps * rest_gaps
     scale = np.sqrt(np.maximum(value_squares * rest_squares, VARIANCE_FLOOR))
     left_out = np.arctanh(np.clip(products / scale, -MOST_CORRELATED, MOST_CORRELATED))
-    variance = (count - 1) / count * ((left_out - left_out.mean()) ** 2).sum()
+    distances = left_out - left_out.mean()
+    variance = (count - 1) / count * (distances**2).sum()
     value = float(sums[2] / np.sqrt(sums[0] * sums[1]))
     return Correlation(value, float(np.sqrt(variance)), count)

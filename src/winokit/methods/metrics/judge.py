@@ -15,8 +15,8 @@ from winokit.answers import Answers, Scorer
 from winokit.methods.arrays import BoolArray, IntArray, Values
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.groups import GroupLayout
-from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired_gap, share
+from winokit.methods.metrics.groups import GroupLayout, listing_ranks, sort_pairs_by_text
+from winokit.methods.metrics.intervals import NORMAL, Share, gap, mean_interval, paired_gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
@@ -44,7 +44,7 @@ BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite b
 
 @dataclass(frozen=True)
 class Judge:
-    """What the rows of one scorer on one dataset begin with, and how each kind of row is made."""
+    """Makes each kind of row of one scorer on one dataset."""
 
     dataset: str
     scorer: Scorer
@@ -61,37 +61,60 @@ class Judge:
         note: str | None = None,
         details: Mapping[str, Detail] | None = None,
     ) -> Metric:
-        """A row as it is."""
+        """Make a row from its values."""
         own_details = {**self.details, **(details or {})}
         return Metric(self.dataset, *self.scorer, *name, value, n, low, high, chance, note, own_details)
 
     def share(
-        self, name: Name, values: Any, units: Units, chance: Any = None, note: str | None = None
+        self,
+        name: Name,
+        values: Any,
+        units: Units,
+        chance: Any = None,
+        note: str | None = None,
+        *,
+        n: int | None = None,
     ) -> Iterator[Metric]:
-        """A share with its interval, tested against what a coin gets; nothing if there is nothing to average.
+        """The row of a share, tested against the score of a coin.
 
-        `chance` is one number, or one for each value.
+        No row if there is nothing to average.
+
+        `chance` is one number, or one for each value. `n` is of how many things the values are, if not one of each:
+        samples of a problem are one.
         """
         if not len(values):
             return
-        proportion = share(values, units)
+        proportion = _replace_size(share(values, units), n)
         interval = proportion.interval()
         level = None if chance is None else float(np.mean(chance))
         details: dict[str, Detail] = {} if level is None else {P: proportion.p(level)}
         yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
 
     def tested_share(
-        self, name: Name, values: Any, units: Units, chance: Any, test: NullTest, note: str | None = None
+        self,
+        name: Name,
+        values: Any,
+        units: Units,
+        chance: Any,
+        test: NullTest,
+        note: str | None = None,
+        *,
+        n: int | None = None,
     ) -> Metric:
-        """A share with its interval, tested against what the scorer's own choices would get."""
-        proportion = share(values, units)
+        """A share with its interval, tested against what the scorer's own choices would get.
+
+        `n` is as in `share`.
+        """
+        proportion = _replace_size(share(values, units), n)
         interval = proportion.interval()
         level = float(np.mean(chance))
-        details = _null_details(test)
+        details = _make_null_details(test, proportion.n / len(values))
         return self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
 
     def cross_validated(self, name: Name, answers: Answers) -> Iterator[Metric]:
-        """The share right of classifiers, each asked about the rows that the others were trained on.
+        """The row of the share right of cross-validated classifiers.
+
+        Each was asked about the rows that the others were trained on.
 
         What one fold says of another is also said the other way round, so that the number right varies up to twice
         as much as that of a scorer who saw none of the rows: interval and test allow for it.
@@ -102,14 +125,16 @@ class Judge:
         proportion = replace(proportion, effective=proportion.effective / FOLDS_VARIANCE, exact=False)
         interval = proportion.interval()
         test = right_test(answers)
-        details = _null_details(test)
+        details = _make_null_details(test)
         if test.p_of_folds is not None:
             details[P] = test.p_of_folds
         level = float(answers.chances.mean())
         yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, details=details)
 
     def group_score(self, name: Name, answers: Answers, scores: Values | None = None) -> Iterator[Metric]:
-        """Square One's group score: the mean over complete groups of the lowest score of their members.
+        """The row of Square One's group score.
+
+        It is the mean over complete groups of the lowest score of their members.
 
         `scores` has any number for each row, of which more is better; by default 1 for a right answer. `n` counts
         groups. Whole groups right have a null (`by_group`); other scores have only an interval.
@@ -120,26 +145,32 @@ class Judge:
         lowest = groups.group_scores(answers.correct if scores is None else scores, layout)
         units = answers.units.take(layout.rows[layout.starts])
         if lowest.min() >= 0 and lowest.max() <= 1:
-            yield from self.share(name, lowest, units)
+            yield from self.share(name, lowest, units, n=count_groups(answers))
         else:
-            yield from self.mean(name, lowest.tolist(), units)
+            yield from self.mean(name, lowest.tolist(), units, n=count_groups(answers))
 
     def estimate(self, name: Name, value: float, n: int, error: float | None, chance: float | None = None) -> Metric:
-        """A number that is never below 0, with a normal interval from its standard error over units; None for none."""
+        """The row of a number that is never below 0, with a normal interval.
+
+        `error` is its standard error over units; None for no interval.
+        """
         low = None if error is None else max(0.0, value - NORMAL * error)
         high = None if error is None else value + NORMAL * error
         return self.row(name, value, n, low, high, chance)
 
-    def mean(self, name: Name, values: Sequence[float], units: Units) -> Iterator[Metric]:
-        """Any other mean."""
+    def mean(self, name: Name, values: Sequence[float], units: Units, *, n: int | None = None) -> Iterator[Metric]:
+        """Any other mean, with `n` as in `share`."""
         if values:
+            mean = float(np.mean(values))
             interval = mean_interval(values, units)
-            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
+            yield self.row(name, mean, n or len(values), interval.low, interval.high)
 
     def accuracy(
         self, name: Name, answers: Answers, note: str | None = None, *, by_answer: bool = False
     ) -> Iterator[Metric]:
-        """The share that is right; nothing for an empty table.
+        """The row of the share that is right.
+
+        No row for an empty table.
 
         `by_answer` says that the subset was chosen by where the right answer is. Then right answers cannot change
         places, and the row has neither null nor test.
@@ -147,37 +178,47 @@ class Judge:
         if not len(answers):
             return
         if by_answer:
-            proportion = share(answers.correct, answers.units)
+            proportion = _replace_size(share(answers.correct, answers.units), answers.problem_count)
             interval = proportion.interval()
             chance = float(answers.chances.mean())
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
-        row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        test = right_test(answers)
+        n = answers.problem_count
+        row = self.tested_share(name, answers.correct, answers.units, answers.chances, test, note, n=n)
         if row.is_untestable:
-            row = replace(row, details={**row.details, ONE_CHOICE: len(set(answers.choices.tolist())) == 1})
+            has_one_choice = len(set(answers.choices.tolist())) == 1
+            row = replace(row, details={**row.details, ONE_CHOICE: has_one_choice})
         if row.is_untestable and cannot_change_places(answers):
             in_one_place = is_one_place(answers)
-            why = ONE_PLACE if in_one_place else NO_TWO_ALIKE
-            row = replace(row, note=note or why, details={**row.details, IN_ONE_PLACE: in_one_place})
+            reason = ONE_PLACE if in_one_place else NO_TWO_ALIKE
+            row = replace(row, note=note or reason, details={**row.details, IN_ONE_PLACE: in_one_place})
         yield row
 
     def expected_accuracy(self, subset: str, answers: Answers) -> Iterator[Metric]:
-        """The share that is right if abstentions are settled by a coin, whose part is the same under the null."""
+        """The row of the share right if a coin settles abstentions.
+
+        The coin's part is the same under the null.
+        """
         if not len(answers):
             return
         settled = credit(answers.predictions, answers.answers, answers.candidates)
         chance = np.where(answers.silent, 1 / answers.candidates, answers.guesses)
         name = ("accuracy", subset, "expected_accuracy")
-        row = self.tested_share(name, settled, answers.units, chance, right_test(answers))
+        n = answers.problem_count
+        row = self.tested_share(name, settled, answers.units, chance, right_test(answers), n=n)
         guessed = float((answers.silent / answers.candidates).mean())
         null = row.details.get(NULL)
-        details = {**row.details, NULL: None if null is None else float(null) + guessed}
-        yield replace(row, details=details)
+        if null is not None:
+            null = float(null) + guessed
+        yield replace(row, details={**row.details, NULL: null})
 
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
     ) -> Iterator[Metric]:
-        """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
+        """The row of the accuracy on a subset minus that on the rest.
+
+        Only answered problems count. No row if one of the two is empty.
 
         Who abstains more in one of the two would else seem worse there, however good the answers are. Its null is the
         gap that the scorer's preferences alone bring: who always takes one place is better wherever the right answer is
@@ -185,7 +226,8 @@ class Judge:
         no null, and is tested against a coin.
         """
         answered = ~answers.silent
-        values, units = answers.correct[answered], answers.units.take(answered)
+        values = answers.correct[answered]
+        units = answers.units.take(answered)
         first = is_first[answered]
         if not first.any() or first.all():
             return
@@ -198,57 +240,64 @@ class Judge:
         level = chance
         if not by_answer:
             of_answered = answers.subset(answered)
-            level = _expected_gap(of_answered.subset(first), of_answered.subset(~first))
+            level = _estimate_expected_gap(of_answered.subset(first), of_answered.subset(~first))
             details[NULL] = level
         details |= {
             P: difference.p(level),
             "first": difference.first.value,
             "second": difference.second.value,
         }
-        yield self.row(name, difference.value, len(values), interval.low, interval.high, chance, note, details)
+        n = answers.subset(answered).problem_count
+        yield self.row(name, difference.value, n, interval.low, interval.high, chance, note, details)
 
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
-        """The accuracy on problems minus that on a variant of the same problems, row by row.
+        """The row of the accuracy on problems minus that on their variant.
 
         Of problems that are answered both times: who abstains on the variant has forgotten nothing. Its null is the
         fall that the scorer's preferences alone bring: who always takes one place falls where right answers move to
         the other.
         """
         answered = ~before.silent & ~after.silent
-        before, after = before.subset(answered), after.subset(answered)
+        before = before.subset(answered)
+        after = after.subset(answered)
         if not len(before):
             return
         difference = paired_gap(before.correct, after.correct, before.units)
         interval = difference.interval()
         chance = float(before.chances.mean() - after.chances.mean())
-        null = _expected_gap(before, after)
+        null = _estimate_expected_gap(before, after)
         details: dict[str, Detail] = {
             NULL: null,
             P: difference.p(null),
             "first": difference.first.value,
             "second": difference.second.value,
         }
-        yield self.row(name, difference.value, len(before), interval.low, interval.high, chance, note, details)
+        yield self.row(name, difference.value, before.problem_count, interval.low, interval.high, chance, note, details)
 
     def luck(self, answers: Answers, texts: Sequence[Hashable]) -> Iterator[Metric]:
-        """What luck would do: a coin once and the best of ten times, the scorer's preferences likewise.
+        """Rows of what luck would do.
+
+        A coin once and the best of ten times, the scorer's preferences likewise.
 
         `texts` are what the scorer reads of each problem: those that read the same are guessed once. `p_chance` is of
         a coin (Trichelair et al., 2018); `p_null` of the scorer's own choices if right answers change places.
         """
-        n = len(answers)
+        n = answers.problem_count
         if not n:
             return
         guesses = Counter(zip(texts, answers.chances.tolist(), strict=True))
         coin_chances = [chance for _, chance in guesses]
-        once = p_chance(int(answers.correct.sum()), n, coin_chances, list(guesses.values()))
+        right_count = int(answers.correct.sum())
+        # A coin guesses once for all samples of a problem.
+        once = p_chance(right_count, len(answers), coin_chances, list(guesses.values()))
         yield self.row(("luck", "all", "p_chance"), once, n)
         yield self.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
         test = right_test(answers)
         if test.p_as_high is not None:
             yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
-            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
-        score = share(answers.correct, answers.units)
+            p_null_best = p_best_of(TRIES, test.p_as_high)
+            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_null_best, n)
+        score = _replace_size(share(answers.correct, answers.units), n)
         level = float(answers.chances.mean()) if test.null is None else test.null
         needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
         if needed is not None:
@@ -264,43 +313,53 @@ class Judge:
         chance = chances(answers.chances, layout)
         units = answers.units.take(layout.rows[layout.starts])
         if name[2] == "group_accuracy" and not by_answer:
-            row = self.tested_share(name, values, units, chance, whole_groups_test(answers))
+            test = whole_groups_test(answers)
+            row = self.tested_share(name, values, units, chance, test, n=count_groups(answers))
             if answers.silent.any():
                 never_silent = float(np.mean(chances(answers.guesses, layout)))
                 row = replace(row, details={**row.details, COIN: never_silent})
             yield row
         else:
-            yield from self.share(name, values, units, chance)
+            yield from self.share(name, values, units, chance, n=count_groups(answers))
 
     def twins(self, subset: str, answers: Answers) -> Iterator[Metric]:
-        """How often the twins of a pair are told apart, and how often these are the right way round.
+        """Rows of pairs told apart, and of those the right way round.
 
         `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
         `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
         """
-        pairs = complete_pairs(answers)
+        pairs = sort_pairs_by_text(answers.problems, complete_pairs(answers))
         if not len(pairs):
             return
-        first, second = _in_first_order(answers, pairs)
-        answered = (first >= 0) & (second >= 0)
-        apart = answered & (first != second)
+        first, second = _align_twin_choices(answers, pairs)
+        answered = np.minimum(first, second) >= 0
+        is_different = first != second
+        is_told_apart = answered & is_different
         units = answers.units.take(pairs[:, 0])
-        chance = np.where(answered, 1 - 1 / answers.candidates[pairs[:, 0]], 0.0)
-        test = told_apart_test(first[answered], second[answered], units.take(answered)) if answered.any() else None
+        candidates = answers.candidates[pairs[:, 0]]
+        chance = np.where(answered, 1 - 1 / candidates, 0.0)
+        ranks = _rank_listings_of_pairs(answers, pairs)
+        test = None
+        if answered.any():
+            test = told_apart_test(first[answered], second[answered], units.take(answered), ranks[answered])
         told_name = ("groups", subset, "told_apart")
+        pair_count = _count_pairs(answers, pairs)
         if test is None:
-            yield from self.share(told_name, apart, units)
+            yield from self.share(told_name, is_told_apart, units, n=pair_count)
             return
         of_all = NullTest(test.observed, len(pairs), test.distribution)
-        yield self.tested_share(told_name, apart, units, chance, of_all)
-        if apart.any():
-            told = answers.subset(pairs[apart].ravel())
-            both_right = answers.correct[pairs[apart]].all(axis=1)
+        yield self.tested_share(told_name, is_told_apart, units, chance, of_all, n=pair_count)
+        if is_told_apart.any():
+            told_pairs = pairs[is_told_apart]
+            told_answers = answers.subset(told_pairs.ravel())
+            both_right = answers.correct[told_pairs].all(axis=1)
             name = ("groups", subset, "right_way_round")
-            candidates = answers.candidates[pairs[apart][:, 0]]
+            told_candidates = candidates[is_told_apart]
             # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
-            coin = 1 / (candidates * (candidates - 1))
-            yield self.tested_share(name, both_right, units.take(apart), coin, whole_groups_test(told))
+            coin = 1 / (told_candidates * (told_candidates - 1))
+            test = whole_groups_test(told_answers)
+            pair_count = _count_pairs(answers, told_pairs)
+            yield self.tested_share(name, both_right, units.take(is_told_apart), coin, test, n=pair_count)
 
 
 def judge(
@@ -315,7 +374,7 @@ def judge(
     right way round where there are groups. `by` names the columns by which the table is taken apart.
     """
     if not by:
-        return _standard_rows(answers, subset, details or {})
+        return _make_standard_rows(answers, subset, details or {})
     first, *others = by
     rows = []
     for _, part in answers.by(first):
@@ -323,27 +382,49 @@ def judge(
     return rows
 
 
-def _standard_rows(answers: Answers, subset: str, details: Mapping[str, Detail]) -> list[Metric]:
+def _make_standard_rows(answers: Answers, subset: str, details: Mapping[str, Detail]) -> list[Metric]:
     """The rows of one scorer, one variant and one trial."""
     if not len(answers):
         return []
-    place = 0 if answers.scorer_index is None else int(answers.scorer_index[0])
-    own = Judge(answers.asked.dataset, answers.scorers[place], details)
-    rows = list(own.accuracy(("accuracy", subset, "accuracy"), answers))
+    first_index = 0 if answers.scorer_index is None else int(answers.scorer_index[0])
+    own_judge = Judge(answers.asked.dataset, answers.scorers[first_index], details)
+    rows = list(own_judge.accuracy(("accuracy", subset, "accuracy"), answers))
     if answers.silent.any():
-        rows += own.expected_accuracy(subset, answers)
-        rows.append(own.row(("accuracy", subset, "abstained"), float(answers.silent.mean()), len(answers)))
-    rows += own.by_group(("groups", subset, "group_accuracy"), answers)
-    return [*rows, *own.twins(subset, answers)]
+        rows += own_judge.expected_accuracy(subset, answers)
+        silent_share = float(answers.silent.mean())
+        rows.append(own_judge.row(("accuracy", subset, "abstained"), silent_share, answers.problem_count))
+    rows += own_judge.by_group(("groups", subset, "group_accuracy"), answers)
+    return [*rows, *own_judge.twins(subset, answers)]
 
 
 def layout_of(answers: Answers) -> GroupLayout:
     """The complete groups of a table of one scorer and one variant, found once."""
-    known = vars(answers).get("_layout")
-    if not isinstance(known, GroupLayout):
-        known = GroupLayout(answers.groups, answers.group_sizes)
-        object.__setattr__(answers, "_layout", known)
-    return known
+    layout = vars(answers).get("_layout")
+    if not isinstance(layout, GroupLayout):
+        layout = GroupLayout(answers.groups, answers.group_sizes)
+        object.__setattr__(answers, "_layout", layout)
+    return layout
+
+
+def count_groups(answers: Answers) -> int:
+    """Number of complete groups, however many samples."""
+    layout = layout_of(answers)
+    first_rows = layout.rows[layout.starts]
+    names = {answers.asked.groups[answers.problem_index[row]] for row in first_rows}
+    return len(names)
+
+
+def _count_pairs(answers: Answers, pairs: IntArray) -> int:
+    """Number of pairs, however many samples."""
+    return len(np.unique(answers.problem_index[pairs[:, 0]]))
+
+
+def _replace_size(found: Share, n: int | None) -> Share:
+    """A share with another number of things.
+
+    Unchanged if `n` is None.
+    """
+    return found if n is None else replace(found, n=n)
 
 
 def complete_pairs(answers: Answers) -> IntArray:
@@ -353,49 +434,69 @@ def complete_pairs(answers: Answers) -> IntArray:
 
 
 def cannot_change_places(answers: Answers) -> bool:
-    """Whether no exchange of right answers changes anything: nothing can be told from such a file."""
-    return not null_of(answers if answers.whole is None else answers.whole).answers_vary
+    """Whether no exchange of right answers changes anything.
+
+    Nothing can be told from such a file.
+    """
+    whole_table = answers if answers.whole is None else answers.whole
+    return not null_of(whole_table).answers_vary
 
 
 def is_one_place(answers: Answers) -> bool:
     """Whether the right answers of a file are all in one place."""
-    whole = answers if answers.whole is None else answers.whole
-    return len(np.unique(whole.answers)) == 1
+    whole_table = answers if answers.whole is None else answers.whole
+    return len(np.unique(whole_table.answers)) == 1
 
 
-def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArray]:
-    """The choices of both twins of each pair, the second one's as a place in the first one's list of candidates."""
+def _align_twin_choices(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The choices of both twins of each pair, in one order of candidates.
+
+    The second twin's choice is an index into the first one's list of candidates.
+    """
     first = answers.choices[pairs[:, 0]]
     second = answers.choices[pairs[:, 1]].copy()
     for number, (one, other) in enumerate(pairs.tolist()):
-        listed, own = answers.problems[one].candidates, answers.problems[other].candidates
-        if listed != own and second[number] >= 0:
-            folded = [folded_text(candidate) for candidate in listed]
-            chosen = folded_text(own[second[number]])
+        first_candidates = answers.problems[one].candidates
+        other_candidates = answers.problems[other].candidates
+        if first_candidates != other_candidates and second[number] >= 0:
+            folded = [folded_text(candidate) for candidate in first_candidates]
+            chosen = folded_text(other_candidates[second[number]])
             if chosen in folded:
                 second[number] = folded.index(chosen)
     return first, second
 
 
-def _expected_gap(first: Answers, second: Answers) -> float:
-    """What the scorer's preferences alone get of one table minus what they get of another."""
-    return (right_test(first).null or 0.0) - (right_test(second).null or 0.0)
+def _rank_listings_of_pairs(answers: Answers, pairs: IntArray) -> IntArray:
+    """Rarity of each pair's order of candidates within its unit."""
+    ranks = np.zeros(len(pairs), np.int64)
+    for pair_numbers in answers.units.take(pairs[:, 0]).rows():
+        ranks[pair_numbers] = listing_ranks(answers.problems, pairs[pair_numbers, 0])
+    return ranks
 
 
-def _null_details(test: NullTest) -> dict[str, Detail]:
-    """The columns of a row that say what the null is, and how the row is tested."""
+def _estimate_expected_gap(first: Answers, second: Answers) -> float:
+    """Gap between two tables that the scorer's preferences alone bring."""
+    first_null = right_test(first).null or 0.0
+    second_null = right_test(second).null or 0.0
+    return first_null - second_null
+
+
+def _make_null_details(test: NullTest, problems_by_row: float = 1.0) -> dict[str, Detail]:
+    """Columns of a row that describe the null and the test."""
     details: dict[str, Detail] = {NULL: test.null}
     if test.p is not None:
         details[P] = test.p
         details[NULL_ERROR] = test.error
         details[P_MOST] = test.p_most
     if test.untestable:
-        details[UNTESTABLE] = test.untestable
+        details[UNTESTABLE] = round(test.untestable * problems_by_row)
     return details
 
 
 def score_to_find(row: Metric, alpha: float, most: float = 1.0) -> float | None:
-    """The least score that the row's test would have found four times in five; None if none up to `most`.
+    """The least score that the row's test would find four times in five.
+
+    None if none up to `most`.
 
     None, too, for a row without a null that varies: it has no test. Choices that are nearly all alike leave so few
     counts that none of them may be rare enough; the normal approximation does not see that.
@@ -411,12 +512,15 @@ def can_be_shown(row: Metric, alpha: float) -> bool:
 
     True of a row of an earlier version, which does not say.
     """
-    known = row.details.get(P_MOST)
-    return known is None or float(known) < alpha
+    p_most = row.details.get(P_MOST)
+    return p_most is None or float(p_most) < alpha
 
 
 def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:
-    """Winogender's diagnostics (Rudinger et al., 2018): accuracy by the pronoun's gender and by gotcha, and gaps."""
+    """Rows of Winogender's diagnostics (Rudinger et al., 2018).
+
+    Accuracy by the pronoun's gender and by gotcha, and gaps.
+    """
     if not has_gender(answers.problems):
         return
     from winokit.methods.metrics.gender import GENDERS
@@ -432,14 +536,19 @@ def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metr
             part = answers.subset(of_gender & flagged)
             yield from own.accuracy(("gender", subset, "accuracy"), part, note, by_answer=True)
         rows = np.flatnonzero(of_gender & (is_plain | is_tricky))
-        for row in own.gap(("gender", gender, "delta"), answers.subset(rows), is_plain[rows], note, by_answer=True):
+        of_gotchas = answers.subset(rows)
+        for row in own.gap(("gender", gender, "delta"), of_gotchas, is_plain[rows], note, by_answer=True):
             yield row
             yield own.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
 
 
 def is_gotcha(problem: Problem) -> bool | None:
-    """Whether the occupation's statistics point away from the answer; None for neutral pronouns and without them."""
-    percent, gender = problem.labels.get("bls_pct_female"), problem.labels.get("gender")
+    """Whether the occupation's statistics point away from the answer.
+
+    None for neutral pronouns and for problems without statistics.
+    """
+    percent = problem.labels.get("bls_pct_female")
+    gender = problem.labels.get("gender")
     if percent is None or problem.answer is None or gender is None:
         return None
     from winokit.methods.metrics.gender import gotcha

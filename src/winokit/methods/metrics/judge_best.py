@@ -28,7 +28,8 @@ from winokit.methods.metrics.intervals import LEVEL, ROUNDING
 from winokit.methods.metrics.trials import TrialTable, count_right
 from winokit.units import Units
 
-DRAWS, AT_A_TIME = 2000, 200
+DRAWS = 2000
+AT_A_TIME = 200
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class BestOfTrials:
 
 
 def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOfTrials:
-    """What the best of the trials in a table owes to luck.
+    """Estimate how much the best of the trials owes to luck.
 
     Parameters
     ----------
@@ -75,16 +76,21 @@ def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOf
     corrected = low = high = None
     if len(chosen):
         corrected = float(chosen.mean())
-        low, high = (float(end) for end in np.quantile(chosen, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
+        tail = (1 - LEVEL) / 2
+        low, high = np.quantile(chosen, (tail, (1 + LEVEL) / 2)).tolist()
+    level = level_of(table, int(scores.argmax()))
+    p_guessing = _estimate_p_as_high(guessed, best)
+    equal = median + float(ahead.mean())
+    p_equal = _estimate_p_as_high(ahead, best - median)
     return BestOfTrials(
         trials=len(table),
         problems=earned.shape[1],
         best=best,
-        level=level_of(table, int(scores.argmax())),
+        level=level,
         guessing=float(guessed.mean()),
-        p_guessing=_share_as_high(guessed, best),
-        equal=min(1.0, median + float(ahead.mean())),
-        p_equal=_share_as_high(ahead, best - median),
+        p_guessing=p_guessing,
+        equal=min(1.0, equal),
+        p_equal=p_equal,
         corrected=corrected,
         low=low,
         high=high,
@@ -92,15 +98,18 @@ def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOf
 
 
 def settled_credits(table: TrialTable) -> FloatArray:
-    """What each trial is expected to have of each problem if abstentions are settled by a coin."""
-    return np.where(table.choices < 0, 1 / table.problems.candidates, table.correct.astype(np.float64))
+    """Expected credit of each trial and problem if a coin settles abstentions."""
+    is_right = table.correct.astype(np.float64)
+    return np.where(table.choices < 0, 1 / table.problems.candidates, is_right)
 
 
 def best_if_exchanged(table: TrialTable, draws: int = DRAWS, seed: int = 0) -> FloatArray:
     """The best score of all trials in each of many draws of the null."""
     count = table.choices.shape[1]
-    by_coin = np.where(table.choices < 0, 1 / table.problems.candidates, 0.0).sum(axis=1)
-    scores = (table.drawn_counts(count_right, draws, seed) + by_coin) / count
+    coin_parts = np.where(table.choices < 0, 1 / table.problems.candidates, 0.0)
+    by_coin = coin_parts.sum(axis=1)
+    counts = table.drawn_counts(count_right, draws, seed)
+    scores = (counts + by_coin) / count
     best: FloatArray = scores.max(axis=1)
     return best
 
@@ -109,17 +118,23 @@ def level_of(table: TrialTable, row: int) -> float:
     """The expected score of one trial under its null, abstentions settled by a coin."""
     choices = table.choices[row]
     null = table.take([row]).right_test().null or 0.0
-    return null + float(np.where(choices < 0, 1 / table.problems.candidates, 0.0).mean())
+    coin_parts = np.where(choices < 0, 1 / table.problems.candidates, 0.0)
+    return null + float(coin_parts.mean())
 
 
-def _share_as_high(drawn: FloatArray, observed: float) -> float:
-    """How often draws are as high as what was observed, which counts as one of them."""
+def _estimate_p_as_high(drawn: FloatArray, observed: float) -> float:
+    """Share of draws as high as what was observed.
+
+    The observed one counts as one of them.
+    """
     as_high = int((drawn >= observed - ROUNDING).sum())
     return (1 + as_high) / (1 + len(drawn))
 
 
 def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tuple[FloatArray, FloatArray]:
-    """In each draw, the score of the trial chosen on it on what was not drawn, and how far the best of equals is ahead.
+    """Scores of the chosen trial on units left out, and leads of the best of equals.
+
+    A draw each. The trial is chosen on the drawn units.
 
     Equals are the trials less what each has in all; ahead is their best score less their middle one.
     """
@@ -128,15 +143,18 @@ def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tupl
     equals = sums - sizes[:, None] * earned.mean(axis=1)
     rng = np.random.default_rng(seed)
     count = units.count
-    chosen, ahead = [], []
+    chosen = []
+    ahead = []
     for start in range(0, draws, AT_A_TIME):
-        drawn = rng.multinomial(count, np.full(count, 1 / count), size=min(AT_A_TIME, draws - start)).astype(np.float64)
-        weight = drawn @ sizes
-        picked = np.argmax(drawn @ sums, axis=1)
-        moved = drawn @ equals
-        ahead.append((moved.max(axis=1) - np.median(moved, axis=1)) / weight)
-        left = (drawn == 0).astype(np.float64)
-        over = left @ sizes
-        right = (left @ sums)[np.arange(len(picked)), picked]
-        chosen.append(right[over > 0] / over[over > 0])
+        size = min(AT_A_TIME, draws - start)
+        drawn = rng.multinomial(count, np.full(count, 1 / count), size=size)
+        unit_counts = drawn.astype(np.float64)
+        weight = unit_counts @ sizes
+        picked_trials = np.argmax(unit_counts @ sums, axis=1)
+        equal_sums = unit_counts @ equals
+        ahead.append((equal_sums.max(axis=1) - np.median(equal_sums, axis=1)) / weight)
+        is_left_out = (unit_counts == 0).astype(np.float64)
+        left_out_sizes = is_left_out @ sizes
+        right = (is_left_out @ sums)[np.arange(len(picked_trials)), picked_trials]
+        chosen.append(right[left_out_sizes > 0] / left_out_sizes[left_out_sizes > 0])
     return np.concatenate(chosen), np.concatenate(ahead)

@@ -28,7 +28,7 @@ LEAST_ERROR = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RankedScorer:
-    """One scorer: its rank and where it may be, its share right, and what it does with pairs."""
+    """One scorer with its rank, its share right and its pairs."""
 
     scorer: int
     rank: int | None
@@ -45,12 +45,16 @@ class RankedScorer:
 
 
 def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -> list[RankedScorer]:
-    """The scorers, the best first; those who were not asked all that somebody was asked have no rank, and are last."""
+    """Rank the scorers, the best first.
+
+    Scorers who were not asked everything that somebody was asked have no rank, and are last.
+    """
     rows = np.flatnonzero(matrix.is_asked.any(axis=0))
     is_complete = matrix.is_asked[:, rows].all(axis=1)
     ranked = np.flatnonzero(is_complete)
     units = matrix.asked.units.take(rows)
-    lows, highs, ranks = rank_intervals(matrix.right[np.ix_(ranked, rows)], units, level=level, seed=seed)
+    ranked_right = matrix.right[np.ix_(ranked, rows)]
+    lows, highs, ranks = rank_intervals(ranked_right, units, level=level, seed=seed)
     places = {int(scorer): place for place, scorer in enumerate(ranked)}
     told_apart, both_right, pair_counts = _count_pairs(matrix)
     judged = []
@@ -63,31 +67,29 @@ def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -
         interval = proportion.interval(level)
         pairs = int(pair_counts[scorer])
         told_count = int(told_apart[scorer])
-        judged.append(
-            RankedScorer(
-                scorer,
-                None if rank_place is None else int(ranks[rank_place]),
-                None if rank_place is None else int(lows[rank_place]),
-                None if rank_place is None else int(highs[rank_place]),
-                Estimate(proportion.value, interval.low, interval.high, proportion.n),
-                int((matrix.states[scorer, columns] != SILENT).sum()),
-                told_count / pairs if pairs else None,
-                int(both_right[scorer]) / told_count if told_count else None,
-                pairs,
-            )
-        )
+        rank = low = high = None
+        if rank_place is not None:
+            rank = int(ranks[rank_place])
+            low = int(lows[rank_place])
+            high = int(highs[rank_place])
+        right = Estimate(proportion.value, interval.low, interval.high, proportion.n)
+        is_answered = matrix.states[scorer, columns] != SILENT
+        told_share = told_count / pairs if pairs else None
+        right_share = int(both_right[scorer]) / told_count if told_count else None
+        answered_count = int(is_answered.sum())
+        judged.append(RankedScorer(scorer, rank, low, high, right, answered_count, told_share, right_share, pairs))
     return sorted(judged, key=_rank_order)
 
 
 def _rank_order(ranked: RankedScorer) -> tuple[bool, int, float, int]:
-    """Ranked scorers first, by rank; the others by their share."""
+    """Sort key: ranked scorers by rank, then the others by share."""
     return ranked.rank is None, ranked.rank or 0, -ranked.right.value, ranked.scorer
 
 
 def rank_intervals(
     right: BoolArray, units: Units, *, level: float = LEVEL, seed: int = 0
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The best and the worst rank that each scorer may have, all at once, and its rank.
+    """Simultaneous best and worst ranks of each scorer, and its rank.
 
     `right` has a row per scorer and a column per problem. A scorer alone is the first.
     """
@@ -106,7 +108,10 @@ def rank_intervals(
 
 
 def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> tuple[FloatArray, FloatArray, float]:
-    """How far each scorer is ahead of the mean, the standard errors, and how many of them hold for all at once."""
+    """Leads of each scorer over the mean, their standard errors, and a quantile.
+
+    Intervals of that many standard errors hold for all at once.
+    """
     from scipy import special
 
     problem_count = right.shape[1]
@@ -122,7 +127,8 @@ def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> 
         block = slice(start, start + BLOCK)
         residuals = (right[block] - problem_means - leads[block, None])[:, order]
         sums = np.add.reduceat(residuals, starts, axis=1)
-        variances = (sums**2).sum(axis=1) * units.count / max(units.count - 1, 1)
+        squares = (sums**2).sum(axis=1)
+        variances = squares * units.count / max(units.count - 1, 1)
         errors[block] = np.sqrt(variances) / problem_count
         scales = np.maximum(np.sqrt(variances), LEAST_ERROR)
         sums_drawn = multipliers @ (sums / scales[:, None]).astype(np.float32).T
@@ -135,7 +141,10 @@ def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> 
 
 
 def _count_pairs(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
-    """By scorer: pairs told apart, pairs with both right, and pairs that it was asked whole."""
+    """Pairs told apart, pairs with both right, and pairs asked whole.
+
+    By scorer.
+    """
     pairs = opposite_pairs(matrix.asked)
     first = matrix.states[:, pairs[:, 0]]
     second = matrix.states[:, pairs[:, 1]]

@@ -1,4 +1,4 @@
-"""A door of the judge: who is "right" on labels that people found wrong?
+"""A door of the judge: models that give back labels which people found wrong.
 
 A model that has learned a test by heart gives wrong labels back. A canary is such a label; problems of one unit are one
 canary, given back if the model is "right" on all of them. How likely that is without having seen the test is taken from
@@ -65,7 +65,10 @@ class CanaryTest:
 
 
 def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> CanaryTest:
-    """Test who gives back the wrong labels of some rows, beyond what families of the same strength do."""
+    """Test which models give back wrong labels more often than their equals.
+
+    Equals are families of the same strength.
+    """
     units = _group_canaries(matrix, rows)
     family_count = int(families.max()) + 1
     if not units:
@@ -78,7 +81,8 @@ def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]
     for number, own_rows in enumerate(units):
         model_count = int(were_asked[:, number].sum())
         given_count = int(gives_back[:, number].sum())
-        canaries.append(Canary(own_rows, model_count, given_count, float(np.nansum(by_family[:, number]))))
+        family_sum = float(np.nansum(by_family[:, number]))
+        canaries.append(Canary(own_rows, model_count, given_count, family_sum))
     best: list[CanarySinger] = []
     least_p_values = []
     for family in range(family_count):
@@ -87,11 +91,11 @@ def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]
         if not len(members):
             continue
         chances = family_chances[family]
-        singers = [
-            _test_singer(int(member), family, len(members), gives_back[member], were_asked[member], chances)
-            for member in members.tolist()
-        ]
-        best.append(min(singers, key=lambda singer: (singer.p, -singer.given_back, singer.scorer)))
+        singers = []
+        for member in members.tolist():
+            given_back = gives_back[member]
+            singers.append(_test_singer(member, family, len(members), given_back, were_asked[member], chances))
+        best.append(min(singers, key=_rank_singer))
         least_p_values.append(float(np.prod(chances)) * len(members))
     corrected = holm([singer.p_family for singer in best])
     singers_found = []
@@ -113,10 +117,13 @@ def _group_canaries(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int
 
 
 def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
-    """Whether each scorer is "right" on all of a unit, and whether it was asked all of it."""
-    are_right = np.stack([matrix.right[:, list(rows)].all(axis=1) for rows in units], axis=1)
-    are_asked = np.stack([matrix.is_asked[:, list(rows)].all(axis=1) for rows in units], axis=1)
-    return are_right, are_asked
+    """Whether each scorer is "right" on all of a unit, and was asked all of it."""
+    right_columns = []
+    asked_columns = []
+    for rows in units:
+        right_columns.append(matrix.right[:, list(rows)].all(axis=1))
+        asked_columns.append(matrix.is_asked[:, list(rows)].all(axis=1))
+    return np.stack(right_columns, axis=1), np.stack(asked_columns, axis=1)
 
 
 def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> FloatArray:
@@ -128,7 +135,9 @@ def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence
 
 
 def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
-    """By family and canary, the chance that another family of its strength gives it back.
+    """Chance that another family of the same strength gives a canary back.
+
+    By family and canary.
 
     Neighbours are as many weaker as stronger families; at the ends, more of one side.
     """
@@ -138,8 +147,10 @@ def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArra
         asked_order = order[~np.isnan(by_family[order, number])]
         shares = by_family[asked_order, number]
         sums = np.concatenate([[0.0], np.cumsum(shares)])
-        count = min(max(NEIGHBOURS, len(asked_order) // NEIGHBOUR_PART), len(asked_order) - 1)
-        starts = np.clip(np.arange(len(asked_order)) - count // 2, 0, len(asked_order) - 1 - count)
+        asked_count = len(asked_order)
+        count = min(max(NEIGHBOURS, asked_count // NEIGHBOUR_PART), asked_count - 1)
+        middle_starts = np.arange(asked_count) - count // 2
+        starts = np.clip(middle_starts, 0, asked_count - 1 - count)
         near = sums[starts + count + 1] - sums[starts] - shares
         chances[asked_order, number] = (near + 1) / (count + 1)
     return chances
@@ -154,9 +165,14 @@ def _test_singer(
     p = float(poisson_binomial(own_chances)[count:].sum())
     p = min(1.0, p)
     p_family = min(1.0, p * members)
-    return CanarySinger(
-        scorer, family, members, count, int(were_asked.sum()), float(own_chances.sum()), p, p_family, p_family
-    )
+    canary_count = int(were_asked.sum())
+    expected = float(own_chances.sum())
+    return CanarySinger(scorer, family, members, count, canary_count, expected, p, p_family, p_family)
+
+
+def _rank_singer(singer: CanarySinger) -> tuple[float, int, int]:
+    """Sort key of a family's models: least p first, then the most given back."""
+    return singer.p, -singer.given_back, singer.scorer
 
 
 def poisson_binomial(chances: FloatArray) -> FloatArray:

@@ -32,6 +32,7 @@ from winokit.methods.metrics.curve import (
     p_slopes_differ,
     polynomial_weights,
 )
+from winokit.methods.metrics.intervals import Interval
 from winokit.methods.metrics.judge import Judge, layout_of
 from winokit.methods.metrics.null import NullTest
 from winokit.methods.metrics.trials import TrialTable
@@ -39,7 +40,8 @@ from winokit.problem import grouped
 from winokit.results import NULL, Detail, Metric, P
 from winokit.units import Units
 
-ACCURACY, GROUP = "accuracy", "group_accuracy"
+ACCURACY = "accuracy"
+GROUP = "group_accuracy"
 PROTOCOL = "curve"
 PER_CENT = 100
 FEWEST_SIZES = 2
@@ -48,7 +50,11 @@ FARTHEST = 4
 STEPS = 200
 """Sizes at which a parabola is held against a goal."""
 
-REACHED, FALLS, BENT, UNSURE, BEYOND = "reached", "falls", "bent", "unsure", "beyond"
+REACHED = "reached"
+FALLS = "falls"
+BENT = "bent"
+UNSURE = "unsure"
+BEYOND = "beyond"
 """What may be said of a goal: a size, that the line does not rise, that the curve bends, that a size within four times
 the largest one is not shown, or that it is farther."""
 
@@ -69,7 +75,10 @@ class CurveLevel:
 
     @property
     def spread(self) -> float | None:
-        """Standard deviation over restarts; None for one."""
+        """Standard deviation over restarts.
+
+        None for one restart.
+        """
         return stdev(self.values) if len(self.values) > 1 else None
 
 
@@ -124,7 +133,9 @@ def judge_curves(
     fit_from: int = 1,
     trained: Mapping[TrialName, int] | None = None,
 ) -> list[CurveSeries]:
-    """The curves of each scorer: of single problems and, where there are complete groups, of whole groups.
+    """The curves of each scorer, of problems and of whole groups.
+
+    Of groups only if there are complete ones.
 
     Parameters
     ----------
@@ -160,7 +171,7 @@ class _Curve:
 
     @cached_property
     def is_right(self) -> FloatArray:
-        """Of each trial what is right: problems, or complete groups."""
+        """Whether each trial has each problem, or complete group, right."""
         right = self.table.correct
         if self.measure == GROUP:
             right = self.table.whole_groups(right)
@@ -177,7 +188,7 @@ class _Curve:
 
     @cached_property
     def unit_shares(self) -> FloatArray:
-        """A number per trial and unit, whose plain mean over units is the trial's share right.
+        """A number per trial and unit, whose mean is the trial's share right.
 
         Units of other sizes weigh by their problems: each adds what it has more than the share gives it.
         """
@@ -189,48 +200,68 @@ class _Curve:
 
     @property
     def unit_sizes(self) -> FloatArray:
-        """How many problems, or groups, each unit has."""
+        """Number of problems, or groups, of each unit."""
         return self.units.sizes.astype(np.float64)
 
     def size_of(self, row: int) -> int:
-        """How many problems a trial was trained on."""
+        """Number of problems a trial was trained on."""
         trial = self.table.trials[row]
         return self.trained.get(trial, trial.size or 0)
 
     def series(self, goal: float | None, fit_from: int) -> CurveSeries:
-        """The curve with everything that is said of it."""
+        """The curve with its line, bend, area and goal."""
         rows_by_size = grouped((trial.size or 0, row) for row, trial in enumerate(self.table.trials))
         levels = tuple(self.level(asked, rows_by_size[asked]) for asked in sorted(rows_by_size))
-        trained = [level for level in levels if level.size > 0]
-        auc = None
-        if len(trained) >= FEWEST_SIZES:
-            auc = self.area(trained, [row for level in trained for row in rows_by_size[level.asked]])
+        auc = self.area_of_trained(levels, rows_by_size)
         dataset = self.table.problems.asked.dataset
         series = CurveSeries(dataset, self.scorer.scoring, self.measure, levels, auc=auc)
-        fitted = [row for row in range(len(self.table)) if self.size_of(row) >= max(1, fit_from)]
-        sizes = tuple(sorted({self.size_of(row) for row in fitted}))
-        if len(sizes) < FEWEST_SIZES:
+        smallest = max(1, fit_from)
+        fitted = [row for row in range(len(self.table)) if self.size_of(row) >= smallest]
+        if len({self.size_of(row) for row in fitted}) >= FEWEST_SIZES:
+            series = self.fit_series(series, fitted)
+        if goal is None or series.fit is None:
             return series
+        return replace(series, reach=reach_of(series, series.fit, goal))
+
+    def area_of_trained(self, levels: Sequence[CurveLevel], rows_by_size: Mapping[int, list[int]]) -> Metric | None:
+        """The area under the curve over the sizes above zero.
+
+        None if there are fewer than two such sizes.
+        """
+        trained = [level for level in levels if level.size > 0]
+        if len(trained) < FEWEST_SIZES:
+            return None
+        rows: list[int] = []
+        for level in trained:
+            rows += rows_by_size[level.asked]
+        return self.area(trained, rows)
+
+    def fit_series(self, series: CurveSeries, fitted: Sequence[int]) -> CurveSeries:
+        """The curve with its line, bend, twist and the slopes of its restarts."""
+        sizes = tuple(sorted({self.size_of(row) for row in fitted}))
         fit = self.line(fitted)
         bend = self.polynomial(fitted, 2)
         twist = self.polynomial(fitted, 3)
         slopes, p_seeds = self.seeds(fitted)
-        series = replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
-        return series if goal is None else replace(series, reach=reach_of(series, fit, goal))
+        return replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
 
     def level(self, asked: int, rows: Sequence[int]) -> CurveLevel:
-        """One size: the mean over its trials, tested against what the trials' own choices would get."""
+        """The mean over the trials of one size, with its test.
+
+        The test is against what the trials' own choices would get.
+        """
         sizes = tuple(self.size_of(row) for row in rows)
-        values = tuple(float(self.is_right[row].mean()) for row in rows)
+        values = tuple(self.share_of(row) for row in rows)
         low, high = crossed_share(self.unit_shares[list(rows)], sizes=self.unit_sizes)
         test = self.null_test(rows)
         details: dict[str, Detail] = {"size": fmean(sizes), "restarts": len(values), NULL: test.null}
         if test.p is not None:
             details[P] = test.p
-        own = Judge(self.table.problems.asked.dataset, self.scorer)
+        level_judge = Judge(self.table.problems.asked.dataset, self.scorer)
         chance = fmean(self.chance(row) for row in rows)
         n = self.is_right.shape[1]
-        mean = own.row((PROTOCOL, str(asked), self.measure), fmean(values), n, low, high, chance, details=details)
+        name = (PROTOCOL, str(asked), self.measure)
+        mean = level_judge.row(name, fmean(values), n, low, high, chance, details=details)
         return CurveLevel(asked, sizes, values, mean)
 
     def null_test(self, rows: Sequence[int]) -> NullTest:
@@ -239,34 +270,40 @@ class _Curve:
         return trials.whole_groups_test() if self.measure == GROUP else trials.right_test()
 
     def chance(self, row: int) -> float:
-        """What a coin with the same abstentions gets."""
+        """Expected score of a coin with the same abstentions."""
         chances = self.table.one(row).chances
         if self.measure == GROUP:
             chances = self.table.layout.reduce(np.multiply, chances)
         return float(chances.mean())
 
     def area(self, levels: Sequence[CurveLevel], rows: Sequence[int]) -> Metric:
-        """The area under the curve over all sizes above zero: a weighted sum of accuracies."""
+        """The area under the curve over all sizes above zero.
+
+        It is a weighted sum of accuracies.
+        """
         sizes = [level.size for level in levels]
-        note = f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"
+        smallest = levels[0].asked
+        largest = levels[-1].asked
+        note = f"over log2 of {smallest:,} to {largest:,}"
         value = leaderboard_auc([level.mean.value for level in levels], sizes)
-        own = Judge(self.table.problems.asked.dataset, self.scorer)
+        area_judge = Judge(self.table.problems.asked.dataset, self.scorer)
         name = (PROTOCOL, "auc", f"{self.measure}_auc")
-        area = own.row(name, value, 0, chance=levels[0].mean.chance, note=note)
+        area = area_judge.row(name, value, 0, chance=levels[0].mean.chance, note=note)
         weight_by_size = {}
         for level, unit in zip(levels, np.eye(len(sizes)).tolist(), strict=True):
             weight_by_size[level.asked] = leaderboard_auc(unit, sizes) / len(level.values)
-        weights = np.array([[weight_by_size[self.table.trials[row].size or 0]] for row in rows])
-        table = self.by_restart(rows, weights)
+        trial_weights = np.array([weight_by_size[self.asked_size(row)] for row in rows])
+        table = self.by_restart(rows, trial_weights[:, None])
         if table is None:
             return area
         low, high = crossed_share(table[:, :, 0], sizes=self.unit_sizes)
         return replace(area, low=low, high=high, n=len(table))
 
     def line(self, rows: Sequence[int]) -> LogFit:
-        """The line through trials, as sure as restarts and test units let it be."""
+        """The line through trials, with the variance of restarts and test units."""
         sizes = [self.size_of(row) for row in rows]
-        fit = fit_log(sizes, [PER_CENT * float(self.is_right[row].mean()) for row in rows])
+        values = [PER_CENT * self.share_of(row) for row in rows]
+        fit = fit_log(sizes, values)
         weights, _ = polynomial_weights(sizes, 1)
         table = self.by_restart(rows, PER_CENT * weights)
         if table is None:
@@ -274,67 +311,86 @@ class _Curve:
         there, _, slope = fit.variance
         crossed = Crossed.of(table, self.unit_sizes, scatter=(np.diag([there, slope]), fit.degrees))
         (there, both), (_, slope) = crossed.covariance.tolist()
-        return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(np.array([0.0, 1.0])))
+        degrees = crossed.degrees(np.array([0.0, 1.0]))
+        return replace(fit, variance=(there, both, slope), degrees=degrees)
 
     def polynomial(self, rows: Sequence[int], degree: int) -> Polynomial | None:
-        """The polynomial through trials, as sure as restarts and test units let it be; None where sizes are too few."""
+        """The polynomial through trials, with the variance of restarts and test units.
+
+        None if there are too few sizes.
+        """
         if len({self.table.trials[row].size for row in rows}) <= degree:
             return None
         sizes = [self.size_of(row) for row in rows]
-        values = np.array([PER_CENT * float(self.is_right[row].mean()) for row in rows])
+        values = np.array([PER_CENT * self.share_of(row) for row in rows])
         weights, centre = polynomial_weights(sizes, degree)
         coefficients: FloatArray = values @ weights
         powers = np.vander(np.log(sizes) - centre, degree + 1, increasing=True)
-        left = values - powers @ coefficients
+        residuals = values - powers @ coefficients
         free = len(rows) - degree - 1
-        error = float((left**2).sum()) / max(free, 1)
+        error = float((residuals**2).sum()) / max(free, 1)
         scatter = (error * weights.T @ weights, float(free))
         table = self.by_restart(rows, PER_CENT * weights)
-        crossed = Crossed((scatter,)) if table is None else Crossed.of(table, self.unit_sizes, scatter=scatter)
-        return Polynomial(coefficients, centre, crossed)
+        if table is None:
+            return Polynomial(coefficients, centre, Crossed((scatter,)))
+        return Polynomial(coefficients, centre, Crossed.of(table, self.unit_sizes, scatter=scatter))
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
-        """The slope of each restart's own line, and the p-value of their being one."""
+        """The slope of each restart's own line, and a test of one slope."""
         by_seed = self.by_seed(rows)
         if by_seed is None:
             return (), None
         slopes = []
+        sizes_by_seed = []
         for own in by_seed:
             sizes = [self.size_of(row) for row in own]
-            slopes.append(fit_log(sizes, [float(self.is_right[row].mean()) for row in own]).slope)
-        mean_sizes = [fmean(self.size_of(row) for row in level) for level in zip(*by_seed, strict=True)]
+            shares = [self.share_of(row) for row in own]
+            slopes.append(fit_log(sizes, shares).slope)
+            sizes_by_seed.append(sizes)
+        mean_sizes = [fmean(level_sizes) for level_sizes in zip(*sizes_by_seed, strict=True)]
         p = p_slopes_differ(self.unit_shares[np.array(by_seed)], mean_sizes, self.unit_sizes)
         return tuple(slopes), p
 
     def by_seed(self, rows: Sequence[int]) -> list[list[int]] | None:
-        """The trials of each restart, from small to large; None where a restart lacks a size."""
+        """The trials of each restart, from small to large.
+
+        None if a restart lacks a size.
+        """
         restarts = grouped((self.table.trials[row]._replace(size=None), row) for row in rows)
         ordered = [sorted(own, key=self.asked_size) for own in restarts.values()]
-        sizes = [[self.asked_size(row) for row in own] for own in ordered]
-        return ordered if all(own == sizes[0] for own in sizes) else None
+        size_lists = {tuple(map(self.asked_size, own)) for own in ordered}
+        return ordered if len(size_lists) <= 1 else None
+
+    def share_of(self, row: int) -> float:
+        """The share right of one trial."""
+        return float(self.is_right[row].mean())
 
     def asked_size(self, row: int) -> int:
-        """The size that a trial stands for."""
+        """The size by which a trial is named."""
         return self.table.trials[row].size or 0
 
     def by_restart(self, rows: Sequence[int], weights: FloatArray) -> FloatArray | None:
-        """Weighted sums of trials as an array of (restarts, units, sums), whose means over the first two they are.
+        """Weighted sums of trials by restart and unit.
+
+        An array of (restarts, units, sums); the sums are its means over the first two axes.
 
         `weights` has a row for each trial and a column for each sum. None where a restart lacks a size.
         """
         by_seed = self.by_seed(rows)
         if by_seed is None:
             return None
-        place = {row: at for at, row in enumerate(rows)}
+        index_of_row = {row: at for at, row in enumerate(rows)}
         sums = []
         for own in by_seed:
-            own_weights = weights[[place[row] for row in own]]
+            own_weights = weights[[index_of_row[row] for row in own]]
             sums.append(len(by_seed) * self.unit_shares[own].T @ own_weights)
         return np.stack(sums)
 
 
 def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
-    """With how many problems a curve reaches a target, in per cent, if that can be said.
+    """The number of problems with which a curve reaches a target, if it can be said.
+
+    The target is in per cent.
 
     The interval holds every size at which the target is plausible on the line (Fieller's), on the parabola, or between
     the means at two sizes.
@@ -351,37 +407,55 @@ def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
     on_line = fit.reaches_interval(target)
     grid = np.geomspace(min(series.fitted), farthest, STEPS).tolist()
     heights = [bend.interval_at(size) for size in grid]
-    if on_line.low > farthest and all(height.high < target for height in heights):
+    highest = max(height.high for height in heights)
+    if on_line.low > farthest and highest < target:
         return CurveReach(target, BEYOND)
     if on_line.high > farthest or heights[-1].low <= target:
         return CurveReach(target, UNSURE)
-    plausible = [size for size, height in zip(grid, heights, strict=True) if height.low <= target <= height.high]
-    plausible += _plausible_between(series.levels, target)
+    on_parabola = _find_sizes_at(target, grid, heights)
+    plausible = [*on_parabola, *_find_sizes_between(series.levels, target)]
     low = min([on_line.low, *plausible])
+    high = max([on_line.high, *plausible])
     if heights[0].high >= target:
         low = 0.0
-    return CurveReach(target, REACHED, fit.reaches(target), low, max([on_line.high, *plausible]))
+    return CurveReach(target, REACHED, fit.reaches(target), low, high)
 
 
-def _plausible_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
-    """Sizes between the smallest and the largest at which a target, in per cent, is plausible by the means around them.
+def _find_sizes_at(target: float, sizes: Sequence[float], heights: Sequence[Interval]) -> list[float]:
+    """The sizes at which the interval of the height contains the target."""
+    plausible = []
+    for size, height in zip(sizes, heights, strict=True):
+        if height.low <= target <= height.high:
+            plausible.append(size)
+    return plausible
+
+
+def _find_sizes_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
+    """Sizes at which a target is plausible by the means around them.
+
+    Between the smallest and the largest size; the target is in per cent.
 
     Between two sizes the intervals of their means are joined by straight lines.
     """
-    known = [level for level in levels if level.size > 0]
-    sizes = np.array([level.size for level in known])
+    trained_levels = [level for level in levels if level.size > 0]
+    sizes = np.array([level.size for level in trained_levels])
     grid = np.geomspace(sizes.min(), sizes.max(), STEPS)
-    lows = np.array([PER_CENT * (level.mean.low or 0.0) for level in known])
-    highs = np.array([PER_CENT * (1.0 if level.mean.high is None else level.mean.high) for level in known])
+    lows = np.array([PER_CENT * (level.mean.low or 0.0) for level in trained_levels])
+    high_ends = []
+    for level in trained_levels:
+        high_ends.append(1.0 if level.mean.high is None else level.mean.high)
+    highs = PER_CENT * np.array(high_ends)
     low_between = np.interp(np.log(grid), np.log(sizes), lows)
     high_between = np.interp(np.log(grid), np.log(sizes), highs)
-    is_plausible = (low_between <= target) & (target <= high_between)
+    is_plausible = np.logical_and(low_between <= target, target <= high_between)
     sizes_found: list[float] = grid[is_plausible].tolist()
     return sizes_found
 
 
 def curve_rows(series: CurveSeries) -> Iterator[Metric]:
-    """What was averaged and fitted, as rows: `subset` is a size, "auc" or "fit".
+    """Rows of the means and fits of a curve.
+
+    `subset` is a size, "auc" or "fit".
 
     Slopes, intercepts and bends are in per cent of the logarithm of the size. A goal that is not reached at a size that
     can be told has no value, and says why.
@@ -390,16 +464,10 @@ def curve_rows(series: CurveSeries) -> Iterator[Metric]:
         yield level.mean
         if level.spread is not None:
             name = f"{series.measure}_std"
-            yield replace(
-                level.mean,
-                metric=name,
-                value=level.spread,
-                n=len(level.values),
-                low=None,
-                high=None,
-                chance=None,
-                details={"size": level.size, "restarts": len(level.values)},
-            )
+            count = len(level.values)
+            details: dict[str, Detail] = {"size": level.size, "restarts": count}
+            without_limits = replace(level.mean, low=None, high=None, chance=None)
+            yield replace(without_limits, metric=name, value=level.spread, n=count, details=details)
     if series.auc is not None:
         yield series.auc
     if series.fit is not None:
@@ -408,28 +476,34 @@ def curve_rows(series: CurveSeries) -> Iterator[Metric]:
 
 def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
     """The line, the bend, whether seeds differ, and where the goal is reached."""
-    own = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
-    over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
-    slope, intercept = fit.slope_interval(), fit.interval_at(1)
+    own_judge = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
+    smallest = series.fitted[0]
+    largest = series.fitted[-1]
+    over = f"per cent = slope * ln(size) + intercept, over {smallest:,} to {largest:,}"
+    slope = fit.slope_interval()
+    intercept = fit.interval_at(1)
     measure = series.measure
-    yield own.row((PROTOCOL, "fit", f"{measure}_slope"), fit.slope, fit.n, slope.low, slope.high, note=over)
-    yield own.row(
-        (PROTOCOL, "fit", f"{measure}_intercept"), fit.intercept, fit.n, intercept.low, intercept.high, note=over
-    )
+    name = (PROTOCOL, "fit", f"{measure}_slope")
+    yield own_judge.row(name, fit.slope, fit.n, slope.low, slope.high, note=over)
+    name = (PROTOCOL, "fit", f"{measure}_intercept")
+    yield own_judge.row(name, fit.intercept, fit.n, intercept.low, intercept.high, note=over)
     if series.bend is not None:
         bend = series.bend.highest_interval()
         value = float(series.bend.coefficients[2])
         note = "per cent per squared ln(size); zero for a line"
-        yield own.row((PROTOCOL, "fit", f"{measure}_bend"), value, fit.n, bend.low, bend.high, note=note)
+        name = (PROTOCOL, "fit", f"{measure}_bend")
+        yield own_judge.row(name, value, fit.n, bend.low, bend.high, note=note)
     if series.twist is not None:
         twist = series.twist.highest_interval()
         value = float(series.twist.coefficients[3])
         note = "per cent per cubed ln(size); zero for a line or a parabola"
-        yield own.row((PROTOCOL, "fit", f"{measure}_twist"), value, fit.n, twist.low, twist.high, note=note)
+        name = (PROTOCOL, "fit", f"{measure}_twist")
+        yield own_judge.row(name, value, fit.n, twist.low, twist.high, note=note)
     if series.p_seeds is not None:
         note = "p-value of restarts whose lines have one slope"
         restarts = len(series.restart_slopes)
-        yield own.row((PROTOCOL, "fit", f"{measure}_p_seeds"), series.p_seeds, restarts, note=note)
+        name = (PROTOCOL, "fit", f"{measure}_p_seeds")
+        yield own_judge.row(name, series.p_seeds, restarts, note=note)
     reach = series.reach
     if reach is not None:
         size = math.nan if reach.size is None else reach.size
@@ -437,7 +511,7 @@ def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
         note = f"of {measure}"
         if reach.kind != REACHED:
             note = f"of {measure}: {NOT_REACHED[reach.kind]}"
-        yield own.row(name, size, fit.n, reach.low, reach.high, note=note)
+        yield own_judge.row(name, size, fit.n, reach.low, reach.high, note=note)
 
 
 NOT_REACHED = {

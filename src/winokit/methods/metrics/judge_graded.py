@@ -1,4 +1,4 @@
-"""A door of the judge: what gradings on a hidden test ask, of intervals, of who leads, and of what guesses reach.
+"""A door of the judge: intervals, leads and guesses of gradings on a hidden test.
 
 Everything counts units (`winokit.units`): a guesser tosses one coin for each, and problems of one unit are right or
 wrong together in the worst case.
@@ -24,18 +24,23 @@ def score_interval(values: Values, units: Units) -> Interval:
 
 
 def interval_at(share: float, units: int) -> Interval:
-    """Interval of a share of which only its value is known, over equal units that are right or wrong as a whole."""
+    """Interval of a share of which only the value is known.
+
+    Over equal units that are right or wrong as a whole.
+    """
     is_right = np.arange(units) < round(share * units)
     return share_interval(is_right, Units.alone(units))
 
 
 def spread_of(interval: Interval) -> float:
-    """The standard error that a normal interval of 95 % would have at this width."""
+    """Standard error of a normal 95 % interval of this width."""
     return (interval.high - interval.low) / (2 * NORMAL)
 
 
 def spread_at(share: float, units: int) -> float:
-    """The standard error of a share over so many equal units that are right or wrong as a whole.
+    """Standard error of a share over equal units.
+
+    Units are right or wrong as a whole.
 
     >>> spread_at(0.5, 100)
     0.05
@@ -45,7 +50,7 @@ def spread_at(share: float, units: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """How far one submission is ahead of another on the same problems."""
+    """The lead of one submission over another on the same problems."""
 
     difference: float
     low: float
@@ -55,14 +60,17 @@ class Lead:
 
 
 def lead_of(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> Lead:
-    """How far the first submission is ahead, and how probable what goes beyond a margin is if both are equal.
+    """The lead of the first submission over the second, with its test.
+
+    p is the probability of what goes beyond the margin if both are equal.
 
     With a margin, p is never smaller than without.
     """
     interval = paired_interval(first, second, units)
     beyond_margin = p_exchanged(first, second, units, least=margin)
     p = max(p_paired(first, second, units), beyond_margin)
-    return Lead(float(first.mean() - second.mean()), interval.low, interval.high, p)
+    difference = float(first.mean() - second.mean())
+    return Lead(difference, interval.low, interval.high, p)
 
 
 def corrected_for_number(p_values: Sequence[float]) -> list[float]:
@@ -89,12 +97,16 @@ def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
     always_right = int(np.minimum(right_counts, wrong_counts).sum())
     if not leads.any():
         return 1.0
-    p_once = p_chance(int(right_counts.sum()) - always_right, int(leads.sum()), 0.5, times=leads[leads > 0])
+    lead_total = int(leads.sum())
+    right_above = int(right_counts.sum()) - always_right
+    p_once = p_chance(right_above, lead_total, 0.5, times=leads[leads > 0])
     return p_best_of(tries, p_once)
 
 
 def guess_chances(sizes: IntArray) -> FloatArray:
-    """Probability of each number of right answers if each unit is guessed as a whole; `sizes` are those of the units.
+    """Probability of each number of right answers if units are guessed as wholes.
+
+    `sizes` are those of the units.
 
     >>> guess_chances(np.array([1, 1])).tolist()
     [0.25, 0.5, 0.25]
@@ -103,5 +115,9 @@ def guess_chances(sizes: IntArray) -> FloatArray:
 
 
 def curve_weights(sizes: Sequence[int]) -> FloatArray:
-    """What each size's accuracy counts in the area under the curve: the area is a weighted mean of accuracies."""
-    return np.array([leaderboard_auc(list(unit), sizes) for unit in np.eye(len(sizes))])
+    """Weight of each size's accuracy in the area under the curve.
+
+    The area is a weighted mean of accuracies.
+    """
+    unit_vectors = np.eye(len(sizes))
+    return np.array([leaderboard_auc(list(vector), sizes) for vector in unit_vectors])

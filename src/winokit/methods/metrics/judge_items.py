@@ -40,7 +40,10 @@ REST_WEIGHT = 2.0
 SMALL = 0.05
 FEWEST_LANGUAGES = 3
 """Fewer languages are no second opinion."""
-BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES = "both twins wrong", "negative item-rest", "another answer", "languages"
+BOTH_WRONG = "both twins wrong"
+NEGATIVE = "negative item-rest"
+OTHER_ANSWER = "another answer"
+LANGUAGES = "languages"
 REASONS = (BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES)
 
 
@@ -71,7 +74,7 @@ class JudgedItem:
 
 @dataclass(frozen=True, slots=True)
 class BandShares:
-    """What a third of the families does with a pair."""
+    """Shares of a third of the families on a pair of twins."""
 
     families: int
     told_apart: float
@@ -101,7 +104,7 @@ class JudgedPair:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """An item, or a pair of twins, whose label is to be doubted, and why."""
+    """An item, or a pair of twins, with a doubtful label and the reasons."""
 
     rows: tuple[int, ...]
     suspicion: float
@@ -112,7 +115,7 @@ class Suspect:
 
 @dataclass(frozen=True, eq=False)
 class JudgedItems:
-    """Everything the judge says of the items that somebody was asked."""
+    """The judgements of the items that somebody was asked."""
 
     matrix: AnswerMatrix
     families: IntArray
@@ -132,7 +135,7 @@ class JudgedItems:
 
     @cached_property
     def family_count(self) -> int:
-        """How many families there are."""
+        """Number of families."""
         return int(self.families.max()) + 1
 
     @cached_property
@@ -151,14 +154,9 @@ class JudgedItems:
             values = self.shares.shares[:, column]
             right = share_of_families(values)
             assert right is not None
-            item = JudgedItem(
-                row,
-                int(models[column]),
-                right,
-                share_of_families(values[strong]),
-                estimated_correlation(values, self.shares.rests(column)),
-            )
-            items.append(item)
+            strong_right = share_of_families(values[strong])
+            rest = estimated_correlation(values, self.shares.rests(column))
+            items.append(JudgedItem(row, int(models[column]), right, strong_right, rest))
         return items
 
     @cached_property
@@ -172,11 +170,14 @@ class JudgedItems:
     @property
     def chance(self) -> float:
         """The share right by guessing."""
-        return float((1 / self.asked.candidates[self.rows]).mean())
+        chances = 1 / self.asked.candidates[self.rows]
+        return float(chances.mean())
 
     @cached_property
     def pair_rows(self) -> IntArray:
-        """The rows of both twins of each complete pair that somebody was asked whole, a row per pair.
+        """Rows of both twins of each complete pair, a row per pair.
+
+        Only pairs that somebody was asked whole.
 
         Twins have two candidates and different right answers: else wrong on both does not mean told apart.
         """
@@ -204,42 +205,52 @@ class JudgedItems:
         return pairs
 
     def _judge_pair(self, rows: tuple[int, int], right: FloatArray, wrong: FloatArray, rests: FloatArray) -> JudgedPair:
-        """One pair, from the shares of each family with both right and with both wrong."""
+        """Judge one pair by the shares of each family with both right and both wrong."""
         told_apart = share_of_families(right + wrong)
         both_wrong = share_of_families(wrong)
         assert told_apart is not None
         assert both_wrong is not None
-        strong = self.shares.bands[STRONG] & ~np.isnan(right)
+        was_asked = ~np.isnan(right)
+        strong = self.shares.bands[STRONG] & was_asked
         bands = {}
         for band, members in self.shares.bands.items():
-            members_asked = members & ~np.isnan(right)
+            members_asked = members & was_asked
             if members_asked.any():
                 bands[band] = _sum_band(right[members_asked], wrong[members_asked])
-        margin = float((right - wrong)[strong].mean()) if strong.any() else 0.0
-        all_known = ~np.isnan(right)
+        margins = right - wrong
+        strong_margin = float(margins[strong].mean()) if strong.any() else 0.0
+        right_way_round = _sum_band(right[was_asked], wrong[was_asked]).right_way_round
         return JudgedPair(
             rows,
             told_apart,
-            _sum_band(right[all_known], wrong[all_known]).right_way_round,
+            right_way_round,
             both_wrong,
             bands,
-            float((right - wrong)[all_known].mean()),
-            margin,
+            float(margins[was_asked].mean()),
+            strong_margin,
             _estimate_turned(right[strong], wrong[strong]),
-            estimated_correlation(right - wrong, rests),
+            estimated_correlation(margins, rests),
         )
 
     @cached_property
     def suspects(self) -> list[Suspect]:
-        """The items and pairs whose label is to be doubted, in the order in which a person should look."""
+        """Items and pairs with a reason to doubt the label.
+
+        In the order in which a person should look.
+        """
         return [suspect for suspect in self.ranked if suspect.reasons]
 
     @cached_property
     def ranked(self) -> list[Suspect]:
-        """All pairs, and all items without a pair, the most suspicious first; most have no reason."""
-        paired = {row for pair in self.pairs for row in pair.rows}
+        """All pairs, and all items without a pair, the most suspicious first.
+
+        Most have no reason.
+        """
+        paired_rows: set[int] = set()
+        for pair in self.pairs:
+            paired_rows.update(pair.rows)
         suspects = [self._rank_pair(pair) for pair in self.pairs]
-        suspects += [self._rank_item(item) for item in self.items if item.row not in paired]
+        suspects += [self._rank_item(item) for item in self.items if item.row not in paired_rows]
         return sorted(suspects, key=lambda suspect: (-suspect.suspicion, suspect.rows))
 
     def _rank_pair(self, pair: JudgedPair) -> Suspect:
@@ -249,10 +260,10 @@ class JudgedItems:
         turned = pair.strong_turned
         if turned is not None and turned.low > 0.5:
             wrong = pair.bands[STRONG].both_wrong
-            reasons[BOTH_WRONG] = (
-                f"{_round_percent(wrong)} of {turned.n:,} strong families have both twins wrong, "
-                f"{_round_percent(wrong + pair.strong_margin)} both right"
-            )
+            wrong_percent = _round_percent(wrong)
+            right_percent = _round_percent(wrong + pair.strong_margin)
+            families = f"{turned.n:,} strong families"
+            reasons[BOTH_WRONG] = f"{wrong_percent} of {families} have both twins wrong, {right_percent} both right"
         if pair.rest is not None and pair.rest.high < 0:
             reasons[NEGATIVE] = _tell_negative(pair.rest)
         self._add_languages(pair.rows, reasons)
@@ -269,19 +280,23 @@ class JudgedItems:
         has_two = self.asked.candidates[item.row] == 2
         right = item.strong_right
         if has_two and right is not None and right.high < 0.5:
-            reasons[OTHER_ANSWER] = f"{_round_percent(1 - right.value)} of {right.n:,} strong families are wrong"
+            wrong_percent = _round_percent(1 - right.value)
+            reasons[OTHER_ANSWER] = f"{wrong_percent} of {right.n:,} strong families are wrong"
         self._add_languages((item.row,), reasons)
         return Suspect((item.row,), self._rank_value((item.row,), margin, strong_margin, rest_value), reasons)
 
     def _rank_value(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
-        """How suspicious an item or a pair is, from its margins and its correlation."""
+        """Suspicion of an item or a pair, from its margins and its correlation."""
         if self.languages:
             return -self._estimate_language_margin(rows)
         reliability = self.shares.reliability
         return -(reliability * (strong_margin + REST_WEIGHT * rest) + (1 - reliability) * margin)
 
     def _add_languages(self, rows: Sequence[int], reasons: dict[str, str]) -> None:
-        """Note that an item, or both twins of a pair, are wrong in more than half of several languages."""
+        """Add the reason that most of several languages are wrong.
+
+        Wrong are an item, or both twins of a pair, in more than half of the languages.
+        """
         if len(self.languages) < FEWEST_LANGUAGES:
             return
         wrong = []
@@ -296,44 +311,60 @@ class JudgedItems:
         coin = float(np.prod(1 - 1 / self.asked.candidates[list(rows)]))
         if len(wrong) >= FEWEST_LANGUAGES and at_least_p(len(wrong), asked_count, coin) < SMALL:
             what = "both twins wrong" if len(rows) > 1 else "wrong"
-            reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({', '.join(wrong)})"
+            names = ", ".join(wrong)
+            reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({names})"
 
     @cached_property
     def _item_weights(self) -> tuple[FloatArray, FloatArray]:
-        """By the answer's place and scorer, the log odds of the label if the scorer is right, and if it is wrong.
+        """Log odds of the label if a scorer is right, and if it is wrong.
+
+        By the index of the answer and scorer.
 
         A scorer that mostly chooses one place says little by it: its choice is as likely by either label.
         """
         answers = self.asked.answers
         counts = np.zeros((2, 2, len(self.matrix.states)), np.int64)
-        for place in (0, 1):
-            own_states = self.matrix.states[:, answers == place]
-            counts[0, place] = (own_states == RIGHT).sum(axis=1)
-            counts[1, place] = (own_states == WRONG).sum(axis=1)
+        for answer_index in (0, 1):
+            own_states = self.matrix.states[:, answers == answer_index]
+            counts[0, answer_index] = (own_states == RIGHT).sum(axis=1)
+            counts[1, answer_index] = (own_states == WRONG).sum(axis=1)
         rights = (counts[0] + 1) / (counts.sum(axis=0) + 2)
-        return np.log(rights / (1 - rights[::-1])), np.log((1 - rights) / rights[::-1])
+        # The share right of labels that have the other answer.
+        other_rights = rights[::-1]
+        if_right = np.log(rights / (1 - other_rights))
+        if_wrong = np.log((1 - rights) / other_rights)
+        return if_right, if_wrong
 
     @cached_property
     def _pair_weights(self) -> FloatArray:
-        """The log odds of each scorer of both twins right against both wrong; 0 for one no better than a coin."""
+        """Log odds of each scorer of both twins right against both wrong.
+
+        0 for a scorer no better than a coin.
+        """
         pair_states = self.matrix.states[:, self.pair_rows]
         both_right = (pair_states == RIGHT).all(axis=2).sum(axis=1)
         both_wrong = (pair_states == WRONG).all(axis=2).sum(axis=1)
         return _compute_log_odds(both_right, both_wrong)
 
     def _estimate_language_margin(self, rows: Sequence[int]) -> float:
-        """The evidence of all languages for the labels, as if they were independent: log odds, summed."""
+        """Log odds of the labels, summed over languages as if they were independent."""
         states = self.matrix.states[:, list(rows)]
         all_right = (states == RIGHT).all(axis=1)
         all_wrong = (states == WRONG).all(axis=1)
-        if_right, if_wrong = self._pair_weights, -self._pair_weights
+        if_right = self._pair_weights
+        if_wrong = -self._pair_weights
         if len(rows) == 1 and self.asked.candidates[rows[0]] == 2:
-            if_right, if_wrong = (weights[self.asked.answers[rows[0]]] for weights in self._item_weights)
+            answer = self.asked.answers[rows[0]]
+            right_weights, wrong_weights = self._item_weights
+            if_right = right_weights[answer]
+            if_wrong = wrong_weights[answer]
         return float(if_right[all_right].sum() + if_wrong[all_wrong].sum())
 
 
 def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:
-    """Judge the items of a table of answers by many scorers, whose families are numbered from 0.
+    """Judge the items of a table of answers by many scorers.
+
+    Families are numbered from 0.
 
     Parameters
     ----------
@@ -344,7 +375,10 @@ def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, In
 
 
 def share_of_families(values: FloatArray) -> Estimate | None:
-    """The mean of the shares of families, each an independent witness; None if there is no family."""
+    """Mean of the shares of families, each an independent witness.
+
+    None if there is no family.
+    """
     shares = values[~np.isnan(values)]
     if not len(shares):
         return None
@@ -357,12 +391,14 @@ def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | N
     """A correlation over families with Student's interval of its Fisher transform, by the jackknife."""
     from scipy import special
 
-    found = correlation(values, rests)
-    if found is None:
+    estimate = correlation(values, rests)
+    if estimate is None:
         return None
-    half = float(special.stdtrit(found.families - 1, 0.975)) * found.error
-    middle = math.atanh(min(max(found.value, -0.999999), 0.999999))
-    return Estimate(found.value, math.tanh(middle - half), math.tanh(middle + half), found.families)
+    half = float(special.stdtrit(estimate.families - 1, 0.975)) * estimate.error
+    middle = math.atanh(min(max(estimate.value, -0.999999), 0.999999))
+    low = math.tanh(middle - half)
+    high = math.tanh(middle + half)
+    return Estimate(estimate.value, low, high, estimate.families)
 
 
 def _compute_log_odds(right: IntArray, wrong: IntArray) -> FloatArray:
@@ -383,9 +419,14 @@ def at_least_p(count: int, n: int, chance: float) -> float:
 
 
 def opposite_pairs(asked: AskedProblems) -> IntArray:
-    """The rows of complete pairs with the same two candidates of which different ones are right, a row per pair."""
-    groups = complete_groups(asked.groups, asked.group_sizes)
-    pairs = [rows for rows in groups.values() if len(rows) == 2 and are_opposite(asked, rows[0], rows[1])]
+    """Rows of complete pairs with opposite answers, a row per pair.
+
+    Both problems have the same two candidates, and different ones are right.
+    """
+    pairs = []
+    for rows in complete_groups(asked.groups, asked.group_sizes).values():
+        if len(rows) == 2 and are_opposite(asked, rows[0], rows[1]):
+            pairs.append(rows)
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
@@ -396,18 +437,23 @@ def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
     names = {folded_text(candidate) for candidate in twin.candidates}
     other_names = {folded_text(candidate) for candidate in other.candidates}
     are_same = len(names) == 2 and names == other_names
-    return are_same and folded_text(twin.right or "") != folded_text(other.right or "")
+    right_name = folded_text(twin.right or "")
+    return are_same and right_name != folded_text(other.right or "")
 
 
 def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
-    """What some families do with a pair."""
+    """Summarise the shares of some families on a pair."""
     told_apart = float((right + wrong).mean())
     right_way = float(right.mean()) / told_apart if told_apart > 0 else None
-    return BandShares(len(right), told_apart, right_way, float(wrong.mean()))
+    both_wrong = float(wrong.mean())
+    return BandShares(len(right), told_apart, right_way, both_wrong)
 
 
 def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
-    """Of the families that tell twins apart, the share with both wrong: a family leans the way most members do."""
+    """Share with both twins wrong, of families that tell them apart.
+
+    A family leans the way most of its members do.
+    """
     leans = right != wrong
     if not leans.any():
         return None
@@ -417,7 +463,8 @@ def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
 
 def _tell_negative(rest: Estimate) -> str:
     """A negative correlation in words."""
-    return f"item-rest correlation {rest.value:+.2f} [{rest.low:+.2f}, {rest.high:+.2f}] over {rest.n:,} families"
+    limits = f"[{rest.low:+.2f}, {rest.high:+.2f}]"
+    return f"item-rest correlation {rest.value:+.2f} {limits} over {rest.n:,} families"
 
 
 def _round_percent(value: float) -> str:

@@ -13,7 +13,10 @@ from winokit.units import Units, require_units
 
 
 def p_binomial(right: int, n: int, chance: float) -> float:
-    """Two-sided p-value of so many right among n independent guesses; 1 without any."""
+    """Two-sided p-value of `right` among n independent guesses.
+
+    1 without any.
+    """
     from scipy.stats import binomtest
 
     return float(binomtest(right, n, chance).pvalue) if n else 1.0
@@ -27,7 +30,9 @@ def p_drift(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -> tuple[float, float]:
-    """The share of n guesses that is right by chance, and how probably chance is as far from it as `right`.
+    """Expected share right by chance, and a p-value of `right`.
+
+    The p-value is the probability that chance is as far from the expected share.
 
     The number right is a sum over units, each of which adds one of its `outcomes`, all equally likely; its distribution
     is computed exactly, as a product of transforms.
@@ -37,27 +42,43 @@ def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -
     """
     kinds = Counter(outcomes)
     transform = np.ones(n + 1, dtype=complex)
+    unit_means = []
     for counts, times in kinds.items():
-        transform *= np.fft.fft(np.bincount(counts, minlength=n + 1) / len(counts)) ** times
+        frequencies = np.bincount(counts, minlength=n + 1) / len(counts)
+        transform *= np.fft.fft(frequencies) ** times
+        unit_means.append(times * sum(counts) / len(counts))
     likely = np.clip(np.fft.ifft(transform).real, 0, 1)
-    mean = sum(times * sum(counts) / len(counts) for counts, times in kinds.items())
-    as_far = np.abs(np.arange(n + 1) - mean) >= abs(right - mean) - 1e-9
-    return mean / n, round(min(1.0, float(likely[as_far].sum())), 12)
+    mean = sum(unit_means)
+    distances = np.abs(np.arange(n + 1) - mean)
+    is_as_far = distances >= abs(right - mean) - 1e-9
+    p = min(1.0, float(likely[is_as_far].sum()))
+    return mean / n, round(p, 12)
 
 
 def p_independent(first: Sequence[Hashable], second: Sequence[Hashable], units: Units) -> float:
-    """P-value of a score test that two columns of values are independent, its variance taken over units."""
+    """P-value of a score test that two columns of values are independent.
+
+    The variance is taken over units.
+    """
     from scipy.stats import chi2
 
     require_units(units, len(first))
     centred = []
     for values in (first, second):
-        known, which = np.unique(np.array(values), return_inverse=True)
+        distinct_values, value_numbers = np.unique(np.array(values), return_inverse=True)
         # A column of zeros and ones for each value, less its mean.
-        centred.append(np.eye(len(known))[which] - np.bincount(which) / len(which))
+        indicators = np.eye(len(distinct_values))[value_numbers]
+        means = np.bincount(value_numbers) / len(value_numbers)
+        centred.append(indicators - means)
     x, y = centred
-    scores = np.zeros((units.count, x.shape[1] * y.shape[1]))
-    np.add.at(scores, units.numbers, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))
-    total, variance = scores.sum(axis=0), scores.T @ scores
+    products = (x[:, :, None] * y[:, None, :]).reshape(len(x), -1)
+    scores = np.zeros((units.count, products.shape[1]))
+    np.add.at(scores, units.numbers, products)
+    total = scores.sum(axis=0)
+    variance = scores.T @ scores
     rank = int(np.linalg.matrix_rank(variance, hermitian=True))
-    return float(chi2.sf(total @ np.linalg.pinv(variance, hermitian=True) @ total, rank)) if rank else 1.0
+    if not rank:
+        return 1.0
+    inverse = np.linalg.pinv(variance, hermitian=True)
+    statistic = total @ inverse @ total
+    return float(chi2.sf(statistic, rank))

@@ -17,7 +17,7 @@ import numpy as np
 
 from winokit.answers import Answers
 from winokit.errors import BadInput
-from winokit.methods.arrays import FloatArray
+from winokit.methods.arrays import BoolArray, FloatArray
 from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.compare import POWER as POWER
 from winokit.methods.metrics.compare import Comparison as Comparison
@@ -59,48 +59,73 @@ class SharedAnswers:
     table is judged by its own right answers: another run may list the candidates in another order.
     """
 
-    first: Answers
-    second: Answers
+    samples: tuple[Sequence[Answers], Sequence[Answers]]
+    """The tables of either scorer's samples, whose means are compared: one each, unless it was asked several times."""
 
     @classmethod
     def of(cls, first: Answers, second: Answers) -> "SharedAnswers":
-        """What both tables, of one scorer each, have answers to, in the order of the first."""
-        keys, other_keys = keys_of(first), keys_of(second)
+        """The problems that both tables answer, in the order of the first.
+
+        Each table has one scorer.
+        """
+        tables = first.sample_tables()
+        others = second.sample_tables()
+        keys = keys_of(tables[0])
+        other_keys = keys_of(others[0])
         if keys == other_keys:
-            return cls(first, second)
+            return cls((tables, others))
         row_of = {key: row for row, key in enumerate(other_keys)}
         rows = [row for row, key in enumerate(keys) if key in row_of]
         other_rows = [row_of[keys[row]] for row in rows]
-        return cls(first.take(rows), second.take(other_rows))
+        shared_tables = [own.take(rows) for own in tables]
+        shared_others = [own.take(other_rows) for own in others]
+        return cls((shared_tables, shared_others))
+
+    @property
+    def first(self) -> Answers:
+        """The first sample of the first scorer."""
+        return self.samples[0][0]
+
+    @property
+    def second(self) -> Answers:
+        """The first sample of the second scorer."""
+        return self.samples[1][0]
 
     def __len__(self) -> int:
         return len(self.first)
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each row: what either dataset says hangs together does."""
-        one, other = self.first.units, self.second.units
-        if one == other:
-            return one
-        pairs = zip(one.numbers.tolist(), other.numbers.tolist(), strict=True)
-        return Units.of_names(joined([("first", number), ("second", own)] for number, own in pairs))
+        """The unit of each row.
+
+        Rows that either dataset puts into one unit are in one unit.
+        """
+        first_units = self.first.units
+        second_units = self.second.units
+        if first_units == second_units:
+            return first_units
+        pairs = zip(first_units.numbers.tolist(), second_units.numbers.tolist(), strict=True)
+        keys = ([("first", number), ("second", other_number)] for number, other_number in pairs)
+        return Units.of_names(joined(keys))
 
     @cached_property
     def layout(self) -> GroupLayout:
-        """The complete groups, by the first dataset, or by the second if only that has groups.
+        """The complete groups of the first dataset, or else of the second.
 
         A group is complete with all members that either dataset gives it.
         """
-        named, other = self.first, self.second
-        if named.groups == other.groups and named.group_sizes == other.group_sizes:
-            return layout_of(named)
-        if not any(named.groups):
-            named, other = other, named
-        sizes = dict(named.group_sizes)
-        for name, own in zip(named.groups, other.groups, strict=True):
-            if name is not None and own is not None:
-                sizes[name] = max(sizes.get(name, 0), other.group_sizes.get(own, 0))
-        return GroupLayout(named.groups, sizes)
+        if self.first.groups == self.second.groups and self.first.group_sizes == self.second.group_sizes:
+            return layout_of(self.first)
+        grouped = self.first
+        other = self.second
+        if not any(self.first.groups):
+            grouped = self.second
+            other = self.first
+        sizes = dict(grouped.group_sizes)
+        for name, other_name in zip(grouped.groups, other.groups, strict=True):
+            if name is not None and other_name is not None:
+                sizes[name] = max(sizes.get(name, 0), other.group_sizes.get(other_name, 0))
+        return GroupLayout(grouped.groups, sizes)
 
 
 Values = tuple[FloatArray, FloatArray, Units]
@@ -108,23 +133,32 @@ Values = tuple[FloatArray, FloatArray, Units]
 
 
 def keys_of(answers: Answers) -> list[Key]:
-    """The variant and the original's id of each row, found once. Raises BadInput if two rows are of one problem."""
-    known: list[Key] | None = vars(answers).get(KEPT_AS)
-    if known is None:
+    """The variant and the original's id of each row.
+
+    Found once per table.
+
+    Samples of a problem have one key. Raises BadInput if two other rows are of one problem.
+    """
+    keys: list[Key] | None = vars(answers).get(KEPT_AS)
+    if keys is None:
         variants = answers.asked.variants
         own_variants = [variants[index] for index in answers.problem_index]
-        known = list(zip(own_variants, answers.ids, strict=True))
-        if len(set(known)) < len(known):
-            raise BadInput(
-                f"expected one answer per problem, found {len(known):,} to {len(set(known)):,}: "
-                "take the table apart by scorer and trial"
-            )
-        object.__setattr__(answers, KEPT_AS, known)
-    return known
+        keys = list(zip(own_variants, answers.ids, strict=True))
+        if answers.samples is not None:
+            keys = list(dict.fromkeys(keys))
+        if len(set(keys)) < len(keys):
+            problem_count = len(set(keys))
+            found = f"{len(keys):,} to {problem_count:,}"
+            raise BadInput(f"expected one answer per problem, found {found}: take the table apart by scorer and trial")
+        object.__setattr__(answers, KEPT_AS, keys)
+    return keys
 
 
 def usual_measures(shared: SharedAnswers) -> tuple[PairMeasure, ...]:
-    """What two scorers are compared by unless it is said: accuracy, and whole groups if there are any."""
+    """Measures by which two scorers are compared by default.
+
+    Accuracy, and whole groups if there are any.
+    """
     return ("accuracy", "group_accuracy") if shared.layout.members else ("accuracy",)
 
 
@@ -136,7 +170,9 @@ def compare_answers(
     switched: tuple[Answers, Answers] | None = None,
     level: float = LEVEL,
 ) -> dict[PairMeasure, Comparison]:
-    """Compare two scorers, each by its own table, on what both answered; by measure.
+    """Compare two scorers on what both answered, by measure.
+
+    Each scorer is judged by its own table.
 
     A measure for which there is nothing is left out: whole groups without twins, consistency without `switched`,
     everything if no problem is in both tables.
@@ -153,60 +189,88 @@ def compare_answers(
     shared = SharedAnswers.of(first, second)
     if not len(shared):
         return {}
-    refuses = [bool(table.silent.all()) for table in (shared.first, shared.second)]
-    found: dict[PairMeasure, Comparison] = {}
+    refuses = list(map(_are_silent, shared.samples))
+    comparisons: dict[PairMeasure, Comparison] = {}
     for measure in measures or usual_measures(shared):
-        values = _values_of(measure, shared, switched)
+        values = _take_values(measure, shared, switched)
         if values is not None:
             comparison = compare(*values, level=level)
-            found[measure] = replace(comparison, first_refuses=refuses[0], second_refuses=refuses[1])
-    return found
+            comparisons[measure] = replace(comparison, first_refuses=refuses[0], second_refuses=refuses[1])
+    return comparisons
 
 
-def _values_of(measure: PairMeasure, shared: SharedAnswers, switched: tuple[Answers, Answers] | None) -> Values | None:
-    """What both scorers have by a measure; None if there is nothing to take it from."""
+def _take_values(
+    measure: PairMeasure, shared: SharedAnswers, switched: tuple[Answers, Answers] | None
+) -> Values | None:
+    """Values of both scorers by a measure.
+
+    None if there is nothing to take them from.
+    """
     if measure == "consistency":
-        return None if switched is None else _roles_kept(shared, switched)
+        return None if switched is None else _compare_roles(shared, switched)
     if measure == "group_accuracy":
         layout = shared.layout
         if not layout.members:
             return None
-        whole = [all_right(table.correct, layout) for table in (shared.first, shared.second)]
-        units = shared.units.take(layout.rows[layout.starts])
-        return whole[0].astype(np.float64), whole[1].astype(np.float64), units
-    values_of = _right if measure == "accuracy" else _credits
-    return values_of(shared.first), values_of(shared.second), shared.units
+        first, second = (_compute_group_shares(tables, layout) for tables in shared.samples)
+        return first, second, shared.units.take(layout.rows[layout.starts])
+    values_of = _mark_right if measure == "accuracy" else _compute_credits
+    means = [_compute_means(list(map(values_of, tables))) for tables in shared.samples]
+    return means[0], means[1], shared.units
 
 
-def _right(answers: Answers) -> FloatArray:
+def _compute_group_shares(tables: Sequence[Answers], layout: GroupLayout) -> FloatArray:
+    """The share of samples in which each group is right as a whole."""
+    return _compute_means([all_right(table.correct, layout) for table in tables])
+
+
+def _are_silent(tables: Sequence[Answers]) -> bool:
+    """Whether all samples abstain on all problems."""
+    return all(table.silent.all() for table in tables)
+
+
+def _compute_means(values: Sequence[BoolArray | FloatArray]) -> FloatArray:
+    """The mean over samples of each thing."""
+    means: FloatArray = np.mean(np.stack(values).astype(np.float64), axis=0)
+    return means
+
+
+def _mark_right(answers: Answers) -> FloatArray:
     """1 for each right answer, else 0."""
     return answers.correct.astype(np.float64)
 
 
-def _credits(answers: Answers) -> FloatArray:
+def _compute_credits(answers: Answers) -> FloatArray:
     """1 for each right answer, and for an abstention what a coin would get."""
     return credit(answers.predictions, answers.answers, answers.candidates)
 
 
-def _roles_kept(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> Values | None:
-    """Whether each scorer keeps the role when candidates change places, on problems that both answered both ways."""
+def _compare_roles(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> Values | None:
+    """Whether each scorer keeps the role when candidates change places.
+
+    On problems that both answered both ways. None if there is none.
+    """
     after = SharedAnswers.of(*switched)
     row_of = {name: row for row, (_, name) in enumerate(keys_of(after.first))}
     names = [name for _, name in keys_of(shared.first)]
-    rows = np.array([row for row, name in enumerate(names) if name in row_of], np.int64)
-    if not len(rows):
+    shared_rows = [row for row, name in enumerate(names) if name in row_of]
+    if not shared_rows:
         return None
-    after_rows = np.array([row_of[names[row]] for row in rows], np.int64)
-
-    def kept(before: Answers, later: Answers) -> FloatArray:
-        return role_kept(before.take(rows).predictions, later.take(after_rows).predictions)
-
-    return kept(shared.first, after.first), kept(shared.second, after.second), shared.units.take(rows)
+    rows = np.array(shared_rows, np.int64)
+    after_rows = np.array([row_of[names[row]] for row in shared_rows], np.int64)
+    means = []
+    for tables, switched_tables in zip(shared.samples, after.samples, strict=True):
+        roles_kept = []
+        for table, switched_table in zip(tables, switched_tables, strict=False):
+            before = table.take(rows).predictions
+            roles_kept.append(role_kept(before, switched_table.take(after_rows).predictions))
+        means.append(_compute_means(roles_kept))
+    return means[0], means[1], shared.units.take(rows)
 
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """What may be said of two scorers by one measure, as one of several tests."""
+    """The verdict on two scorers by one measure, as one of several tests."""
 
     comparison: Comparison
     p_corrected: float
@@ -218,12 +282,15 @@ class PairVerdict:
 
     @property
     def lead(self) -> int:
-        """1 if the first is ahead, -1 if the second is, 0 if neither is. Who answers nothing is never ahead."""
-        found = self.comparison
-        is_shown = self.p_corrected < SMALL and found.difference != 0
+        """1 if the first is ahead, -1 if the second is, 0 if neither is.
+
+        Who answers nothing is never ahead.
+        """
+        difference = self.comparison.difference
+        is_shown = self.p_corrected < SMALL and difference != 0
         if not is_shown or self._leader_refuses:
             return 0
-        return 1 if found.difference > 0 else -1
+        return 1 if difference > 0 else -1
 
     @property
     def word(self) -> str:
@@ -233,17 +300,23 @@ class PairVerdict:
         if self.margin is None:
             return AHEAD if self.lead else NOT_SHOWN
         if self.lead:
-            return self._lead_word(self.margin)
+            return self._choose_lead_word(self.margin)
         return EQUAL if self.is_within else NOT_SHOWN
 
     @property
     def both_refuse(self) -> bool:
-        """Whether neither answers anything: then there is nothing to compare, and they are not equal."""
+        """Whether neither answers anything.
+
+        Then there is nothing to compare, and they are not equal.
+        """
         return self.comparison.first_refuses and self.comparison.second_refuses
 
     @property
     def is_within(self) -> bool:
-        """Whether the difference is shown to be smaller than the margin: the narrow interval lies inside it."""
+        """Whether the difference is shown to be smaller than the margin.
+
+        The narrow interval lies inside the margin.
+        """
         if self.margin is None or self.both_refuse:
             return False
         narrow = self.comparison.narrow
@@ -251,21 +324,31 @@ class PairVerdict:
 
     @property
     def gap_to_find(self) -> float | None:
-        """The smallest gap that would have been found four times in five; None if none would."""
+        """The smallest gap that would be found four times in five.
+
+        None if none would.
+        """
         return self.comparison.resolution.gap_to_find(self.alpha, POWER)
 
     @property
     def can_show_equality(self) -> bool:
-        """Whether equal models would be shown to be equal within the margin, on these problems, every other time."""
+        """Whether equal models would be shown to be equal every other time.
+
+        Equal within the margin, on these problems.
+        """
         return self.margin is not None and self.comparison.resolution.can_show_equality(self.margin)
 
     @property
     def _leader_refuses(self) -> bool:
-        """Whether the one that has more answers nothing: a coin's part for each abstention is no lead."""
-        found = self.comparison
-        return found.first_refuses if found.difference > 0 else found.second_refuses
+        """Whether the scorer that has more answers nothing.
 
-    def _lead_word(self, margin: float) -> str:
+        A coin's part for each abstention is no lead.
+        """
+        if self.comparison.difference > 0:
+            return self.comparison.first_refuses
+        return self.comparison.second_refuses
+
+    def _choose_lead_word(self, margin: float) -> str:
         """Word for how much the leader is shown to be ahead.
 
         A lead that may be large is not called little.
@@ -280,7 +363,10 @@ class PairVerdict:
 
 
 def verdicts(comparisons: Sequence[Comparison], margin: float | None = None) -> list[PairVerdict]:
-    """What may be said by each of several tests, corrected for their number; `margin` is a share."""
+    """The verdicts of several tests, corrected for their number.
+
+    `margin` is a share.
+    """
     corrected = holm([found.p for found in comparisons])
     open_count = sum(p >= SMALL for p in corrected)
     # Holm's procedure stops at this level: what is still open would have had to be below it.

@@ -1,4 +1,6 @@
-"""A door of the judge: where what was observed stands among draws by chance, with no more draws than it takes.
+"""A door of the judge: the rank of what was observed among draws by chance.
+
+It makes no more draws than the rank takes.
 
 Besag and Clifford, "Sequential Monte Carlo p-values", Biometrika, 1991, https://doi.org/10.1093/biomet/78.2.301: where
 there is nothing to find, what was observed is one more draw among the draws. They stop at the h-th that reaches it:
@@ -12,19 +14,23 @@ from dataclasses import dataclass
 from itertools import islice
 
 LEVEL = 0.05
-BEYOND, WITHIN, UNDECIDED = "beyond", "within", "undecided"
+BEYOND = "beyond"
+WITHIN = "within"
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialRank:
-    """Where what was observed stands among draws by chance."""
+    """The rank of what was observed among draws by chance."""
 
     p_value: float
     draws: int
 
     @property
     def outcome(self) -> str:
-        """Beyond chance or within it; undecided where no draw reached it, and there were too few to tell.
+        """BEYOND or WITHIN chance, or UNDECIDED.
+
+        Undecided if no draw reached what was observed, and there were too few draws to tell.
 
         >>> [SequentialRank(*rank).outcome for rank in ((1 / 20, 19), (2 / 7, 7), (1 / 6, 5))]
         ['beyond', 'within', 'undecided']
@@ -35,7 +41,9 @@ class SequentialRank:
 
 
 def rank(reached: Iterable[bool], most: int) -> SequentialRank:
-    """Rank by draws that are made as they are asked for: whether each reaches what was observed.
+    """Rank an observation among draws that are made when they are needed.
+
+    `reached` says whether each draw reaches what was observed.
 
     >>> rank([False, True, False, False, True, False], most=39)
     SequentialRank(p_value=0.4, draws=5)

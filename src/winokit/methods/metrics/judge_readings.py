@@ -99,7 +99,7 @@ class AskedReadings:
         return [self._arrange_rows(table, sample_count) for table in tables]
 
     def _count_samples(self, table: Mapping[str, list[int]]) -> int:
-        """How many samples every problem has at least."""
+        """Number of samples that every problem has at least."""
         return min((len(table[name]) for name in self.ids), default=1)
 
     def _arrange_rows(self, table: Mapping[str, list[int]], sample_count: int) -> IntArray:
@@ -147,11 +147,12 @@ class AskedReadings:
             return CrossedAnswers(values, self.factors, self.units)
         combinations_of_levels = [levels_of(reading, self.factors) for reading in self.readings]
         axes = [list(dict.fromkeys(column)) for column in zip(*combinations_of_levels, strict=True)]
-        arranged = np.zeros((len(values), *map(len, axes), values.shape[-1]))
+        axis_lengths = [len(axis) for axis in axes]
+        arranged = np.zeros((len(values), *axis_lengths, values.shape[-1]))
         for index, combination in enumerate(combinations_of_levels):
             indices = [axis.index(level) for axis, level in zip(axes, combination, strict=True)]
-            place: Any = (slice(None), *indices)
-            arranged[place] = values[:, index]
+            cell_index: Any = (slice(None), *indices)
+            arranged[cell_index] = values[:, index]
         return CrossedAnswers(arranged, self.factors, self.units)
 
     def prompt_means(self) -> FloatArray:
@@ -171,7 +172,10 @@ class AskedReadings:
 
 
 def levels_of(reading: ReadAnswers, factors: Sequence[str]) -> tuple[str, ...]:
-    """The level of each factor; empty for one that a reading does not have."""
+    """The level of each factor.
+
+    Empty for a factor that a reading does not have.
+    """
     return tuple(reading.levels.get(name, "") for name in factors)
 
 
@@ -189,7 +193,10 @@ def reading_rows(dataset: str, asked: AskedReadings) -> Iterator[Metric]:
     accuracies: list[Metric] = []
     for reading in asked.readings:
         accuracies += accuracy_rows(dataset, reading)
-    corrected = holm([1.0 if row.p is None else row.p for row in accuracies])
+    p_values = []
+    for row in accuracies:
+        p_values.append(1.0 if row.p is None else row.p)
+    corrected = holm(p_values)
     for row, p in zip(accuracies, corrected, strict=True):
         yield replace(row, details={**row.details, CORRECTED: p})
     for reading in asked.readings:
@@ -226,7 +233,8 @@ def accuracy_rows(dataset: str, reading: ReadAnswers) -> Iterator[Metric]:
     rows = list(rows_by_problem(answers).values())
     means = np.array([answers.correct[index].mean() for index in rows])
     chances = np.array([answers.chances[index].mean() for index in rows])
-    yield from own_judge.share(name, means, answers.units.take([index[0] for index in rows]), chances)
+    first_rows = [index[0] for index in rows]
+    yield from own_judge.share(name, means, answers.units.take(first_rows), chances)
 
 
 def pair_rows(dataset: str, reading: ReadAnswers) -> Iterator[Metric]:
@@ -244,7 +252,8 @@ def pair_rows(dataset: str, reading: ReadAnswers) -> Iterator[Metric]:
     pairs = list(zip(tables, layouts, strict=True))
     whole_shares = np.mean([all_right(table.correct, layout) for table, layout in pairs], axis=0)
     chance = np.mean([all_right_chance(table.chances, layout) for table, layout in pairs], axis=0)
-    units = tables[0].units.take(layouts[0].rows[layouts[0].starts])
+    first_rows = layouts[0].rows[layouts[0].starts]
+    units = tables[0].units.take(first_rows)
     yield from own_judge.share(name, whole_shares, units, chance)
 
 
@@ -259,7 +268,9 @@ def agreement_rows(own: Judge, asked: AskedReadings) -> Iterator[Metric]:
     correct = asked.correct.reshape(len(asked.ids), -1)
     is_same = (choices == choices[:, :1]).all(axis=1)
     is_answered = choices[:, 0] != ABSTAINED
-    flags = {SAME_CHOICE: is_same & is_answered, ALL_RIGHT: correct.all(axis=1), ANY_RIGHT: correct.any(axis=1)}
+    all_right = correct.all(axis=1)
+    any_right = correct.any(axis=1)
+    flags = {SAME_CHOICE: is_same & is_answered, ALL_RIGHT: all_right, ANY_RIGHT: any_right}
     for metric, values in flags.items():
         yield from own.share((READINGS, ALL, metric), values, asked.units)
 
@@ -271,7 +282,9 @@ def component_rows(own: Judge, components: Sequence[Component], n: int) -> Itera
     """
     total = sum(max(part.variance, 0.0) for part in components)
     tested = [part for part in components if part.p is not None]
-    corrected = dict(zip([part.source for part in tested], holm([part.p or 0.0 for part in tested]), strict=True))
+    sources = [part.source for part in tested]
+    p_values = [part.p or 0.0 for part in tested]
+    corrected = dict(zip(sources, holm(p_values), strict=True))
     for part in components:
         details: dict[str, Detail] = {VARIANCE: part.variance}
         details[VARIANCE_SHARE] = max(part.variance, 0.0) / total if total else 0.0
@@ -280,7 +293,8 @@ def component_rows(own: Judge, components: Sequence[Component], n: int) -> Itera
         low = math.sqrt(part.interval.low)
         high = math.sqrt(part.interval.high)
         name = (READINGS, ".".join(part.source), DEVIATION)
-        yield own.row(name, math.sqrt(max(part.variance, 0.0)), n, low, high, details=details)
+        deviation = math.sqrt(max(part.variance, 0.0))
+        yield own.row(name, deviation, n, low, high, details=details)
 
 
 class ComparedReading(NamedTuple):
@@ -379,10 +393,13 @@ def wording_rows(dataset: str, models: Sequence[AskedReadings]) -> Iterator[Metr
         return
     tables = [model.prompt_means()[rows_of(model, ids)] for model in shared]
     spread = WordingSpread.of(np.concatenate(tables, axis=1), len(models), units)
+    other_names = [model.readings[0].answers.scorers[0].model for model in shared[1:]]
+    wording_deviation = math.sqrt(max(spread.of_wordings, 0.0))
+    model_deviation = math.sqrt(max(spread.of_models, 0.0))
     details: dict[str, Detail] = {
-        OTHER: " · ".join(model.readings[0].answers.scorers[0].model for model in shared[1:]),
-        "wording_deviation": math.sqrt(max(spread.of_wordings, 0.0)),
-        "model_deviation": math.sqrt(max(spread.of_models, 0.0)),
+        OTHER: " · ".join(other_names),
+        "wording_deviation": wording_deviation,
+        "model_deviation": model_deviation,
     }
     value = spread.of_wordings - spread.of_models
     low = value - NORMAL * spread.error
@@ -412,13 +429,17 @@ class WordingSpread:
             A column per wording of the first model, then of the second, and so on.
         """
         wording_count = cells.shape[1] // model_count
-        of_wordings = np.kron(np.eye(model_count), centring(wording_count)) / model_count / (wording_count - 1)
-        of_models = np.kron(centring(model_count), np.eye(wording_count)) / wording_count / (model_count - 1)
+        within_models = np.kron(np.eye(model_count), centring(wording_count))
+        of_wordings = within_models / model_count / (wording_count - 1)
+        within_wordings = np.kron(centring(model_count), np.eye(wording_count))
+        of_models = within_wordings / wording_count / (model_count - 1)
         means = cells.mean(axis=0)
         covariance = covariance_of_means(cells, units)
         between_wordings = float(means @ of_wordings @ means - np.trace(of_wordings @ covariance))
         between_models = float(means @ of_models @ means - np.trace(of_models @ covariance))
         form = of_wordings - of_models
         spread = form @ covariance
-        variance = 4 * float(means @ spread @ form @ means) + 2 * float(np.trace(spread @ spread))
+        of_means = float(means @ spread @ form @ means)
+        of_noise = float(np.trace(spread @ spread))
+        variance = 4 * of_means + 2 * of_noise
         return cls(between_wordings, between_models, math.sqrt(max(variance, 0.0)))

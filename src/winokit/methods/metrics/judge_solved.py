@@ -1,4 +1,6 @@
-"""A door of the judge: are more groups solved than right answers that change places would let be solved?
+"""A door of the judge: whether more groups are solved than by chance.
+
+Chance is right answers that change places.
 
 `winokit evolve` retires what models solve beyond chance. What several models agree on is one scorer's choices, and its
 null is the one null (`winokit.methods.metrics.null`).
@@ -23,10 +25,13 @@ def p_solved(answers: Answers) -> float:
 
 
 def p_at_least(test: NullTest) -> float:
-    """Probability of at least the observed count; 1 if the count cannot vary."""
+    """Probability of at least the observed count.
+
+    1 if the count cannot vary.
+    """
     distribution = test.distribution
     if not distribution.varies:
         return 1.0
-    place = max(test.observed - distribution.start, 0)
-    share = float(distribution.chances[place:].sum() / distribution.chances.sum())
+    index = max(test.observed - distribution.start, 0)
+    share = float(distribution.chances[index:].sum() / distribution.chances.sum())
     return min(share, 1.0)

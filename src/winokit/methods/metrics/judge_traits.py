@@ -20,7 +20,9 @@ LEVEL = 0.95
 def log_odds(
     a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log odds ratios of a of A against b of B, with the lower and upper ends of their intervals.
+    """Log odds ratios of a of A against b of B, with their intervals.
+
+    The ratios, the lower ends and the upper ends.
 
     >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
     >>> [round(float(value[0]), 2) for value in (ratio, low, high)]
@@ -28,22 +30,33 @@ def log_odds(
     """
     share = (a + b) / (of_a + of_b)
     # A thousandth of a unit keeps traits finite that nobody has, or everybody.
-    having = [np.clip(n + prior * share, 0.001, of + prior - 0.001) for n, of in ((a, of_a), (b, of_b))]
-    cells = [having[0], of_a + prior - having[0], having[1], of_b + prior - having[1]]
-    ratio = np.log(cells[0] / cells[1]) - np.log(cells[2] / cells[3])
-    half = norm.ppf((1 + level) / 2) * np.sqrt(sum(1 / cell for cell in cells))
+    a_with = np.clip(a + prior * share, 0.001, of_a + prior - 0.001)
+    b_with = np.clip(b + prior * share, 0.001, of_b + prior - 0.001)
+    a_without = of_a + prior - a_with
+    b_without = of_b + prior - b_with
+    a_log_odds = np.log(a_with / a_without)
+    b_log_odds = np.log(b_with / b_without)
+    ratio = a_log_odds - b_log_odds
+    variance = 1 / a_with + 1 / a_without + 1 / b_with + 1 / b_without
+    half = norm.ppf((1 + level) / 2) * np.sqrt(variance)
     return ratio, ratio - half, ratio + half
 
 
 def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArray:
-    """Fisher's exact test of a of A against b of B: twice the smaller tail."""
-    a, having = np.rint(a), np.rint(a) + np.rint(b)
-    tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
-    p: FloatArray = np.minimum(1.0, 2 * np.minimum(*tails))
+    """Two-sided p-value of Fisher's exact test of a of A against b of B.
+
+    Twice the smaller tail.
+    """
+    count = np.rint(a)
+    having = count + np.rint(b)
+    total = of_a + of_b
+    lower = hypergeom.cdf(count, total, having, of_a)
+    upper = hypergeom.sf(count - 1, total, having, of_a)
+    p: FloatArray = np.minimum(1.0, 2 * np.minimum(lower, upper))
     return p
 
 
 def discovery_rates(p_values: FloatArray) -> FloatArray:
-    """For each of many tests the false discovery rate that its p-value allows (Benjamini and Hochberg, 1995)."""
+    """False discovery rate that each p-value allows (Benjamini and Hochberg, 1995)."""
     rates: FloatArray = false_discovery_control(p_values)
     return rates

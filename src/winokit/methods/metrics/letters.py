@@ -6,12 +6,14 @@ is not transitive, so that one may have several letters. Insert and absorb as in
 which the others do not say are dropped.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 
 def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozenset[int]]:
-    """For each letter the members that have it; members are numbered from 0, and letters ordered by their first.
+    """For each letter the members that have it.
+
+    Members are numbered from 0, and letters are ordered by their first member.
 
     The best is told from the worst, and the one between them from neither:
 
@@ -20,24 +22,55 @@ def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozens
     """
     letters = {frozenset(range(many))} if many else set()
     for one, other in apart:
-        split = {letter for letter in letters if one in letter and other in letter}
-        parts = {letter - {member} for letter in split for member in (one, other)}
-        letters = (letters - split) | parts
-        letters = {letter for letter in letters if not any(letter < wider for wider in letters)}
-    kept = sorted(letters, key=lambda letter: sorted(letter))
-    for letter in sorted(kept, key=lambda letter: (len(letter), sorted(letter))):
-        rest = [other for other in kept if other is not letter]
-        # What it says: that these pairs cannot be distinguished; of one alone, that it has a letter.
-        said = [set(pair) for pair in combinations(letter, 2)] or [set(letter)]
-        if all(any(pair <= other for other in rest) for pair in said):
-            kept = rest
-    return kept
+        letters = _split_letters(letters, one, other)
+    sorted_letters = sorted(letters, key=lambda letter: sorted(letter))
+    for letter in sorted(sorted_letters, key=lambda letter: (len(letter), sorted(letter))):
+        other_letters = [other for other in sorted_letters if other is not letter]
+        if _is_implied(letter, other_letters):
+            sorted_letters = other_letters
+    return sorted_letters
+
+
+def _split_letters(letters: set[frozenset[int]], one: int, other: int) -> set[frozenset[int]]:
+    """Split the letters of two members that can be distinguished.
+
+    Letters inside a wider one are absorbed.
+    """
+    split = {letter for letter in letters if one in letter and other in letter}
+    remaining = letters - split
+    for letter in split:
+        remaining |= {letter - {one}, letter - {other}}
+    return {letter for letter in remaining if not _has_wider(letter, remaining)}
+
+
+def _has_wider(letter: frozenset[int], letters: set[frozenset[int]]) -> bool:
+    """Whether another letter has all its members, and more."""
+    return any(letter < wider for wider in letters)
+
+
+def _is_implied(letter: frozenset[int], other_letters: Sequence[frozenset[int]]) -> bool:
+    """Whether the other letters say all that this one says.
+
+    A letter says that its pairs cannot be distinguished; of one member alone, that it has a letter.
+    """
+    claims = [frozenset(pair) for pair in combinations(letter, 2)] or [letter]
+    return all(_is_within_any(claim, other_letters) for claim in claims)
+
+
+def _is_within_any(members: frozenset[int], letters: Sequence[frozenset[int]]) -> bool:
+    """Whether some letter has all these members."""
+    return any(members <= letter for letter in letters)
 
 
 def letter_name(place: int) -> str:
-    """The name of a letter by its place: a to z, then aa, ab, …
+    """The name of a letter by its index.
+
+    a to z, then aa, ab, …
 
     >>> letter_name(0), letter_name(25), letter_name(26), letter_name(52)
     ('a', 'z', 'aa', 'ba')
     """
-    return (letter_name(place // 26 - 1) if place >= 26 else "") + chr(ord("a") + place % 26)
+    last = chr(ord("a") + place % 26)
+    if place < 26:
+        return last
+    return letter_name(place // 26 - 1) + last

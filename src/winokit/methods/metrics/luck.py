@@ -1,4 +1,4 @@
-"""What luck alone would do, and how many problems it takes to rule it out.
+"""Scores of luck alone, and the number of problems that rules it out.
 
 The lucky draw is of Trichelair et al. (2018), appendix B.
 """
@@ -38,32 +38,45 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     if isinstance(chance, (int, float)) and times is None:
         _check_share(chance, "chance")
         return float(special.bdtrc(right - 1, n, chance)) if right else 1.0
-    chances = np.full(n if times is None else len(times), chance) if isinstance(chance, (int, float)) else chance
-    guesses = np.ones(len(chances), np.int64) if times is None else np.asarray(times, np.int64)
+    guess_count = n if times is None else len(times)
+    chances = np.full(guess_count, chance) if isinstance(chance, (int, float)) else chance
+    guesses = np.ones(len(chances), np.int64)
+    if times is not None:
+        guesses = np.asarray(times, np.int64)
     same_length(chances=chances, times=guesses)
     if int(guesses.sum()) != n:
         raise BadInput(f"expected guesses for {n} problems, found {guesses.sum()}")
-    return float(min(guessed(as_values(chances), guesses)[right:].sum(), 1.0))
+    distribution = guessed(as_values(chances), guesses)
+    return float(min(distribution[right:].sum(), 1.0))
 
 
 def guessed(chances: FloatArray, times: IntArray) -> FloatArray:
-    """The probability of each number of right answers: guesses of one kind are binomial, kinds are put together."""
-    made: FloatArray = np.ones(1)
-    kinds, counts = np.unique(np.stack([chances, times.astype(np.float64)], axis=1), axis=0, return_counts=True)
+    """Probability of each number of right answers.
+
+    Guesses of one kind are binomial; kinds are convolved.
+    """
+    distribution: FloatArray = np.ones(1)
+    guesses = np.stack([chances, times.astype(np.float64)], axis=1)
+    kinds, counts = np.unique(guesses, axis=0, return_counts=True)
     for (chance, size), many in zip(kinds, counts, strict=True):
-        own = np.zeros(int(size * many) + 1)
-        own[:: int(size)] = binomial(int(many), float(chance))
-        made = np.convolve(made, own)
-    return made
+        kind_chances = np.zeros(int(size * many) + 1)
+        kind_chances[:: int(size)] = binomial(int(many), float(chance))
+        distribution = np.convolve(distribution, kind_chances)
+    return distribution
 
 
 def binomial(n: int, share: float) -> FloatArray:
-    """The probability of each number of right answers among n, each right with the same probability."""
+    """Probability of each number of right answers among n.
+
+    Each is right with the same probability.
+    """
     from scipy import special
 
     counts = np.arange(n + 1)
-    ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
-    chances: FloatArray = np.exp(ways + special.xlogy(counts, share) + special.xlog1py(n - counts, -share))
+    rest = n - counts
+    ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(rest + 1)
+    logs = ways + special.xlogy(counts, share) + special.xlog1py(rest, -share)
+    chances: FloatArray = np.exp(logs)
     return chances
 
 
@@ -82,7 +95,9 @@ def p_best_of(tries: int, p_once: float) -> float:
 def n_to_beat_chance(
     accuracy: float, chance: float = 0.5, *, design_effect: float = 1.0, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """How many problems tell this accuracy from chance; None where it is not above chance and none would.
+    """Number of problems that tell this accuracy from chance.
+
+    None if it is not above chance, where no number would.
 
     The score test over groups, two-sided at level `alpha`, finds it with probability `power`, where twins inflate the
     variance by `design_effect`; by the normal approximation.
@@ -98,15 +113,20 @@ def n_to_beat_chance(
         raise BadInput(f"expected 0 < alpha < power < 1, found alpha {alpha} and power {power}")
     if accuracy <= chance:
         return None
-    by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(chance * (1 - chance))
-    by_model = special.ndtri(power) * math.sqrt(accuracy * (1 - accuracy))
-    return math.ceil(design_effect * float(by_chance + by_model) ** 2 / (accuracy - chance) ** 2)
+    chance_deviation = math.sqrt(chance * (1 - chance))
+    model_deviation = math.sqrt(accuracy * (1 - accuracy))
+    by_chance = special.ndtri(1 - alpha / 2) * chance_deviation
+    by_model = special.ndtri(power) * model_deviation
+    square = float(by_chance + by_model) ** 2
+    return math.ceil(design_effect * square / (accuracy - chance) ** 2)
 
 
 def share_to_find(
     chance: float, error: float, *, alpha: float = 0.05, power: float = 0.8, most: float = 1.0
 ) -> float | None:
-    """The least share that a test finds to be above chance with that power; None if none up to `most`.
+    """The least share that a test finds to be above chance with that power.
+
+    None if none up to `most`.
 
     `error` is the standard deviation of the share by chance. Two-sided at level `alpha`, by the normal approximation; a
     share near 0 or 1 varies less.
@@ -122,7 +142,8 @@ def share_to_find(
     quantile = float(special.ndtri(power))
 
     def excess(share: float) -> float:
-        return share - chance - by_chance - quantile * spread * math.sqrt(share * (1 - share))
+        deviation = math.sqrt(share * (1 - share))
+        return share - chance - by_chance - quantile * spread * deviation
 
     if most <= chance or excess(most) < 0:
         return None

@@ -6,8 +6,9 @@ place, an answer, silence) is then in the null, and cannot pass for knowledge.
 - Groups: one draw per unit turns all its groups, whose members exchange their right answers; by candidate, where they
   list candidates in different orders.
 - Problems outside complete groups: whole units swap their right answers with units of the same shape (size and numbers
-  of candidates, members in file order). Yes/no questions on one text exchange within the text too. A unit whose shape
-  is unique stays as it is and is counted as untestable.
+  of candidates, members in the order of their texts). Yes/no questions on one text exchange within the text too. A unit
+  whose shape is unique stays as it is and is counted as untestable.
+- Samples of a problem stay with it: right answers change places once, for all samples of a unit alike.
 
 Exact for groups, and for problems with two candidates that are units of their own: hypergeometric counts and fair
 coins, put together by convolution. Otherwise 20,000 seeded draws. Tests are two-sided, by the mid-p-value.
@@ -21,14 +22,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
+from typing import TypeAlias
 
 import numpy as np
 
 from winokit.answers import ABSTAINED, Answers
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
-from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.groups import complete_groups, listing_ranks, sort_by_text, sort_members, text_key
 from winokit.methods.metrics.luck import binomial
-from winokit.problem import folded_text
+from winokit.problem import folded_text, grouped
 from winokit.units import Units, require_units
 
 DRAWS = 20_000
@@ -49,6 +51,9 @@ KEPT_AS = "_null"
 """The attribute of a table of answers under which its null is kept."""
 DRAWN_AT_ONCE = 4_000_000
 """Cells of drawn answers that are held in memory at once."""
+
+_GroupTable: TypeAlias = tuple[tuple[int, ...], BoolArray]
+"""The texts of a group's members, and which members are right with which answers."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class CountDistribution:
 
     @classmethod
     def of_all(cls, counts: IntArray) -> CountDistribution:
-        """Relative frequencies of the counts of all that can be, each as likely as the others."""
+        """Relative frequencies of all possible counts, each as likely as the others."""
         start = int(counts.min())
         frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
         return cls(start, frequencies)
@@ -81,7 +86,7 @@ class CountDistribution:
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
         """Probabilities that are added up by count."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start, weights=chances).astype(np.float64))._trimmed()
+        return cls(start, np.bincount(counts - start, weights=chances).astype(np.float64))._cut_ends()
 
     def plus(self, other: CountDistribution) -> CountDistribution:
         """Distribution of the sum of two independent counts."""
@@ -92,18 +97,19 @@ class CountDistribution:
 
             chances = np.maximum(signal.convolve(self.chances, other.chances), 0.0)
         resolution = max(self.resolution, other.resolution)
-        return CountDistribution(self.start + other.start, chances, resolution)._trimmed()
+        return CountDistribution(self.start + other.start, chances, resolution)._cut_ends()
 
     def times(self, factor: int) -> CountDistribution:
-        """Distribution of so many times the count."""
+        """Distribution of a multiple of the count."""
         chances = np.zeros(factor * (len(self.chances) - 1) + 1)
         chances[::factor] = self.chances
         return replace(self, start=factor * self.start, chances=chances)
 
-    def _trimmed(self) -> CountDistribution:
-        """The same without negligible ends."""
-        kept = np.flatnonzero(self.chances > NEGLIGIBLE)
-        first, last = int(kept[0]), int(kept[-1])
+    def _cut_ends(self) -> CountDistribution:
+        """Cut off the negligible ends."""
+        likely_indices = np.flatnonzero(self.chances > NEGLIGIBLE)
+        first = int(likely_indices[0])
+        last = int(likely_indices[-1])
         return replace(self, start=self.start + first, chances=self.chances[first : last + 1])
 
     @property
@@ -125,18 +131,19 @@ class CountDistribution:
     @property
     def deviation(self) -> float:
         """The standard deviation of the count."""
-        counts = self.start + np.arange(len(self.chances)) - self.mean
-        return math.sqrt(float((counts**2 * self.chances).sum() / self.chances.sum()))
+        distances = self.start + np.arange(len(self.chances)) - self.mean
+        squares = (distances**2 * self.chances).sum()
+        return math.sqrt(float(squares / self.chances.sum()))
 
     def upper_mid_p(self, observed: int) -> float:
         """Probability of a larger count, and half of that of the observed one.
 
         Never closer to 0 or 1 than draws can tell.
         """
-        place = observed - self.start
+        index = observed - self.start
         total = float(self.chances.sum())
-        above = float(self.chances[max(place + 1, 0) :].sum())
-        equal = float(self.chances[place]) if 0 <= place < len(self.chances) else 0.0
+        above = float(self.chances[max(index + 1, 0) :].sum())
+        equal = float(self.chances[index]) if 0 <= index < len(self.chances) else 0.0
         upper = min((above + equal / 2) / total, 1.0)
         return min(max(upper, self.resolution), 1 - self.resolution)
 
@@ -148,7 +155,10 @@ class CountDistribution:
 
 @dataclass(frozen=True)
 class NullTest:
-    """A count beside what the scorer's own choices would get if right answers changed places."""
+    """A count and its distribution if right answers changed places.
+
+    The scorer's own choices stay.
+    """
 
     observed: int
     n: int
@@ -169,7 +179,10 @@ class NullTest:
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value; None if no exchange of right answers changes the count."""
+        """Two-sided p-value of the observed count.
+
+        None if no exchange of right answers changes the count.
+        """
         return self.distribution.two_sided(self.observed) if self.distribution.varies else None
 
     @property
@@ -184,18 +197,26 @@ class NullTest:
 
     @property
     def p_of_folds(self) -> float | None:
-        """Two-sided p-value if the count varies twice as much, as of classifiers trained on one another's rows."""
+        """Two-sided p-value if the count varies twice as much.
+
+        As it does for classifiers trained on one another's rows.
+        """
         if not self.distribution.varies:
             return None
         doubled = self.distribution.plus(self.distribution)
-        place = self.observed + self.distribution.mean
-        is_above = self.observed > self.distribution.mean
+        mean = self.distribution.mean
+        shifted_count = self.observed + mean
         # Counts are whole: rounded towards what is expected.
-        return doubled.two_sided(math.floor(place + ROUNDING) if is_above else math.ceil(place - ROUNDING))
+        if self.observed > mean:
+            return doubled.two_sided(math.floor(shifted_count + ROUNDING))
+        return doubled.two_sided(math.ceil(shifted_count - ROUNDING))
 
     @property
     def p_as_high(self) -> float | None:
-        """Probability that the scorer's preferences alone get as much; None if the count cannot vary."""
+        """Probability that the scorer's preferences alone get as much.
+
+        None if the count cannot vary.
+        """
         return self.distribution.upper_mid_p(self.observed) if self.distribution.varies else None
 
 
@@ -211,8 +232,11 @@ class _Pairs:
     """The unit of each pair: one draw turns all its pairs."""
 
     def coins(self, now: IntArray, turned: IntArray) -> CountDistribution:
-        """Distribution of a count to which each pair adds `now` or, if its unit is turned, `turned`."""
-        return _coins(self.units.sums(now), self.units.sums(turned))
+        """Distribution of a count to which each pair adds `now` or `turned`.
+
+        `turned` if its unit is turned.
+        """
+        return _add_coins(self.units.sums(now), self.units.sums(turned))
 
 
 @dataclass(frozen=True)
@@ -222,11 +246,16 @@ class _LargerGroup:
     rows: IntArray
     right_places: IntArray
     """Entry (i, j): the right candidate of member i if it had the answer of member j."""
+    texts: tuple[int, ...]
+    """For each member the number of its text: members with one text keep one answer among them."""
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """Units of one shape outside complete groups: a row per unit, a column per member."""
+    """Units of one shape outside complete groups.
+
+    A row per unit, a column per member.
+    """
 
     rows: IntArray
     texts: tuple[int, ...]
@@ -235,12 +264,12 @@ class _Pool:
     @cached_property
     def exchanges_within(self) -> bool:
         """Whether members of one text exchange their answers."""
-        asked = [text for text in self.texts if text >= 0]
-        return len(set(asked)) < len(asked)
+        asked_texts = [text for text in self.texts if text >= 0]
+        return len(set(asked_texts)) < len(asked_texts)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing can change places here."""
+        """Whether no right answers can change places in this pool."""
         return len(self.rows) < 2 and not self.exchanges_within
 
 
@@ -280,8 +309,8 @@ class Null:
         for rows in members:
             unit = int(units[rows[0]])
             if unit in with_larger:
-                place = np.asarray(rows, np.int64)
-                larger.setdefault(unit, []).append(_LargerGroup(place, self._right_places(place)))
+                group_rows = np.asarray(rows, np.int64)
+                larger.setdefault(unit, []).append(self._make_larger_group(group_rows))
         object.__setattr__(self, "_pairs", self._find_pairs(pairs))
         object.__setattr__(self, "_larger", list(larger.values()))
         object.__setattr__(self, "_pools", self._find_pools(members))
@@ -293,7 +322,10 @@ class Null:
 
     @cached_property
     def answers_vary(self) -> bool:
-        """Whether any exchange changes where a right answer is; if not, nothing can be told from this file."""
+        """Whether any exchange changes which candidate is right.
+
+        If not, nothing can be told from this file.
+        """
         right = self.answers.answers
         if bool((right[self._pairs.rows] != self._pairs.turned_answers).any()):
             return True
@@ -301,7 +333,8 @@ class Null:
             for group in groups:
                 if bool((group.right_places != group.right_places[:, :1]).any()):
                     return True
-        return any(not pool.is_fixed and len(np.unique(right[pool.rows])) > 1 for pool in self._pools)
+        moving_pools = [pool for pool in self._pools if not pool.is_fixed]
+        return any(len(np.unique(right[pool.rows])) > 1 for pool in moving_pools)
 
     @cached_property
     def untestable(self) -> int:
@@ -309,53 +342,67 @@ class Null:
         return sum(pool.rows.size for pool in self._pools if pool.is_fixed)
 
     def right(self, is_counted: BoolArray | None = None) -> NullTest:
-        """The test of the number of right answers, over all rows or over those that are counted."""
+        """Test the number of right answers, over all or some rows."""
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
         is_silent = (self.choices == ABSTAINED).all(axis=0)
         key = (counted & ~is_silent).tobytes()
-        known = self._known_tests.get(key)
-        if known is None:
-            known = self._known_tests[key] = self._find_right(counted)
-        return replace(known, n=len(self.choices) * int(counted.sum()))
+        test = self._known_tests.get(key)
+        if test is None:
+            test = self._known_tests[key] = self._find_right(counted)
+        return replace(test, n=len(self.choices) * int(counted.sum()))
 
     def _find_right(self, counted: BoolArray) -> NullTest:
-        """The test of the number right among the counted rows; silent ones add nothing."""
-        distribution = self._right_in_groups(counted)
+        """Test the number right among the counted rows.
+
+        Silent rows add nothing.
+        """
+        distribution = self._count_right_in_groups(counted)
         untestable = 0
         for number, pool in enumerate(self._pools):
             if not counted[pool.rows].any():
                 continue
-            distribution = distribution.plus(self._right_in_pool(pool, counted, number))
+            distribution = distribution.plus(self._count_right_in_pool(pool, counted, number))
             if pool.is_fixed:
                 untestable += int(counted[pool.rows].sum())
-        observed = int((self.choices[:, counted] == self.answers.answers[counted]).sum())
-        return NullTest(observed, len(self.choices) * int(counted.sum()), distribution, untestable)
+        is_right = self.choices[:, counted] == self.answers.answers[counted]
+        observed = int(is_right.sum())
+        n = len(self.choices) * int(counted.sum())
+        return NullTest(observed, n, distribution, untestable)
 
     def whole_groups(self, is_counted: BoolArray | None = None) -> NullTest:
-        """The test of the number of complete groups whose every member is right.
+        """Test the number of complete groups whose every member is right.
 
         Only groups all of whose members are counted; their number is `n`.
         """
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
         choices = self.choices[:, self._pairs.rows]
         in_full = counted[self._pairs.rows].all(axis=1)
-        is_now = in_full & (choices == self.answers.answers[self._pairs.rows]).all(axis=2)
-        is_turned = in_full & (choices == self._pairs.turned_answers).all(axis=2)
-        now, turned = is_now.sum(axis=0), is_turned.sum(axis=0)
+        right_now = choices == self.answers.answers[self._pairs.rows]
+        right_turned = choices == self._pairs.turned_answers
+        is_now = in_full & right_now.all(axis=2)
+        is_turned = in_full & right_turned.all(axis=2)
+        now = is_now.sum(axis=0)
+        turned = is_turned.sum(axis=0)
         distribution = self._pairs.coins(now, turned)
         observed = int(now.sum())
         group_count = int(in_full.sum())
         for groups in self._larger:
-            own = [group for group in groups if counted[group.rows].all()]
-            if own:
-                tables = [table for group in own for table in self._is_right(group)]
-                distribution = distribution.plus(self._permuted(tables, np.logical_and))
-                observed += sum(int(table.diagonal().all()) for table in tables)
-                group_count += len(own)
+            counted_groups = [group for group in groups if counted[group.rows].all()]
+            if not counted_groups:
+                continue
+            tables: list[_GroupTable] = []
+            for group in counted_groups:
+                group_tables = [(group.texts, table) for table in self._is_right(group)]
+                observed += sum(int(table.diagonal().all()) for _, table in group_tables)
+                tables += group_tables
+            distribution = distribution.plus(self._count_over_permutations(tables, np.logical_and))
+            group_count += len(counted_groups)
         return NullTest(observed, len(self.choices) * group_count, distribution)
 
     def draw(self, draws: int, rng: np.random.Generator) -> IntArray:
-        """Right answers that changed places, draws by problems: for what several scorers get together.
+        """Draw right answers that changed places, draws by problems.
+
+        For what several scorers get together.
 
         The exchanges that `right` and `whole_groups` count out.
         """
@@ -366,77 +413,115 @@ class Null:
             turned = is_turned[:, self._pairs.units.numbers, None]
             right[:, pair_rows] = np.where(turned, self._pairs.turned_answers, self.answers.answers[pair_rows])
         for groups in self._larger:
-            for size in sorted({len(group.rows) for group in groups}):
-                orders = self._orders(size)
+            for texts in sorted({group.texts for group in groups}):
+                orders = self._list_orders(texts)
                 drawn_orders = orders[rng.integers(len(orders), size=draws)]
                 for group in groups:
-                    if len(group.rows) == size:
-                        right[:, group.rows] = group.right_places[np.arange(size), drawn_orders]
+                    if group.texts == texts:
+                        right[:, group.rows] = group.right_places[np.arange(len(texts)), drawn_orders]
         for pool in self._pools:
             if not pool.is_fixed:
-                right[:, pool.rows] = _exchanged(self.answers.answers[pool.rows], pool, draws, rng)
+                right[:, pool.rows] = _draw_exchanged(self.answers.answers[pool.rows], pool, draws, rng)
         return right
 
-    def _right_in_groups(self, counted: BoolArray) -> CountDistribution:
+    def _count_right_in_groups(self, counted: BoolArray) -> CountDistribution:
         """Distribution of the number right in complete groups."""
         choices = self.choices[:, self._pairs.rows]
         own_counted = counted[self._pairs.rows]
-        now = (own_counted & (choices == self.answers.answers[self._pairs.rows])).sum(axis=(0, 2))
-        turned = (own_counted & (choices == self._pairs.turned_answers)).sum(axis=(0, 2))
+        right_now = choices == self.answers.answers[self._pairs.rows]
+        right_turned = choices == self._pairs.turned_answers
+        now = np.logical_and(own_counted, right_now).sum(axis=(0, 2))
+        turned = np.logical_and(own_counted, right_turned).sum(axis=(0, 2))
         distribution = self._pairs.coins(now, turned)
         for groups in self._larger:
-            if any(counted[group.rows].any() for group in groups):
-                is_right = [self._is_right(group) & counted[group.rows][:, None] for group in groups]
-                tables = [table for group_tables in is_right for table in group_tables]
-                distribution = distribution.plus(self._permuted(tables, np.add))
+            if not any(counted[group.rows].any() for group in groups):
+                continue
+            tables: list[_GroupTable] = []
+            for group in groups:
+                is_member_counted = counted[group.rows][:, None]
+                is_right = self._is_right(group) & is_member_counted
+                tables += [(group.texts, table) for table in is_right]
+            distribution = distribution.plus(self._count_over_permutations(tables, np.add))
         return distribution
 
     def _is_right(self, group: _LargerGroup) -> BoolArray:
-        """Entry (t, i, j): whether member i is right in trial t if it had the answer of member j."""
+        """Whether members are right with one another's answers.
+
+        Entry (t, i, j): member i in trial t if it had the answer of member j.
+        """
         is_right: BoolArray = self.choices[:, group.rows, None] == group.right_places
         return is_right
 
-    def _permuted(self, tables: Sequence[BoolArray], combine: np.ufunc) -> CountDistribution:
-        """Distribution over the permutations of members; groups of one size are permuted alike."""
+    def _count_over_permutations(self, tables: Sequence[_GroupTable], combine: np.ufunc) -> CountDistribution:
+        """Distribution over the permutations of texts.
+
+        Groups of as many texts and members are permuted alike.
+        """
         distribution = CountDistribution.constant(0)
-        for size in sorted({len(table) for table in tables}):
-            orders = self._orders(size)
+        for texts in sorted({table_texts for table_texts, _ in tables}):
+            orders = self._list_orders(texts)
+            member_numbers = np.arange(len(texts))
             counts = np.zeros(len(orders), np.int64)
-            for table in tables:
-                if len(table) == size:
-                    counts += np.asarray(combine.reduce(table[np.arange(size), orders], axis=1), np.int64)
-            is_counted_out = size <= LARGEST_ENUMERATED
+            for table_texts, table in tables:
+                if table_texts == texts:
+                    combined = combine.reduce(table[member_numbers, orders], axis=1)
+                    counts += np.asarray(combined, np.int64)
+            is_counted_out = len(set(texts)) <= LARGEST_ENUMERATED
             of_counts = CountDistribution.of_all if is_counted_out else CountDistribution.of_draws
             distribution = distribution.plus(of_counts(counts))
         return distribution
 
-    def _orders(self, size: int) -> IntArray:
-        """All orders of so many members, or a seeded sample of them."""
-        if size <= LARGEST_ENUMERATED:
-            return np.array(list(permutations(range(size))), np.int64)
-        rng = np.random.default_rng([self.seed, size])
-        return rng.permuted(np.tile(np.arange(size), (PERMUTATIONS, 1)), axis=1)
+    def _list_orders(self, texts: tuple[int, ...]) -> IntArray:
+        """Orders of members that exchange by their texts: all, or a seeded sample.
+
+        A row for each order.
+        """
+        text_count = len(set(texts))
+        if text_count <= LARGEST_ENUMERATED:
+            orders = np.array(list(permutations(range(text_count))), np.int64)
+        else:
+            rng = np.random.default_rng([self.seed, text_count])
+            orders = rng.permuted(np.tile(np.arange(text_count), (PERMUTATIONS, 1)), axis=1)
+        first_members = np.array([texts.index(text) for text in range(text_count)])
+        text_orders = orders[:, list(texts)]
+        members: IntArray = first_members[text_orders]
+        return members
+
+    def _make_larger_group(self, rows: IntArray) -> _LargerGroup:
+        """Sort a group by its texts, and number these."""
+        sorted_rows = sort_by_text(self.answers.problems, rows)
+        right_places = self._find_right_places(sorted_rows)
+        number_of: dict[Hashable, int] = {}
+        numbers = []
+        for row in sorted_rows:
+            key = text_key(self.answers.problems[row])
+            numbers.append(number_of.setdefault(key, len(number_of)))
+        first_members = [numbers.index(number) for number in numbers]
+        first_places = right_places[np.arange(len(sorted_rows)), first_members]
+        if not (first_places == right_places.diagonal()).all():
+            numbers = list(range(len(sorted_rows)))  # one text with two answers: each is its own
+        return _LargerGroup(sorted_rows, right_places, tuple(numbers))
 
     def _find_pairs(self, members: Sequence[Sequence[int]]) -> _Pairs:
-        """Pairs with what their members' right candidates are if they exchange answers."""
+        """Pairs with the right candidates of their members after an exchange."""
         rows = np.array(members, np.int64).reshape(-1, 2)
         turned = self.answers.answers[rows][:, ::-1].copy()
         problems = self.answers.problems
         for pair, (first, second) in enumerate(members):
             if problems[first].candidates != problems[second].candidates:
-                places = self._right_places(rows[pair])
+                places = self._find_right_places(rows[pair])
                 turned[pair] = places[0, 1], places[1, 0]
         return _Pairs(rows, turned, self.answers.units.take(rows[:, 0]))
 
-    def _right_places(self, rows: IntArray) -> IntArray:
-        """Where each member would have its right candidate with the answer of each member.
+    def _find_right_places(self, rows: IntArray) -> IntArray:
+        """The right candidate of each member with the answer of each member.
 
         By candidate; by place if a member does not list another's right candidate. Members with other numbers of
         candidates, and other ones, keep their answers.
         """
         right = self.answers.answers[rows]
         listed = [self.answers.problems[row].candidates for row in rows]
-        places = _places_by_candidate(listed, right)
+        places = _find_places_by_candidate(listed, right)
         if places is not None:
             return places
         if len({len(candidates) for candidates in listed}) == 1:
@@ -450,39 +535,55 @@ class Null:
             is_alone[list(rows)] = False
         alone = np.flatnonzero(is_alone)
         if self.answers.units.take(alone).all_alone:
-            pools = self._pools_of_single_problems(alone)
+            pools = self._find_single_problem_pools(alone)
             # In the order of the file, as below: a pool's number seeds its draws.
             return sorted(pools, key=lambda pool: int(pool.rows[0, 0]))
+        alone = sort_by_text(self.answers.problems, alone)
         by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
+        problems = self.answers.problems
         for unit_rows in self.answers.units.take(alone).rows():
-            own = alone[unit_rows]
-            shape = (tuple(self.answers.candidates[own].tolist()), self._texts(own))
-            by_shape.setdefault(shape, []).append(own)
+            problem_rows = sort_members(problems, alone[unit_rows])
+            candidate_counts = self.answers.candidates[problem_rows].tolist()
+            listed = (*candidate_counts, *listing_ranks(problems, problem_rows))
+            shape = (listed, self._number_texts(problem_rows))
+            by_shape.setdefault(shape, []).append(problem_rows)
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
 
-    def _pools_of_single_problems(self, rows: IntArray) -> list[_Pool]:
-        """Units of one problem each, by their number of candidates; yes/no questions by themselves."""
-        is_question = np.fromiter((self.answers.problems[row].query is not None for row in rows), np.bool_, len(rows))
+    def _find_single_problem_pools(self, rows: IntArray) -> list[_Pool]:
+        """Units of one problem each, by their number of candidates.
+
+        Yes/no questions have pools of their own.
+        """
+        queries = [self.answers.problems[row].query for row in rows]
+        is_question = np.array([query is not None for query in queries], np.bool_)
         pools = []
         for text, is_of_kind in ((-1, ~is_question), (0, is_question)):
             own_rows = rows[is_of_kind]
             candidates = self.answers.candidates[own_rows]
-            pools += [_Pool(own_rows[candidates == count][:, None], (text,)) for count in np.unique(candidates)]
+            for count in np.unique(candidates):
+                pool_rows = own_rows[candidates == count]
+                pools.append(_Pool(pool_rows[:, None], (text,)))
         return pools
 
-    def _texts(self, rows: IntArray) -> tuple[int, ...]:
-        """For each yes/no question the number of its text among those of the unit; -1 for other problems."""
-        numbers: dict[tuple[str, str], int] = {}
+    def _number_texts(self, rows: IntArray) -> tuple[int, ...]:
+        """The number of each yes/no question's text among those of the unit.
+
+        -1 for other problems.
+
+        Each sample of a text is a text: questions exchange their answers alike in all of them.
+        """
+        numbers: dict[tuple[str, str, int], int] = {}
         texts = []
         for row in rows:
             problem = self.answers.problems[row]
+            sample = self.answers.sample_numbers[row]
             if problem.query is None:
                 texts.append(-1)
             else:
-                texts.append(numbers.setdefault((problem.before, problem.after), len(numbers)))
+                texts.append(numbers.setdefault((problem.before, problem.after, sample), len(numbers)))
         return tuple(texts)
 
-    def _right_in_pool(self, pool: _Pool, counted: BoolArray, number: int) -> CountDistribution:
+    def _count_right_in_pool(self, pool: _Pool, counted: BoolArray, number: int) -> CountDistribution:
         """Distribution of the number right among the counted rows of a pool."""
         choices = np.where(counted[pool.rows], self.choices[:, pool.rows], ABSTAINED)
         right = self.answers.answers[pool.rows]
@@ -490,7 +591,7 @@ class Null:
             return CountDistribution.constant(int((choices == right).sum()))
         rng = np.random.default_rng([self.seed, number])
         if pool.exchanges_within:
-            return _drawn_within(choices, right, pool.texts, rng)
+            return _draw_within_texts(choices, right, pool.texts, rng)
         # The members of all trials side by side: a unit brings its right answers to each trial alike.
         side_by_side = np.concatenate(list(choices), axis=1)
         return matches_if_exchanged(side_by_side, np.tile(right, len(choices)), rng)
@@ -498,15 +599,18 @@ class Null:
 
 def null_of(answers: Answers) -> Null:
     """The null of a table, made once however many rows are read under it."""
-    known = vars(answers).get(KEPT_AS)
-    if not isinstance(known, Null):
-        known = Null(answers)
-        object.__setattr__(answers, KEPT_AS, known)
-    return known
+    null = vars(answers).get(KEPT_AS)
+    if not isinstance(null, Null):
+        null = Null(answers)
+        object.__setattr__(answers, KEPT_AS, null)
+    return null
 
 
 def counted_rows(answers: Answers) -> tuple[Null, BoolArray]:
-    """The null of the table that a subset is part of, and which of its rows are the subset's."""
+    """The null of the whole table, and the flags of the subset's rows.
+
+    A table that is no subset is the whole.
+    """
     if answers.whole is None:
         return null_of(answers), np.ones(len(answers), np.bool_)
     is_counted = np.zeros(len(answers.whole), np.bool_)
@@ -515,33 +619,39 @@ def counted_rows(answers: Answers) -> tuple[Null, BoolArray]:
 
 
 def right_test(answers: Answers) -> NullTest:
-    """The test of the number right, in a table or a subset of one."""
+    """Test the number right, in a table or a subset of one."""
     null, is_counted = counted_rows(answers)
     return null.right(is_counted)
 
 
 def whole_groups_test(answers: Answers) -> NullTest:
-    """The test of the number of whole groups right, in a table or a subset of one."""
+    """Test the number of whole groups right, in a table or a subset of one."""
     null, is_counted = counted_rows(answers)
     return null.whole_groups(is_counted)
 
 
-def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest:
-    """The test of how often two twins get different choices, against choices that know nothing of each other.
+def told_apart_test(first: IntArray, second: IntArray, units: Units, ranks: IntArray | None = None) -> NullTest:
+    """Test how often two twins get different choices.
+
+    Against choices that know nothing of each other.
 
     Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
-    choices change places between units of one size.
+    choices change places between units of one size, whose pairs list candidates in as many orders (`ranks`, of
+    `listing_ranks`). Which twin is first must be no matter of the right answer
+    (`sort_pairs_by_text`): else choices that know it would seem to prefer a place.
     """
     require_units(units, len(first))
     same = CountDistribution.constant(0)
-    rows_by_unit = units.rows()
-    for number, size in enumerate(sorted({len(rows) for rows in rows_by_unit})):
-        rows = np.stack([own for own in rows_by_unit if len(own) == size])
+    own_ranks = np.zeros(len(first), np.int64) if ranks is None else ranks
+    in_rank_order = [rows[np.argsort(own_ranks[rows], kind="stable")] for rows in units.rows()]
+    alike = grouped((tuple(own_ranks[rows].tolist()), rows) for rows in in_rank_order)
+    for number, shape in enumerate(sorted(alike, key=lambda shape: (len(shape), shape))):
+        rows = np.stack(alike[shape])
         rng = np.random.default_rng([0, number])
         same = same.plus(matches_if_exchanged(first[rows], second[rows], rng))
     fewest_apart = len(first) - same.start - len(same.chances) + 1
-    apart = replace(same, start=fewest_apart, chances=same.chances[::-1])
-    return NullTest(int((first != second).sum()), len(first), apart)
+    apart_counts = replace(same, start=fewest_apart, chances=same.chances[::-1])
+    return NullTest(int((first != second).sum()), len(first), apart_counts)
 
 
 def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
@@ -550,25 +660,28 @@ def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Gener
     Both have a row per unit and a column per member; -1 in `first` matches nothing. Exact for one column with the
     values 0 and 1; otherwise drawn. Columns that are copies of others are counted out, or drawn, as one.
     """
-    columns, copies = _columns_without_copies(first, second)
+    columns, copies = _drop_copied_columns(first, second)
     if copies > 1:
         return matches_if_exchanged(first[:, columns], second[:, columns], rng).times(copies)
     if first.shape[1] == 1 and max(first.max(), second.max()) <= 1:
-        chosen = np.bincount(first[first >= 0].ravel(), minlength=2)
-        wanted = np.bincount(second.ravel(), minlength=2)
-        return matches_of_two(int(chosen[0]), int(chosen[1]), int(wanted[0]), int(wanted[1]))
+        choice_counts = np.bincount(first[first >= 0].ravel(), minlength=2).tolist()
+        right_counts = np.bincount(second.ravel(), minlength=2).tolist()
+        return matches_of_two(choice_counts[0], choice_counts[1], right_counts[0], right_counts[1])
     first_patterns, first_counts = np.unique(first, axis=0, return_counts=True)
     second_patterns, second_counts = np.unique(second, axis=0, return_counts=True)
-    matches = (first_patterns[:, None, :] == second_patterns[None, :, :]).sum(axis=2)
+    is_equal = first_patterns[:, None, :] == second_patterns[None, :, :]
+    matches = is_equal.sum(axis=2)
     if len(second_patterns) == 1:
         return CountDistribution.constant(int((first_counts * matches[:, 0]).sum()))
     if matches.size <= max(len(first), 64):
-        return _drawn_tables(matches, first_counts, second_counts, rng)
-    return _drawn_permutations(first, second, rng)
+        return _draw_tables(matches, first_counts, second_counts, rng)
+    return _draw_permutations(first, second, rng)
 
 
-def _columns_without_copies(first: IntArray, second: IntArray) -> tuple[IntArray, int]:
-    """Columns to count, and as how many each of them counts: problems written three times are one column, three times.
+def _drop_copied_columns(first: IntArray, second: IntArray) -> tuple[IntArray, int]:
+    """Columns to count, and the number of problems each of them is.
+
+    Problems written three times are one column, three times.
 
     Columns are equal if they are so in both tables.
     """
@@ -581,50 +694,60 @@ def _columns_without_copies(first: IntArray, second: IntArray) -> tuple[IntArray
 
 
 def matches_of_two(chosen_first: int, chosen_second: int, right_first: int, right_second: int) -> CountDistribution:
-    """Distribution of the number right if right answers are dealt out at random, for two candidates.
+    """Distribution of the number right if right answers are dealt out at random.
+
+    For two candidates.
 
     Of `right_first + right_second` problems, `chosen_first` and `chosen_second` were answered with the first and the
     second candidate; the rest were not answered.
     """
     total = right_first + right_second
-    first_hits, first_chances = _hypergeometric(total, right_first, chosen_first)
-    rest = total - chosen_first
-    if chosen_second == rest:  # everything was answered: the second number follows from the first
+    first_hits, first_chances = _compute_hypergeometric(total, right_first, chosen_first)
+    remaining = total - chosen_first
+    if chosen_second == remaining:  # everything was answered: the second number follows from the first
         counts = first_hits + right_second - (chosen_first - first_hits)
         return CountDistribution.of_weights(counts, first_chances)
     found_counts = []
     found_chances = []
     for hits, chance in zip(first_hits.tolist(), first_chances.tolist(), strict=True):
         second_left = right_second - (chosen_first - hits)
-        second_hits, second_chances = _hypergeometric(rest, second_left, chosen_second)
+        second_hits, second_chances = _compute_hypergeometric(remaining, second_left, chosen_second)
         found_counts.append(hits + second_hits)
         found_chances.append(chance * second_chances)
     return CountDistribution.of_weights(np.concatenate(found_counts), np.concatenate(found_chances))
 
 
-def _hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArray, FloatArray]:
+def _compute_hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArray, FloatArray]:
     """Likely numbers of marked things among those drawn without replacement, and their probabilities."""
     from scipy import special
 
-    low, high = max(0, drawn - (total - marked)), min(drawn, marked)
+    low = max(0, drawn - (total - marked))
+    high = min(drawn, marked)
     if total > 1 and high > low:
         share = marked / total
-        spread = math.sqrt(drawn * share * (1 - share) * (total - drawn) / (total - 1))
-        reach = WINDOW * spread + 10
+        variance = drawn * share * (1 - share) * (total - drawn) / (total - 1)
+        reach = WINDOW * math.sqrt(variance) + 10
         low = max(low, math.floor(drawn * share - reach))
         high = min(high, math.ceil(drawn * share + reach))
     counts = np.arange(low, high + 1)
 
     def log_ways(n: float, k: IntArray) -> FloatArray:
-        ways: FloatArray = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+        orders_of_all = special.gammaln(n + 1)
+        orders_of_chosen = special.gammaln(k + 1)
+        ways: FloatArray = orders_of_all - orders_of_chosen - special.gammaln(n - k + 1)
         return ways
 
-    logs = log_ways(marked, counts) + log_ways(total - marked, drawn - counts) - log_ways(total, np.array(drawn))
-    return counts, np.exp(logs)
+    marked_ways = log_ways(marked, counts)
+    other_ways = log_ways(total - marked, drawn - counts)
+    all_ways = log_ways(total, np.array(drawn))
+    return counts, np.exp(marked_ways + other_ways - all_ways)
 
 
-def _coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
-    """Distribution of a sum to which each unit gives one of two counts, by a fair coin."""
+def _add_coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
+    """Distribution of a sum of fair coins, one per unit.
+
+    Each unit gives one of two counts.
+    """
     distribution = CountDistribution.constant(round(float(np.minimum(now, turned).sum())))
     steps = np.abs(now - turned).astype(np.int64)
     for step in np.unique(steps[steps > 0]).tolist():
@@ -635,30 +758,36 @@ def _coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
     return distribution
 
 
-def _drawn_tables(
+def _draw_tables(
     matches: IntArray, first_counts: IntArray, second_counts: IntArray, rng: np.random.Generator
 ) -> CountDistribution:
-    """Drawn numbers of matches between patterns, from tables of their counts with these margins."""
+    """Draw numbers of matches between patterns.
+
+    From tables of their counts with these margins.
+    """
     counts = np.zeros(DRAWS, np.int64)
-    left = np.tile(second_counts, (DRAWS, 1))
+    remaining_counts = np.tile(second_counts, (DRAWS, 1))
     for pattern, needed in enumerate(first_counts.tolist()):
         still_needed = np.full(DRAWS, needed)
-        for place in range(left.shape[1]):
-            others = left[:, place + 1 :].sum(axis=1)
+        for place in range(remaining_counts.shape[1]):
+            others = remaining_counts[:, place + 1 :].sum(axis=1)
             dealt = np.zeros(DRAWS, np.int64)
-            can_draw = (still_needed > 0) & (left[:, place] > 0)
-            good, bad, many = left[can_draw, place], others[can_draw], still_needed[can_draw]
+            can_draw = np.logical_and(still_needed > 0, remaining_counts[:, place] > 0)
+            good = remaining_counts[can_draw, place]
+            bad = others[can_draw]
+            many = still_needed[can_draw]
             dealt[can_draw] = rng.hypergeometric(good, bad, many)
             counts += matches[pattern, place] * dealt
-            left[:, place] -= dealt
+            remaining_counts[:, place] -= dealt
             still_needed -= dealt
     return CountDistribution.of_draws(counts)
 
 
-def _drawn_permutations(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
-    """Drawn numbers of matches when the rows of `second` are permuted."""
+def _draw_permutations(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
+    """Draw numbers of matches when the rows of `second` are permuted."""
     unit_count = len(first)
-    matches = (first[:, None, :] == second[None, :, :]).sum(axis=2)
+    is_equal = first[:, None, :] == second[None, :, :]
+    matches = is_equal.sum(axis=2)
     at_once = max(DRAWN_AT_ONCE // unit_count, 1)
     counts = []
     for start in range(0, DRAWS, at_once):
@@ -668,51 +797,67 @@ def _drawn_permutations(first: IntArray, second: IntArray, rng: np.random.Genera
     return CountDistribution.of_draws(np.concatenate(counts))
 
 
-def _drawn_within(
+def _draw_within_texts(
     choices: IntArray, right: IntArray, texts: tuple[int, ...], rng: np.random.Generator
 ) -> CountDistribution:
-    """Drawn numbers right, over trials, if units swap and the members of each text exchange their answers."""
+    """Draw numbers right, over trials, for units with yes/no questions.
+
+    Units swap, and the members of each text exchange their answers.
+    """
     at_once = max(DRAWN_AT_ONCE // right.size, 1)
     # Two streams, so that the size of blocks, which copies of problems change, changes no draw.
     of_units, of_members = rng.spawn(2)
     counts = []
     for start in range(0, DRAWS, at_once):
-        drawn = _exchanged_within(right, texts, min(at_once, DRAWS - start), of_units, of_members)
-        counts.append(sum((drawn == own).sum(axis=(1, 2)) for own in choices))
+        drawn_answers = _draw_exchanged_within(right, texts, min(at_once, DRAWS - start), of_units, of_members)
+        trial_counts = [(drawn_answers == own).sum(axis=(1, 2)) for own in choices]
+        counts.append(sum(trial_counts))
     return CountDistribution.of_draws(np.concatenate(counts))
 
 
-def _exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generator) -> IntArray:
-    """Right answers of a pool whose units swap, draws by units by members."""
+def _draw_exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generator) -> IntArray:
+    """Draw right answers of a pool whose units swap.
+
+    Draws by units by members.
+    """
     if pool.exchanges_within:
-        return _exchanged_within(right, pool.texts, draws, rng, rng)
-    orders = rng.permuted(np.tile(np.arange(len(right)), (draws, 1)), axis=1)
+        return _draw_exchanged_within(right, pool.texts, draws, rng, rng)
+    file_orders = np.tile(np.arange(len(right)), (draws, 1))
+    orders = rng.permuted(file_orders, axis=1)
     exchanged: IntArray = right[orders]
     return exchanged
 
 
-def _exchanged_within(
+def _draw_exchanged_within(
     right: IntArray, texts: tuple[int, ...], draws: int, of_units: np.random.Generator, of_members: np.random.Generator
 ) -> IntArray:
-    """Right answers whose units swap and whose members of each text exchange theirs, draws by units by members.
+    """Draw right answers of units that swap, with exchanges within texts.
+
+    Draws by units by members.
 
     Texts of a unit with one number of questions exchange alike, by one draw: copies of a text are no further evidence.
     """
     unit_count, size = right.shape
     # A member that is no yes/no question stays at its place.
-    text_numbers = np.array([text if text >= 0 else size + at for at, text in enumerate(texts)])
+    text_numbers = np.array(texts)
+    is_no_question = text_numbers < 0
+    text_numbers[is_no_question] = size + np.flatnonzero(is_no_question)
     in_text_order = np.argsort(text_numbers, kind="stable")
     orders = of_units.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
-    slots = _slots(text_numbers.tolist())
-    keys = text_numbers + of_members.random((draws, unit_count, max(slots) + 1))[:, :, slots]
+    slots = _number_slots(text_numbers.tolist())
+    shifts = of_members.random((draws, unit_count, max(slots) + 1))
+    keys = text_numbers + shifts[:, :, slots]
     members = np.argsort(keys, axis=2)
-    drawn = np.empty((draws, unit_count, size), np.int64)
-    drawn[:, :, in_text_order] = right[orders[:, :, None], members]
-    return drawn
+    exchanged = np.empty((draws, unit_count, size), np.int64)
+    exchanged[:, :, in_text_order] = right[orders[:, :, None], members]
+    return exchanged
 
 
-def _slots(text_numbers: Sequence[int]) -> list[int]:
-    """For each member the number of its size of text and place in it: equal ones of a unit are drawn alike."""
+def _number_slots(text_numbers: Sequence[int]) -> list[int]:
+    """Number the slots of members: size of the text, and index in it.
+
+    Equal slots of a unit are drawn alike.
+    """
     text_sizes = Counter(text_numbers)
     seen: Counter[int] = Counter()
     number_of: dict[tuple[int, int], int] = {}
@@ -724,14 +869,17 @@ def _slots(text_numbers: Sequence[int]) -> list[int]:
     return slots
 
 
-def _places_by_candidate(listed: Sequence[tuple[str, ...]], right: IntArray) -> IntArray | None:
-    """Where each member lists the right candidate of each member; None if one of them does not list it."""
+def _find_places_by_candidate(listed: Sequence[tuple[str, ...]], right: IntArray) -> IntArray | None:
+    """The index at which each member lists the right candidate of each member.
+
+    None if one of them does not list it.
+    """
     places = np.zeros((len(listed), len(listed)), np.int64)
     for at, candidates in enumerate(listed):
         index_of = {folded_text(candidate): index for index, candidate in enumerate(candidates)}
         for other, answer in enumerate(right.tolist()):
-            wanted = folded_text(listed[other][answer])
-            if wanted not in index_of:
+            right_name = folded_text(listed[other][answer])
+            if right_name not in index_of:
                 return None
-            places[at, other] = index_of[wanted]
+            places[at, other] = index_of[right_name]
     return places

@@ -1,4 +1,7 @@
-"""The measures by which two scorers are compared; a module of its own, so that help imports no NumPy."""
+"""Measures by which two scorers are compared.
+
+A module of its own, so that help imports no NumPy.
+"""
 
 from typing import Literal
 

@@ -34,7 +34,10 @@ class TrialTable:
 
     @classmethod
     def of(cls, answers: Answers) -> TrialTable:
-        """The trials of a table of one scorer and one variant, each of which has the same problems."""
+        """The trials of a table of one scorer and one variant.
+
+        Each trial has the same problems.
+        """
         index = answers.trial_index
         if index is None:
             return cls(answers.trials, answers, answers.choices[None, :])
@@ -52,7 +55,10 @@ class TrialTable:
 
     @cached_property
     def correct(self) -> BoolArray:
-        """Whether each trial has each problem right; an abstention is not."""
+        """Whether each trial has each problem right.
+
+        An abstention is not right.
+        """
         is_right: BoolArray = self.choices == self.problems.answers
         return is_right
 
@@ -63,15 +69,22 @@ class TrialTable:
 
     def take(self, rows: Sequence[int]) -> TrialTable:
         """Some of the trials, by their rows."""
-        return TrialTable(tuple(self.trials[row] for row in rows), self.problems, self.choices[list(rows)])
+        trials = tuple(self.trials[row] for row in rows)
+        choices = self.choices[list(rows)]
+        return TrialTable(trials, self.problems, choices)
 
     def one(self, row: int) -> Answers:
         """The answers of one trial, by its row."""
         return replace(self.problems, choices=self.choices[row], trials=(self.trials[row],), trial_index=None)
 
     def whole_groups(self, is_right: BoolArray) -> BoolArray:
-        """Whether every member is right, for each complete group; problems last."""
-        together: BoolArray = np.logical_and.reduceat(is_right[..., self.layout.rows], self.layout.starts, axis=-1)
+        """Whether every member of each complete group is right.
+
+        The last axis of `is_right` are the problems.
+        """
+        layout = self.layout
+        member_flags = is_right[..., layout.rows]
+        together: BoolArray = np.logical_and.reduceat(member_flags, layout.starts, axis=-1)
         return together
 
     @cached_property
@@ -88,7 +101,10 @@ class TrialTable:
         return self.null.whole_groups()
 
     def drawn_counts(self, counted: Counted, draws: int = DRAWS, seed: int = 0) -> IntArray:
-        """What each trial gets in each draw of the null: draws by trials."""
+        """The count of each trial in each draw of the null.
+
+        Draws by trials.
+        """
         blocks = []
         for right_answers in drawn_answers(self.problems, draws, seed):
             each = [counted(right_answers == own) for own in self.choices]
@@ -103,7 +119,7 @@ def count_right(is_right: BoolArray) -> IntArray:
 
 
 def drawn_answers(answers: Answers, draws: int = DRAWS, seed: int = 0) -> Iterator[IntArray]:
-    """Right answers that changed places as the null has it, draws by problems, in blocks."""
+    """Blocks of right answers that changed places, draws by problems."""
     null = null_of(answers)
     rng = np.random.default_rng(seed)
     at_once = max(DRAWN_AT_ONCE // max(len(answers), 1), 1)

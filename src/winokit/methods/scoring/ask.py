@@ -1,4 +1,4 @@
-"""Asking: the problem as a question, for models that follow instructions.
+"""Ask the problem as a question, for models that follow instructions.
 
 Chat models get lettered options in both orders, and a candidate's score is its mean over the two: a preference for
 "A" cancels out. Where a server gives no log-probabilities the parsed answer counts 1; two answers that contradict
@@ -28,53 +28,67 @@ ORDERS = (BOTH, GIVEN, REVERSED)
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """Lettered questions in the orders that are asked for, or one open question."""
-    is_reversed = _order_of(setting) == REVERSED
+    """Lettered questions in the chosen orders, or one open question."""
+    is_reversed = _get_order(setting) == REVERSED
     if problem.query is not None:
         return (Ask(open_question(problem, setting.prompt, is_reversed=is_reversed), ("no", "yes")),)
     if not _is_lettered(problem, setting):
         question = open_question(problem, setting.prompt, is_reversed=is_reversed)
-        return (Ask(_examples(setting, lettered=False) + question, problem.candidates),)
-    examples, count = _examples(setting, lettered=True), len(problem.candidates)
-    questions = []
-    for order in _orders(problem, setting):
-        shown = [problem.candidates[index] for index in order]
-        questions.append((shown, lettered_question(problem, shown, setting.prompt)))
-    return tuple(
-        Ask(examples + question, tuple(LETTERS[:count]), tuple((option,) for option in shown))
-        for shown, question in questions
-    )
+        return (Ask(_write_examples(setting, lettered=False) + question, problem.candidates),)
+    examples = _write_examples(setting, lettered=True)
+    letters = tuple(LETTERS[: len(problem.candidates)])
+    requests: list[Request] = []
+    for order in _list_orders(problem, setting):
+        listed = [problem.candidates[index] for index in order]
+        question = lettered_question(problem, listed, setting.prompt)
+        aliases = tuple((candidate,) for candidate in listed)
+        requests.append(Ask(examples + question, letters, aliases))
+    return tuple(requests)
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Mean over the orders of each candidate's log-probability, or of the answers that name it."""
+    """Average each candidate's log-probabilities, or its votes, over the orders."""
     count = len(problem.candidates)
-    replies = [(order, _reply(answer)) for order, answer in zip(_orders(problem, setting), answers, strict=True)]
-    readable = [(order, reply) for order, reply in replies if reply.logprobs is not None or reply.choice is not None]
+    replies = list(map(_check_reply, answers))
+    readable: list[tuple[tuple[int, ...], Reply]] = []
+    for order, reply in zip(_list_orders(problem, setting), replies, strict=True):
+        if reply.logprobs is not None or reply.choice is not None:
+            readable.append((order, reply))
     if not readable:
-        why = next((reply.why for _, reply in replies if reply.why), "no readable answer")
-        said = "" if why == UNFINISHED else " / ".join(answer_in(reply.text) or reply.text for _, reply in replies)
-        raise Abstain(f"{why}: {said[:200]!r}" if said else why)
+        raise Abstain(_explain_silence(replies))
     # Log-probabilities and votes have different scales: where one order has no log-probabilities, both vote.
     by_vote = any(reply.logprobs is None for _, reply in readable)
-    values = [(order, _votes(reply, count) if by_vote else list(reply.logprobs or ())) for order, reply in readable]
-    return tuple(float(np.mean([given[order.index(index)] for order, given in values])) for index in range(count))
+    by_candidate: list[list[float]] = [[] for _ in range(count)]
+    for order, reply in readable:
+        values = _count_votes(reply, count) if by_vote else reply.logprobs or ()
+        for index in range(count):
+            by_candidate[index].append(values[order.index(index)])
+    return tuple(float(np.mean(values)) for values in by_candidate)
 
 
-def _votes(reply: Reply, count: int) -> list[float]:
+def _explain_silence(replies: Sequence[Reply]) -> str:
+    """Why no reply can be read, with the replies unless they were cut off."""
+    reason = next((reply.why for reply in replies if reply.why), "no readable answer")
+    if reason == UNFINISHED:
+        return reason
+    text = " / ".join(answer_in(reply.text) or reply.text for reply in replies)
+    return f"{reason}: {text[:200]!r}" if text else reason
+
+
+def _count_votes(reply: Reply, count: int) -> Sequence[float]:
     """1 for the option chosen, 0 for the others."""
     chosen = reply.choice if reply.logprobs is None else int(np.argmax(reply.logprobs))
     return [float(index == chosen) for index in range(count)]
 
 
-def _reply(answer: Answer) -> Reply:
+def _check_reply(answer: Answer) -> Reply:
     if not isinstance(answer, Reply):
         raise TypeError(f"expected a reply, found {type(answer).__name__}")
     return answer
 
 
-def _order_of(setting: Setting) -> str:
-    """The order that is asked for, one of ORDERS."""
+def _get_order(setting: Setting) -> str:
+    """The chosen order, one of ORDERS."""
     order = setting.options.get("order", BOTH)
     check_known("order for ?order=", order, ORDERS)
     return order
@@ -85,47 +99,55 @@ def _is_lettered(problem: Problem, setting: Setting) -> bool:
     return problem.query is None and setting.kind in ("chat", "any")
 
 
-def _orders(problem: Problem, setting: Setting) -> list[tuple[int, ...]]:
-    """The order of the candidates in each question that is asked."""
+def _list_orders(problem: Problem, setting: Setting) -> list[tuple[int, ...]]:
+    """Order of the candidates in each question."""
     as_given = tuple(range(len(problem.candidates)))
     if not _is_lettered(problem, setting):
         return [as_given]
     orders = {GIVEN: as_given, REVERSED: as_given[::-1]}
-    order = _order_of(setting)
+    order = _get_order(setting)
     return list(orders.values()) if order == BOTH else [orders[order]]
 
 
 def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemplate | None = None) -> str:
-    """The question with lettered options."""
-    prompt = _checked(problem, prompt) or (WHOLE_LETTERED if problem.is_whole else LETTERED)
+    """Write the question with lettered options."""
+    prompt = _check_prompt(problem, prompt) or (WHOLE_LETTERED if problem.is_whole else LETTERED)
     prompt.require("options")
-    options = "\n".join(f"{letter}. {candidate}" for letter, candidate in zip(LETTERS, shown, strict=False))
-    return prompt.fill(**_question(problem), options=options, letters=_or(LETTERS[: len(shown)]))
+    letters = LETTERS[: len(shown)]
+    lines = [f"{letter}. {candidate}" for letter, candidate in zip(letters, shown, strict=False)]
+    question = _build_question(problem)
+    return prompt.fill(**question, options="\n".join(lines), letters=_join_names(letters))
 
 
 def open_question(problem: Problem, prompt: PromptTemplate | None = None, *, is_reversed: bool = False) -> str:
-    """The question without letters."""
+    """Write the question without letters."""
     options = problem.candidates if problem.query is None else ("yes", "no")
     if is_reversed:
         options = options[::-1]
-    prompt = _checked(problem, prompt) or (WHOLE_OPEN if problem.is_whole else OPEN)
-    return prompt.fill(**_question(problem), options="\n".join(options), letters=_or(options))
+    prompt = _check_prompt(problem, prompt) or (WHOLE_OPEN if problem.is_whole else OPEN)
+    return prompt.fill(**_build_question(problem), options="\n".join(options), letters=_join_names(options))
 
 
-def _checked(problem: Problem, prompt: PromptTemplate | None) -> PromptTemplate | None:
-    """A user's template, which must have the text in it: whole texts stand among the options."""
+def _check_prompt(problem: Problem, prompt: PromptTemplate | None) -> PromptTemplate | None:
+    """Return a user's template after checking that it shows the text.
+
+    Whole texts are among the options.
+    """
     if prompt is not None:
         prompt.require("options" if problem.is_whole else "sentence")
     return prompt
 
 
-def _or(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Names to choose from, as in "A, B or C"."""
     return " or ".join((", ".join(names[:-1]), names[-1]))
 
 
-def _question(problem: Problem) -> dict[str, str]:
-    """The sentence and what is asked of it; asterisks tell its pronoun from another of the same letters."""
+def _build_question(problem: Problem) -> dict[str, str]:
+    """The sentence and the question about it.
+
+    Asterisks mark its pronoun, since the same letters may be elsewhere.
+    """
     if problem.is_whole:
         return {"sentence": "", "question": "Which of these texts is the most acceptable?"}
     if problem.pronoun is None:
@@ -134,17 +156,24 @@ def _question(problem: Problem) -> dict[str, str]:
         question = f"Does *{problem.pronoun}* refer to {problem.query!r}? Answer yes or no."
     else:
         question = f"What does the marked word *{problem.pronoun}* refer to?"
-    return {"sentence": f"{problem.before}*{problem.pronoun}*{problem.after}".strip(), "question": question}
+    sentence = f"{problem.before}*{problem.pronoun}*{problem.after}"
+    return {"sentence": sentence.strip(), "question": question}
 
 
-def _examples(setting: Setting, *, lettered: bool) -> str:
-    """Solved questions to go before, with alternating right letters as the order of candidates has them."""
+def _write_examples(setting: Setting, *, lettered: bool) -> str:
+    """Solved questions to put before the question.
+
+    Their right letters alternate, as the order of candidates does.
+    """
     parts = []
     for shot in setting.shots:
         right = shot.answer or 0
-        prompt = setting.prompt
-        question = lettered_question(shot, shot.candidates, prompt) if lettered else open_question(shot, prompt)
-        answer = LETTERS[right] if lettered else substitute(shot, shot.candidates[right]).candidate
+        if lettered:
+            question = lettered_question(shot, shot.candidates, setting.prompt)
+            answer = LETTERS[right]
+        else:
+            question = open_question(shot, setting.prompt)
+            answer = substitute(shot, shot.candidates[right]).candidate
         space = "" if question[-1:].isspace() else " "
         parts.append(f"{question}{space}{answer}\n\n")
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""How models are asked, whichever verb asks: what they are told, where they run, what it may cost, what is kept."""
+"""Settings for asking models, for every verb that does."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,7 +16,7 @@ from winokit.settings import Settings, Without
 
 @dataclass(frozen=True)
 class Asking(Settings):
-    """How models are asked.
+    """Settings for asking models.
 
     Verbs take the settings of each part by their own names: `dry_run=True` is
     `asking=Asking(spending=Spending(dry_run=True))`.
@@ -28,25 +28,25 @@ class Asking(Settings):
     cache: CacheFile = None
 
     def opened(self) -> AbstractContextManager[Cache]:
-        """The cache, with a ledger of what is spent."""
+        """Open the cache, with a ledger of spending."""
         return open_cache(self.cache, self.spending)
 
     @contextmanager
     def loaded(self, model: ModelLike) -> Iterator[Model]:
-        """The model where the engine has it, released at the end.
+        """Load the model on its engine and release it at the end.
 
         So two large models are never in memory together. A model that was given as an object stays loaded.
         """
-        given = as_model(model)
-        loaded = self._load(given)
+        source = as_model(model)
+        loaded = self._load_by_engine(source)
         try:
             yield loaded
         finally:
-            if loaded is not given:
+            if loaded is not source:
                 release(loaded)
 
-    def _load(self, model: str | Model) -> Model:
-        """The model here, or as copies on a cluster."""
+    def _load_by_engine(self, model: str | Model) -> Model:
+        """Load the model on this machine, or as copies on a cluster."""
         if self.cluster.engine == "local":
             return load_model(model)
         from winokit.methods.scoring.ray_model import load_on

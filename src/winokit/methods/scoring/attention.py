@@ -21,10 +21,11 @@ from winokit.text.language import language_of
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One look at the text as it was, with its pronoun."""
+    """Ask for the attention in the text with its pronoun."""
     if problem.pronoun is None:
         raise Abstain("no pronoun is known for the blank, so there is nothing to attend from")
-    text, blank = problem.sentence, len(problem.before)
+    text = problem.sentence
+    blank = len(problem.before)
     spans = []
     for candidate in problem.candidates:
         places = language_of(problem.language).mention_places(text, candidate)
@@ -35,11 +36,12 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Each candidate's share of the attention in the heads where it has most."""
+    """Share of each candidate in the attention of the heads where it has most."""
     attention = np.asarray(answers[0], dtype=np.float64)
     largest = attention * (attention == attention.max(axis=0, keepdims=True))
     sums = largest.reshape(len(attention), -1).sum(axis=1)
-    return tuple(float(share) for share in sums / max(float(sums.sum()), 1e-12))
+    total = max(float(sums.sum()), 1e-12)
+    return tuple(float(share) for share in sums / total)
 
 
 ATTENTION = Scoring(

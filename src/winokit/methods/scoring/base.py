@@ -1,4 +1,4 @@
-"""What a scoring is: problem to requests, answers to a score per candidate.
+"""Turn a problem into requests, and answers into a score per candidate.
 
 Asking comes before answering: all requests of all problems are collected first, so that the planner can drop
 repetitions and ask the model once. A scoring that cannot judge a problem says why, and the problem becomes an
@@ -19,12 +19,12 @@ from winokit.text.language import language_of
 
 
 class Abstain(Exception):
-    """A scoring cannot judge a problem, and why; the problem counts as not answered."""
+    """A scoring cannot judge a problem. The problem counts as not answered."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a scoring may need to know beside the problem."""
+    """Facts that a scoring may need beside the problem."""
 
     kind: str = "any"
     """The model's kind: `ask` words its questions for it."""
@@ -40,7 +40,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scoring:
-    """One way to score. `ask` gives the requests of a problem, `judge` turns their answers into scores."""
+    """One way to score problems.
+
+    `ask` gives the requests of a problem, `judge` turns their answers into scores.
+    """
 
     name: str
     about: str
@@ -61,11 +64,14 @@ class Scoring:
 
     @property
     def reads_pronoun(self) -> bool:
-        """Whether it leaves the pronoun where it is; one that puts candidates in its place never sees its gender."""
+        """Whether it leaves the pronoun where it is.
+
+        A scoring that replaces the pronoun by candidates never sees its gender.
+        """
         return not self.substitutes
 
 
-_HOMES = {
+_SCORING_MODULES = {
     "ask": "ask:ASK",
     "attention": "attention:ATTENTION",
     "full": "partial:FULL",
@@ -77,7 +83,7 @@ _HOMES = {
     "special-word": "special_word:SPECIAL_WORD",
 }
 SCORINGS: Registry[Scoring] = Registry(
-    "scoring", "winokit.scorings", {name: f"winokit.methods.scoring.{home}" for name, home in _HOMES.items()}
+    "scoring", "winokit.scorings", {name: f"winokit.methods.scoring.{home}" for name, home in _SCORING_MODULES.items()}
 )
 """Every scoring by its name. Another package adds one by an entry point that names a `Scoring`."""
 DEFAULTS = {"causal": "partial", "masked": "masked-candidate", "seq2seq": "ask", "chat": "ask", "any": "own"}
@@ -96,7 +102,9 @@ PER: Mapping[str, Callable[[str, Sized], int]] = {
 def choose_scoring(
     name: str | None, model: Model, problems: Sequence[Problem] = ()
 ) -> tuple[Scoring, Mapping[str, str]]:
-    """The scoring of that name with its options (`masked-candidate?reduce=sum`), or the default of model and problems.
+    """The scoring of a name with its options, or the default one.
+
+    A name may have options: `masked-candidate?reduce=sum`.
 
     A model that cannot answer what the scoring asks is told which scorings fit.
     """
@@ -126,21 +134,33 @@ def check_scorings(names: Sequence[str | None]) -> None:
 
 
 def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
-    """The scoring of a name and its options, each of which it must know."""
+    """Parse a name into a scoring and its options.
+
+    Raises UnknownName for an option that the scoring does not know.
+    """
     head, _, query = name.partition("?")
-    scoring, options = SCORINGS[head], dict(parse_qsl(query, keep_blank_values=True))
+    scoring = SCORINGS[head]
+    options = dict(parse_qsl(query, keep_blank_values=True))
     for option in options:
         check_known(f"option of scoring {head!r}", option, scoring.options)
     return scoring, options
 
 
 def default_scoring(model: Model, problems: Sequence[Problem] = ()) -> str:
-    """What a model is scored with on these problems unless asked otherwise."""
-    whole = all_whole(problems)
+    """Name of the scoring for a model on these problems, if none is given."""
+    are_whole = all_whole(problems)
     followed = not len(problems) or any(problem.after.strip() for problem in problems)
-    preferred = (WHOLE if whole else DEFAULTS if followed else UNFOLLOWED).get(model.kind, "own")
-    fitting = (each for each in SCORINGS.values() if fits(each, model) and not (whole and each.needs_blank))
-    return preferred if fits(SCORINGS[preferred], model) else next((each.name for each in fitting), preferred)
+    if are_whole:
+        defaults = WHOLE
+    else:
+        defaults = DEFAULTS if followed else UNFOLLOWED
+    preferred = defaults.get(model.kind, "own")
+    if fits(SCORINGS[preferred], model):
+        return preferred
+    for scoring in SCORINGS.values():
+        if fits(scoring, model) and not (are_whole and scoring.needs_blank):
+            return scoring.name
+    return preferred
 
 
 def all_whole(problems: Sequence[Problem]) -> bool:
@@ -149,12 +169,12 @@ def all_whole(problems: Sequence[Problem]) -> bool:
 
 
 def fits(scoring: Scoring, model: Model) -> bool:
-    """Whether a model can answer everything a scoring asks, in one of the ways it can ask."""
+    """Whether a model can answer at least one kind of request of a scoring."""
     return any(need in model.can for need in scoring.needs)
 
 
 def pieces(answer: Answer) -> tuple[Piece, ...]:
-    """An answer that must be pieces."""
+    """Return an answer that must be pieces."""
     if isinstance(answer, Refusal):
         raise BadInput(answer.why)
     if not isinstance(answer, tuple):
@@ -173,24 +193,31 @@ def summed(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tup
 
 
 def normalised(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Judge by log-probabilities of whole texts, one answer per candidate, per token or character where asked.
+    """Judge by log-probabilities of whole texts, divided by their length if asked.
 
     Long texts are less likely than short ones, whatever they say: divided by their length, they compete.
     """
     size = length_by(setting)
     texts = [substitute(problem, candidate, setting.substitution).text for candidate in problem.candidates]
-    return tuple(total(answer) / size(text, pieces(answer)) for text, answer in zip(texts, answers, strict=True))
+    scores: list[float] = []
+    for text, answer in zip(texts, answers, strict=True):
+        length = size(text, pieces(answer))
+        scores.append(total(answer) / length)
+    return tuple(scores)
 
 
 def length_by(setting: Setting) -> Callable[[str, Sized], int]:
-    """How the length of a text is counted, by `?per=`; called before a model is asked, to refuse a wrong unit early."""
+    """Function that counts the length of a text, by `?per=`.
+
+    It is called before a model is asked, to refuse a wrong unit early.
+    """
     per = setting.options.get("per", "text")
     check_known("unit for ?per=", per, PER)
     return PER[per]
 
 
 def unread_languages(models: Iterable[object], dataset: Dataset) -> list[str]:
-    """That the built-in model has been asked about a language it does not read."""
+    """Notes on languages that the built-in model is asked about and does not read."""
     others = [str(language) for language in map(language_of, dataset.languages) if language.name != "English"]
     if "builtin" not in models or not others:
         return []

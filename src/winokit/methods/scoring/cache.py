@@ -1,4 +1,4 @@
-"""Plan, then ask: requests are collected, repetitions dropped, the model is asked once, and answers are kept on disk.
+"""Collect requests, drop repetitions, ask the model once and keep the answers.
 
 Nothing is asked twice, and a killed run goes on where it stopped: one SQLite file in WAL mode; an answer is written the
 moment it is known, under a key made of everything that determines it: the model's fingerprint and the request to the
@@ -40,12 +40,18 @@ An answer of such a version has no date."""
 
 
 def default_path() -> Path:
-    """Where answers are kept unless told otherwise: $WINOKIT_CACHE, else the user's cache folder."""
+    """Path of the answer cache if no other is named.
+
+    It is $WINOKIT_CACHE, else a file in the user's cache folder.
+    """
     return Path(os.environ.get("WINOKIT_CACHE") or user_cache("answers.sqlite"))
 
 
 class Cache:
-    """Answers by key. With no path they are kept in memory and forgotten."""
+    """Answers by key, in a file or only in memory.
+
+    Without a path they are forgotten at the end.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
@@ -76,7 +82,7 @@ class Cache:
 
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
-        """Meanwhile, what a verb asks through this cache is entered as a part of a larger job."""
+        """Enter what a verb asks as a part of a larger job, inside the context."""
         self.whole = self.ledger = whole
         try:
             yield whole
@@ -84,58 +90,64 @@ class Cache:
             self.whole = None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
-        """The answers that are kept, by their keys."""
-        wanted = list(keys)
-        kept = {key: self._remembered[key] for key in wanted if key in self._remembered}
+        """Kept answers by their keys.
+
+        Keys without an answer are missing.
+        """
+        all_keys = list(keys)
+        kept_answers = {key: self._remembered[key] for key in all_keys if key in self._remembered}
         if self.path is None:
-            return kept
-        for start in range(0, len(wanted), CHUNK):
-            chunk = wanted[start : start + CHUNK]
+            return kept_answers
+        for start in range(0, len(all_keys), CHUNK):
+            chunk = all_keys[start : start + CHUNK]
             marks = ",".join("?" * len(chunk))
             statement = f"SELECT key, value, asked_at FROM answers LEFT JOIN dates USING (key) WHERE key IN ({marks})"
-            for key, value, asked_at in self._run(statement, chunk):
-                kept[bytes(key)] = KeptAnswer(bytes(key), self._decoded(value), asked_at)
-        return kept
+            for key, value, asked_at in self._run_statement(statement, chunk):
+                kept_answers[bytes(key)] = KeptAnswer(bytes(key), self._decode_value(value), asked_at)
+        return kept_answers
 
     def keep(self, key: bytes, answer: Answer) -> None:
-        """Write an answer with the time; it is on disk when this returns."""
+        """Write an answer with the time. It is on disk when this returns."""
         if self.path is None:
             self._remembered[key] = KeptAnswer(key, answer, int(time.time()))
             return
-        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+        self._run_statement("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
 
     def forget(self, keys: Iterable[bytes]) -> None:
         """Drop answers."""
         for key in keys:
             self._remembered.pop(key, None)
             if self.path is not None:
-                self._run("DELETE FROM answers WHERE key = ?", (key,))
-                self._run("DELETE FROM dates WHERE key = ?", (key,))
+                self._run_statement("DELETE FROM answers WHERE key = ?", (key,))
+                self._run_statement("DELETE FROM dates WHERE key = ?", (key,))
 
     def last_identity(self, fingerprint: str) -> str:
-        """What the server of a model last said of it, as text; empty if it said nothing, or was never asked."""
+        """Last identity that the server of a model gave, as text.
+
+        Empty if it gave none, or was never asked.
+        """
         if self.path is None:
             return self._identities.get(fingerprint, "")
-        rows = self._run("SELECT identity FROM servers WHERE fingerprint = ?", (fingerprint,))
+        rows = self._run_statement("SELECT identity FROM servers WHERE fingerprint = ?", (fingerprint,))
         return str(rows[0][0]) if rows else ""
 
     def keep_identity(self, fingerprint: str, identity: str) -> None:
-        """Note what the server of a model says of it."""
+        """Keep the identity that the server of a model gives."""
         self._identities[fingerprint] = identity
         if self.path is not None:
-            self._run("INSERT OR REPLACE INTO servers VALUES (?, ?)", (fingerprint, identity))
+            self._run_statement("INSERT OR REPLACE INTO servers VALUES (?, ?)", (fingerprint, identity))
 
-    def _decoded(self, value: bytes) -> Answer:
+    def _decode_value(self, value: bytes) -> Answer:
         try:
             return decode(value)
         except (ValueError, TypeError, KeyError) as error:
-            said = next(iter(str(error).splitlines()), type(error).__name__)
+            complaint = next(iter(str(error).splitlines()), type(error).__name__)
             raise BadInput(
-                f"{self.path}: holds an answer that cannot be read ({said}): written by another version of winokit; "
-                "remove it, or name another with --set cache=FILE"
+                f"{self.path}: holds an answer that cannot be read ({complaint}): written by another version of "
+                "winokit; remove it, or name another with --set cache=FILE"
             ) from None
 
-    def _run(self, statement: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
+    def _run_statement(self, statement: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:  # damaged, locked for too long, or on a disk that is full
@@ -153,18 +165,28 @@ CacheFile = Annotated[
 
 @contextmanager
 def open_cache(cache: str | Path | Cache | None, spending: Spending = Spending()) -> Iterator[Cache]:
-    """The cache that a verb was given: None or "" is the user's own, "off" keeps none; a `Cache` stays open."""
+    """Open the cache that a verb was given.
+
+    None or "" is the user's own, "off" keeps none. A `Cache` stays open.
+    """
     with ExitStack() as stack:
         if not isinstance(cache, Cache):
-            cache = stack.enter_context(Cache(None if cache == "off" else Path(cache) if cache else default_path()))
+            cache = stack.enter_context(Cache(_resolve_path(cache)))
         cache.ledger = Ledger(spending) if cache.whole is None else cache.whole.part()
         yield cache
+
+
+def _resolve_path(cache: str | Path | None) -> Path | None:
+    """The file of a cache, or None to keep answers in memory only."""
+    if cache == "off":
+        return None
+    return Path(cache) if cache else default_path()
 
 
 def answer_all(
     model: Model, requests: Iterable[Request], cache: Cache, progress: Progress | None = None
 ) -> Mapping[Request, Answer]:
-    """Answer requests, each distinct one at most once, from the cache or from the model.
+    """Answer requests from the cache or the model, each distinct one once.
 
     Raises AskingStopped if a server does not give the answers that it gave before, or if none of its first replies can
     be read.
@@ -176,13 +198,12 @@ def answer_all(
     kept = shelf.find(distinct)
     answers = {request: each.answer for request, each in kept.items()}
     missing = [request for request in distinct if request not in kept]
-    unfit = next((request for request in missing if type(request) not in model.can), None)
-    if unfit is not None:
-        raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
-    if isinstance(model, ModelOfModels):  # each member's answers are kept: an end in the middle loses nothing
-        of_members = [answer_all(member, missing, cache, progress) for member in model.members]
-        combined = {request: model.combined(request, [given[request] for given in of_members]) for request in missing}
-        return answers | combined
+    for request in missing:
+        if type(request) not in model.can:
+            fact = f"cannot answer a {type(request).__name__} request"
+            raise BadInput(f"{model.spec!r}, a {model.kind} model, {fact}")
+    if isinstance(model, ModelOfModels):
+        return answers | _answer_by_members(model, missing, cache, progress)
     canaries = shelf.choose_canaries(kept, missing)
     if cache.ledger.spending.dry_run:
         cache.ledger.enter(model, distinct, missing, canaries)
@@ -204,21 +225,42 @@ def answer_all(
     return answers
 
 
+def _answer_by_members(
+    model: ModelOfModels, requests: Sequence[Request], cache: Cache, progress: Progress | None
+) -> dict[Request, Answer]:
+    """Combine the members' answers.
+
+    Those are kept as well, so that an interruption loses nothing.
+    """
+    by_member = [answer_all(member, requests, cache, progress) for member in model.members]
+    combined_answers: dict[Request, Answer] = {}
+    for request in requests:
+        answers = [member_answers[request] for member_answers in by_member]
+        combined_answers[request] = model.combined(request, answers)
+    return combined_answers
+
+
 def size(request: Request) -> int:
-    """How much text a request holds."""
+    """Amount of text in a request."""
     fields = (getattr(request, name) for name in request.__slots__)
     return 1 + sum(len(value) for value in fields if isinstance(value, str))
 
 
 def key_of(fingerprint: str, request: Request) -> bytes:
-    """What an answer is kept under."""
-    fields = [getattr(request, field.name) for field in dataclasses.fields(request)]
+    """Key under which an answer is kept."""
+    value_of = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
+    if not value_of.get("sample"):  # the first is what earlier versions asked for
+        value_of.pop("sample", None)
+    fields = list(value_of.values())
     text = json.dumps([fingerprint, type(request).__name__, fields], ensure_ascii=True)
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def encode(answer: Answer) -> bytes:
-    """An answer as bytes; the first says what it is. A refusal is none, and is not kept."""
+    """Encode an answer as bytes, of which the first names its type.
+
+    Raises TypeError for a refusal, which is not kept.
+    """
     if isinstance(answer, Refusal):
         raise TypeError(f"not an answer to keep: {answer.why}")
     if isinstance(answer, np.ndarray):
@@ -226,27 +268,32 @@ def encode(answer: Answer) -> bytes:
         np.save(out, answer, allow_pickle=False)
         return b"A" + out.getvalue()
     if isinstance(answer, Reply):
-        why = [answer.why] if answer.why else []
-        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *why]).encode()
+        reason = [answer.why] if answer.why else []
+        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *reason]).encode()
     if isinstance(answer, Scores):
-        return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
+        values = {"why": answer.why} if answer.values is None else answer.values
+        return b"S" + json.dumps(values).encode()
     if isinstance(answer, Found):
         return b"F" + json.dumps([answer.count, answer.approximate, answer.documents]).encode()
-    return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
+    pieces = [(piece.start, piece.end, piece.logprob) for piece in answer]
+    return b"P" + json.dumps(pieces).encode()
 
 
 def decode(data: bytes) -> Answer:
-    """An answer from bytes."""
-    kind, body = data[:1], data[1:]
+    """Decode an answer from bytes."""
+    kind = data[:1]
+    body = data[1:]
     if kind == b"A":
         array: Answer = np.load(io.BytesIO(body), allow_pickle=False)
         return array
     value = json.loads(body)
     if kind == b"R":
-        logprobs, *rest = value
-        return Reply(None if logprobs is None else tuple(logprobs), *rest)
+        logprobs, *other_fields = value
+        return Reply(None if logprobs is None else tuple(logprobs), *other_fields)
     if kind == b"S":
-        return Scores(tuple(value)) if isinstance(value, list) else Scores(None, value["why"] if value else None)
+        if isinstance(value, list):
+            return Scores(tuple(value))
+        return Scores(None, value["why"] if value else None)
     if kind == b"F":
         count, approximate, documents = value
         return Found(count, approximate, tuple((text, source) for text, source in documents))

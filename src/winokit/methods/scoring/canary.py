@@ -1,4 +1,4 @@
-"""A few kept answers of a server are asked again before the others are replayed: canaries.
+"""Ask a few kept answers of a server again before the others are replayed.
 
 A server that was mended, or serves another model under the old name, answers some of them differently, and then none
 is replayed. Replies that vary by themselves, at a temperature above 0, cannot be compared in this way.
@@ -10,7 +10,7 @@ import numpy as np
 
 from winokit.errors import AskingStopped
 from winokit.methods.scoring.replay import KeptAnswer, kept_date_words
-from winokit.models.base import Answer, Ask, Model, Refusal, Reply, Request, Scores
+from winokit.models.base import Answer, Ask, Model, Pieces, Refusal, Reply, Request, Scores
 
 CANARIES = 5
 """Answers that are asked again of one model under one scoring, at most."""
@@ -25,8 +25,12 @@ SHOWN = 90
 
 
 def choose_canaries(kept: Mapping[Request, KeptAnswer], most: int) -> list[Request]:
-    """Requests to ask again: one from each stretch of time in which answers were kept."""
-    by_date = sorted(kept, key=lambda request: (kept[request].asked_at or 0, kept[request].key))
+    """Choose requests to ask again, one from each stretch of time."""
+
+    def date_and_key(request: Request) -> tuple[int, bytes]:
+        return kept[request].asked_at or 0, kept[request].key
+
+    by_date = sorted(kept, key=date_and_key)
     count = min(most, len(by_date))
     if count <= 0:
         return []
@@ -36,40 +40,43 @@ def choose_canaries(kept: Mapping[Request, KeptAnswer], most: int) -> list[Reque
 
 
 def find_different(kept: Mapping[Request, KeptAnswer], answers: Mapping[Request, Answer]) -> list[Request]:
-    """The requests whose answers are not those that were kept."""
+    """Requests whose answers differ from those that were kept."""
     return [request for request, answer in answers.items() if not is_same_answer(kept[request].answer, answer)]
 
 
 def is_same_answer(old: Answer, new: Answer) -> bool:
-    """Whether two answers to one request come to the same, except for rounding.
+    """Whether two answers to one request are the same, except for rounding.
 
     Of replies the choice counts, not the wording; of log-probabilities the tokens, and about the numbers.
     """
     if isinstance(old, Reply) and isinstance(new, Reply):
         return _is_same_reply(old, new)
     if isinstance(old, tuple) and isinstance(new, tuple):
-        if [(piece.start, piece.end) for piece in old] != [(piece.start, piece.end) for piece in new]:
-            return False
-        gaps = [abs(was.logprob - now.logprob) for was, now in zip(old, new, strict=True)]
-        return not gaps or sum(gaps) / len(gaps) <= NEAR_LOGPROB
+        return _are_same_pieces(old, new)
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         return old.shape == new.shape and np.allclose(old, new, atol=1e-3)
     return type(old) is type(new) and bool(old == new)
 
 
 def replay_refusal(model: Model, request: Request, kept: Mapping[Request, KeptAnswer], answer: Answer) -> AskingStopped:
-    """The error about a server that does not answer as it did: which prompt, since when, and the ways out."""
+    """Error about a server that now answers differently.
+
+    It names the prompt, the dates and the ways out.
+    """
     old = kept[request]
-    return AskingStopped(
-        f"{model.spec}: the server answers differently from before, so {len(kept):,} kept answers, "
-        f"{kept_date_words(kept.values())}, are not replayed. To {shown_prompt(request)!r} it said "
-        f"{_shown_answer(old.answer)} ({kept_date_words([old])}), now {_shown_answer(answer)}; "
-        "--set forget=on asks for all of them anew (audit, score, suite), another --set cache=FILE keeps them"
+    dates = kept_date_words(kept.values())
+    old_date = kept_date_words([old])
+    fact = (
+        f"the server answers differently from before, so {len(kept):,} kept answers, {dates}, are not replayed. "
+        f"To {shown_prompt(request)!r} it said {_describe_answer(old.answer)} ({old_date}), "
+        f"now {_describe_answer(answer)}"
     )
+    way_out = "--set forget=on asks for all of them anew (audit, score, suite), another --set cache=FILE keeps them"
+    return AskingStopped(f"{model.spec}: {fact}; {way_out}")
 
 
 def shown_prompt(request: Request) -> str:
-    """The beginning of what a request asks, without solved examples before it."""
+    """Beginning of a request's prompt, without solved examples."""
     if isinstance(request, Ask):
         return shortened(request.prompt.rpartition("\n\n")[2])
     texts = (getattr(request, name) for name in request.__slots__)
@@ -77,25 +84,36 @@ def shown_prompt(request: Request) -> str:
 
 
 def shortened(text: str, most: int = SHOWN) -> str:
-    """A text in one line, cut off where it is long."""
+    """Text in one line, cut off if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def _are_same_pieces(old: Pieces, new: Pieces) -> bool:
+    old_places = [(piece.start, piece.end) for piece in old]
+    new_places = [(piece.start, piece.end) for piece in new]
+    if old_places != new_places:
+        return False
+    gaps = [abs(was.logprob - now.logprob) for was, now in zip(old, new, strict=True)]
+    return not gaps or sum(gaps) / len(gaps) <= NEAR_LOGPROB
+
+
 def _is_same_reply(old: Reply, new: Reply) -> bool:
     if old.logprobs is None or new.logprobs is None:
-        return _choice_of(old) == _choice_of(new)
-    return np.allclose(np.exp(old.logprobs), np.exp(new.logprobs), rtol=0, atol=NEAR_PROBABILITY)
+        return _get_choice(old) == _get_choice(new)
+    old_probabilities = np.exp(old.logprobs)
+    new_probabilities = np.exp(new.logprobs)
+    return np.allclose(old_probabilities, new_probabilities, rtol=0, atol=NEAR_PROBABILITY)
 
 
-def _choice_of(reply: Reply) -> int | None:
+def _get_choice(reply: Reply) -> int | None:
     if reply.choice is None and reply.logprobs is not None:
         return int(np.argmax(reply.logprobs))
     return reply.choice
 
 
-def _shown_answer(answer: Answer) -> str:
-    """An answer as an error shows it."""
+def _describe_answer(answer: Answer) -> str:
+    """Describe an answer for an error."""
     match answer:
         case Reply(text=text):
             return repr(shortened(text))

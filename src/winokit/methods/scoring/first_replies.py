@@ -1,4 +1,4 @@
-"""The first replies of a server: where none of them can be read, asking on is a waste.
+"""Stop asking if none of a server's first replies can be read.
 
 A wrong chat template, a reasoning model whose thoughts are cut off, a server that repeats an error as its answer: each
 is seen in twenty replies as well as in two thousand.
@@ -40,14 +40,14 @@ class FirstReplies:
         self._unread: list[tuple[Request, Reply]] = []
 
     def parts(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
-        """The requests in the parts in which they are sent: questions first as many as are looked at, then the rest."""
+        """Split the requests into a first part to look at and the rest."""
         questions = any(isinstance(request, Ask) for request in requests)
         if not self._watching or not questions or len(requests) <= FIRST:
             return [requests]
         return [requests[:FIRST], requests[FIRST:]]
 
     def look_at(self, request: Request, answer: Answer) -> None:
-        """Take note of an answer; one that is no reply does not count."""
+        """Note an answer. One that is no reply does not count."""
         if not self._watching or not isinstance(answer, Reply):
             return
         if is_read(answer):
@@ -58,25 +58,30 @@ class FirstReplies:
 
     @property
     def hopeless(self) -> bool:
-        """Whether enough have come, and none could be read."""
+        """Whether enough replies have come and none could be read."""
         return self._watching and len(self._unread) >= FIRST
 
     @property
     def requests(self) -> list[Request]:
-        """What was asked in vain."""
+        """Requests whose replies could not be read."""
         return [request for request, _ in self._unread]
 
     def error(self, model: Model) -> AskingStopped:
-        """Why nothing more is asked, with one reply as it came, and what to do."""
+        """Error that says why no more is asked.
+
+        It shows one reply, and what to do.
+        """
         reasons = Counter(reply.why or UNREADABLE for _, reply in self._unread)
         reason = reasons.most_common(1)[0][0]
-        request, reply = next(each for each in self._unread if (each[1].why or UNREADABLE) == reason)
+        examples = [each for each in self._unread if (each[1].why or UNREADABLE) == reason]
+        request, reply = examples[0]
         because = "" if reason == UNREADABLE else f" ({reason})"
-        return AskingStopped(
-            f"{model.spec}: no choice could be read from any of the first {len(self._unread)} replies, "
-            f"so no more are asked for and none is kept. To {shown_prompt(request)!r} it said "
-            f"{shortened(reply.text, SHOWN)!r}{because}; {WAYS_OUT.get(reason, OTHERWISE)}"
+        fact = (
+            f"no choice could be read from any of the first {len(self._unread)} replies, "
+            "so no more are asked for and none is kept"
         )
+        example = f"To {shown_prompt(request)!r} it said {shortened(reply.text, SHOWN)!r}{because}"
+        return AskingStopped(f"{model.spec}: {fact}. {example}; {WAYS_OUT.get(reason, OTHERWISE)}")
 
 
 def is_read(answer: Answer) -> bool:

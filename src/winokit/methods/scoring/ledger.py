@@ -1,4 +1,4 @@
-"""What asking costs: requests, tokens and money, counted before a single call, and watched while calls are made.
+"""Count the requests, tokens and money that asking costs, before and during calls.
 
 A model behind a server says what it sends (`sends`) and keeps count of what was charged (`usage`); it asks before each
 call whether it may (`Usage.may_ask`). Any other model is taken to read the texts of its requests once. Tokens are
@@ -8,6 +8,7 @@ estimates from the length of the text unless the model has a tokenizer to count 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,10 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Spending(Settings):
-    """What may be asked and what it costs; prices are for a million tokens, in whatever currency."""
+    """Limits on what may be asked, and prices for a million tokens.
+
+    Prices are in any currency.
+    """
 
     dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no calls.")] = False
     price_in: Annotated[
@@ -50,24 +54,24 @@ class Spending(Settings):
 
     @property
     def limited(self) -> bool:
-        """Whether there is an end to it."""
+        """Whether there is any limit."""
         return any(limit is not None for limit in (self.max_requests, self.max_tokens_total, self.max_cost))
 
     def cost(self, read: int, written: int) -> float | None:
-        """What tokens cost; None without prices."""
+        """Cost of tokens, or None without prices."""
         if self.price_in is None and self.price_out is None:
             return None
         return (read * (self.price_in or 0.0) + written * (self.price_out or 0.0)) / MILLION
 
     def exhausted(self, usages: Iterable[Usage]) -> str | None:
-        """The option whose limit is reached, as it was given; None while there is something left."""
+        """The option whose limit is reached, as the user gave it, or None."""
         used = Usage.total(usages)
-        cost = self.cost(used.read, used.written)
-        for name, spent in (
-            ("max_requests", used.requests),
-            ("max_tokens_total", used.read + used.written),
-            ("max_cost", cost),
-        ):
+        spent_by_limit = {
+            "max_requests": used.requests,
+            "max_tokens_total": used.read + used.written,
+            "max_cost": self.cost(used.read, used.written),
+        }
+        for name, spent in spent_by_limit.items():
             limit = getattr(self, name)
             if limit is not None and spent is not None and spent >= limit:
                 return f"--set {name}={limit:g}"
@@ -76,7 +80,10 @@ class Spending(Settings):
 
 @dataclass
 class Texts:
-    """Texts to be sent, each to the model of a fingerprint: new ones with their tokens, and those that are known."""
+    """Texts to be sent, each under its model's fingerprint.
+
+    New ones have their numbers of tokens.
+    """
 
     new: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """Tokens read, and written at most."""
@@ -85,14 +92,17 @@ class Texts:
     """Texts of kept answers that are sent all the same, to see if the server still says so: both new and cached."""
 
     def add(self, other: "Texts") -> None:
-        """Take in what was asked elsewhere; a text is sent to a model once."""
+        """Add texts of another part of the job.
+
+        A text is sent to a model once.
+        """
         self.new |= other.new
         self.again |= other.again
         self.cached = ((self.cached | other.cached) - self.new.keys()) | self.again
 
 
 class Ledger:
-    """What is asked of models in one run, under which heading, and whether more may be asked."""
+    """Counts what is asked of models in one run, under headings."""
 
     def __init__(self, spending: Spending, whole: "Ledger | None" = None) -> None:
         self.spending = spending
@@ -109,13 +119,16 @@ class Ledger:
         """What is not asked, since it is known from before."""
 
     def part(self) -> "Ledger":
-        """A ledger for a part of a job: it says what the part asked, within the limits of the whole."""
+        """Return a ledger for a part of a job, within the limits of the whole."""
         self._parts.append(Ledger(self.spending, self))
         return self._parts[-1]
 
     @contextmanager
     def under(self, *heading: str) -> Iterator[None]:
-        """Enter what is asked meanwhile under a heading: model, scoring and variant, or model and protocol."""
+        """Enter what is asked inside the context under a heading.
+
+        A heading is model, scoring and variant, or model and protocol.
+        """
         self.heading = heading
         yield
         self.heading = ()
@@ -123,16 +136,21 @@ class Ledger:
     def enter(
         self, model: Model, requests: Sequence[Request], missing: Sequence[Request], again: Sequence[Request] = ()
     ) -> None:
-        """Note what would be sent for requests: those whose answers are missing, and those that are asked again."""
+        """Note the texts that would be sent for requests.
+
+        These are the texts of missing answers and of those that are asked again.
+        """
         entry = self._entries.setdefault(self.heading, Texts())
-        unknown, compared = set(missing), set(again)
+        unknown = set(missing)
+        compared = set(again)
         for request in requests:
             for text, written in sent(model, request):
-                key = (model.fingerprint, text)
+                sample = getattr(request, "sample", 0)
+                key = (model.fingerprint, f"{text}\n(sample {sample})" if sample else text)
                 if request in compared:
                     entry.again.add(key)
                 if request in unknown or request in compared:
-                    entry.new[key] = (self._tokens(model, text), written)
+                    entry.new[key] = (self._count_tokens(model, text), written)
                 else:
                     entry.cached.add(key)
         entry.cached -= entry.new.keys()  # a text that is sent for one request is not cached for another
@@ -140,30 +158,35 @@ class Ledger:
 
     @property
     def requests_left(self) -> int | None:
-        """How many requests may still be made; None if their number has no limit."""
+        """Number of requests that may still be made, or None without a limit."""
         most = self.spending.max_requests
         return None if most is None else most - Usage.total(self.usages).requests
 
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
-        """The requests that may be asked: all, where the model itself asks before each call."""
+        """The requests that may be asked.
+
+        These are all if the model itself asks before each call.
+        """
         usage = getattr(model, "usage", None)
         if usage is not None:
             limited = self.spending.limited
             usage.may_ask = (lambda: self.spending.exhausted(self.usages) is None) if limited else None
-            self.usages += [] if any(usage is known for known in self.usages) else [usage]
+            if not any(usage is other for other in self.usages):
+                self.usages.append(usage)
         if usage is not None or not self.spending.limited:
             return missing
-        own = Usage()
-        self.usages.append(own)
+        new_usage = Usage()
+        self.usages.append(new_usage)
         for place, request in enumerate(missing):
             if self.spending.exhausted(self.usages):
                 return missing[:place]
-            own.requests += 1
-            own.read += sum(self._tokens(model, text) for text, _ in sent(model, request))
+            new_usage.requests += 1
+            texts = [text for text, _ in sent(model, request)]
+            new_usage.read += sum(self._count_tokens(model, text) for text in texts)
         return missing
 
     def stopped(self, answered: int, asked: int, kept: Path | None) -> BadInput:
-        """The error of a run that came to its limit, or of a model that left requests unanswered."""
+        """Error of a run that reached its limit, or of an incomplete answer."""
         limit = self.spending.exhausted(self.usages)
         if limit is None:
             return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
@@ -175,65 +198,80 @@ class Ledger:
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 
     def spent(self) -> dict[str, Any]:
-        """What servers were asked and charged; empty where none was asked anything."""
-        used, before = Usage.total(self.usages), self._before
-        requests, calls = used.requests - before.requests, used.calls - before.calls
-        read, written = used.read - before.read, used.written - before.written
+        """Requests, tokens and cost of this run, or an empty dict."""
+        used = Usage.total(self.usages)
+        before = self._before
+        requests = used.requests - before.requests
+        calls = used.calls - before.calls
+        tokens_read = used.read - before.read
+        tokens_written = used.written - before.written
         if not requests:
             return {}
-        counts = {"requests": requests, "calls": calls, "tokens_in": read, "tokens_out": written}
-        cost = self.spending.cost(read, written)
-        return {**counts, "estimated": used.estimated} | ({} if cost is None else {"cost": round(cost, 6)})
+        counts: dict[str, Any] = {"requests": requests, "calls": calls}
+        counts |= {"tokens_in": tokens_read, "tokens_out": tokens_written, "estimated": used.estimated}
+        cost = self.spending.cost(tokens_read, tokens_written)
+        if cost is not None:
+            counts["cost"] = round(cost, 6)
+        return counts
 
     @property
     def notes(self) -> list[str]:
-        """The same in a sentence, after what servers say of themselves."""
-        changes, spent = self.replays.changes, self.spent()
+        """Notes on changes of servers, and on spending."""
+        changes = self.replays.changes
+        spent = self.spent()
         if not spent:
             return [*changes]
-        about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
-        tokens = f", {about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
-        calls = f" in {spent['calls']:,} calls" if 0 < spent["calls"] < spent["requests"] else ""
-        if not spent["tokens_in"] and not spent["tokens_out"]:  # a corpus, which charges none
-            tokens = ""
-        return [*changes, f"asked: {spent['requests']:,} requests{calls}{tokens}{cost}"]
+        line = f"asked: {spent['requests']:,} requests"
+        if 0 < spent["calls"] < spent["requests"]:
+            line += f" in {spent['calls']:,} calls"
+        tokens_in = spent["tokens_in"]
+        tokens_out = spent["tokens_out"]
+        if tokens_in or tokens_out:  # A corpus charges none.
+            estimate_word = "about " if spent["estimated"] else ""
+            line += f", {estimate_word}{tokens_in:,} tokens read and {tokens_out:,} written"
+        if "cost" in spent:
+            line += f", cost {spent['cost']:,.4f}"
+        return [*changes, line]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-        """The plan: in all, by variant and by protocol.
+        """The plan of a run, in all, by variant and by protocol.
 
         Parameters
         ----------
         protocols
             Of each protocol, the variants it looks at, and its own name where it asks for more.
         """
-        variants = [
-            {**dict(zip(("model", "scoring", "variant"), heading, strict=False)), **self._counts([texts])}
-            for heading, texts in self._entries.items()
-        ]
-        by_protocol = [
-            {"protocol": name, **self._counts(t for heading, t in self._entries.items() if heading[-1] in wanted)}
-            for name, wanted in ((name, set(variants)) for name, variants in protocols.items())
-        ]
+        by_variant: list[dict[str, Any]] = []
+        for heading, texts in self._entries.items():
+            names = dict(zip(("model", "scoring", "variant"), heading, strict=False))
+            by_variant.append({**names, **self._count_texts([texts])})
+        by_protocol: list[dict[str, Any]] = []
+        for name, variants in protocols.items():
+            wanted_variants = set(variants)
+            entries = [texts for heading, texts in self._entries.items() if heading[-1] in wanted_variants]
+            by_protocol.append({"protocol": name, **self._count_texts(entries)})
         # What two parts of a whole ask of one model counts once.
         ledgers = (self, *self._parts)
-        total = self._counts(entry for ledger in ledgers for entry in ledger._entries.values())
+        all_entries = chain.from_iterable(ledger._entries.values() for ledger in ledgers)
+        total = self._count_texts(all_entries)
         estimated = not all(ledger.exact for ledger in ledgers)
-        return {**total, "estimated": estimated, "by_variant": variants, "by_protocol": by_protocol}
+        return {**total, "estimated": estimated, "by_variant": by_variant, "by_protocol": by_protocol}
 
-    def _counts(self, entries: Iterable[Texts]) -> dict[str, Any]:
+    def _count_texts(self, entries: Iterable[Texts]) -> dict[str, Any]:
         texts = Texts()
         for entry in entries:
             texts.add(entry)
-        read, written = (sum(tokens) for tokens in zip(*texts.new.values(), strict=True)) if texts.new else (0, 0)
+        tokens_read = sum(read for read, _ in texts.new.values())
+        tokens_written = sum(written for _, written in texts.new.values())
         requests = len(texts.cached | texts.new.keys())
         counts = {"requests": requests, "cached": len(texts.cached), "new": len(texts.new)}
         if texts.again:
             counts["asked_again"] = len(texts.again)
-        counts |= {"tokens_in": read, "tokens_out_at_most": written}
-        cost = self.spending.cost(read, written)
+        counts |= {"tokens_in": tokens_read, "tokens_out_at_most": tokens_written}
+        cost = self.spending.cost(tokens_read, tokens_written)
         return counts if cost is None else {**counts, "cost_at_most": round(cost, 6)}
 
-    def _tokens(self, model: Model, text: str) -> int:
+    def _count_tokens(self, model: Model, text: str) -> int:
         count = getattr(model, "count_tokens", None)
         if count is None:
             self.exact = False
@@ -242,7 +280,7 @@ class Ledger:
 
 
 def sent(model: Model, request: Request) -> Sequence[tuple[str, int]]:
-    """The texts that a request makes a model read, each with the tokens it may write at most."""
+    """Texts that a model reads for a request, each with the most tokens it may write."""
     sends = getattr(model, "sends", None)
     if sends is not None:
         texts: Sequence[tuple[str, int]] = sends(request)

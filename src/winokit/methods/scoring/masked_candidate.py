@@ -1,4 +1,4 @@
-"""Masked-candidate scoring: how likely is each candidate in the blank, all its word pieces masked at once?
+"""Score how likely each candidate is in the blank, with all its pieces masked.
 
 score(c) = mean over its pieces of log p(piece | text with every piece masked), as in Kocijan et al. (2019)'s paper
 and Abdou et al. (2020)'s code. Kocijan et al.'s *code* averages over the padded length, which is the sum up to a
@@ -17,7 +17,7 @@ REDUCTIONS = ("mean", "sum")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One filled blank per candidate."""
+    """Fill the blank with each candidate."""
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Fill(part.before, part.candidate, part.after) for part in filled)
 
@@ -26,7 +26,9 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     """Mean, or summed, log-probability of each candidate's pieces."""
     reduce = setting.options.get("reduce", "mean")
     check_known("way to reduce", reduce, REDUCTIONS)
-    return tuple(total(answer) / (len(pieces(answer)) if reduce == "mean" else 1) for answer in answers)
+    if reduce == "sum":
+        return tuple(map(total, answers))
+    return tuple(total(answer) / len(pieces(answer)) for answer in answers)
 
 
 MASKED_CANDIDATE = Scoring(

@@ -1,4 +1,4 @@
-"""A model's own scores: fine-tuned models, Python functions, retrieval."""
+"""Use a model's own scores: fine-tuned models, Python functions, retrieval."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,15 @@ READ_BY = ("asks_for", "substitution", "span1_index")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """The problem's parts as they are."""
+    """Send the problem's parts as they are."""
     labels = tuple((name, problem.labels[name]) for name in READ_BY if name in problem.labels)
-    labels += (("language", problem.language),) if problem.language != "en" else ()
+    if problem.language != "en":
+        labels += (("language", problem.language),)
     return (Choose(problem.before, problem.after, problem.candidates, problem.pronoun, problem.query, labels=labels),)
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """What the model gave."""
+    """Return the scores that the model gave."""
     (answer,) = answers
     if not isinstance(answer, Scores):
         raise TypeError(f"expected scores, found {type(answer).__name__}")

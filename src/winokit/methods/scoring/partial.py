@@ -20,7 +20,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One continuation per candidate."""
     if not problem.after.strip():
         raise Abstain("nothing follows the blank, so there is nothing to score: use --scoring full")
-    shots = _shots(setting)
+    shots = _write_shots(setting)
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Continuation(shots + part.before + part.candidate, part.after) for part in filled)
 
@@ -28,14 +28,15 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def ask_whole(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One whole text per candidate."""
     length_by(setting)
-    shots = _shots(setting)
+    shots = _write_shots(setting)
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Continuation(shots, part.text) for part in filled)
 
 
-def _shots(setting: Setting) -> str:
-    """The solved problems as text; empty without any."""
-    return "".join(f"{substitute(shot, shot.right or '', setting.substitution).text}\n\n" for shot in setting.shots)
+def _write_shots(setting: Setting) -> str:
+    """Solved problems as text, or an empty text without any."""
+    filled = [substitute(shot, shot.right or "", setting.substitution) for shot in setting.shots]
+    return "".join(f"{part.text}\n\n" for part in filled)
 
 
 PARTIAL = Scoring(

@@ -1,4 +1,6 @@
-"""How a question is worded: a template with named places, which a user may replace (`--prompt FILE`).
+"""Word a question by a template with named places.
+
+A user may replace the template (`--prompt FILE`).
 
 Places are written in braces, and a brace itself twice. Of a problem about a jug and a cup, `{sentence}` is the text
 with its blank, or with asterisks around its pronoun; `{question}` asks for it; `{options}` lists "A. the jug" and "B.
@@ -20,7 +22,9 @@ KNOWN = f": {', '.join(f'{{{name}}}' for name in PLACES)} are places, and a brac
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """The wording of a question; shots are worded the same, each with its answer after it.
+    """The wording of a question.
+
+    Shots are worded the same, each with its answer after it.
 
     >>> PromptTemplate("{sentence} {question}").fill(sentence="It fell.", question="What fell?")
     'It fell. What fell?'
@@ -46,23 +50,26 @@ class PromptTemplate:
             raise BadInput(f"{self.file}: the prompt must contain {{{places[0]}}}")
 
     def fill(self, **places: str) -> str:
-        """The template with its places filled."""
+        """Fill the places of the template."""
         return self.text.format(**places)
 
     @property
     def name(self) -> str:
-        """What tells it from others: the beginning of its hash."""
+        """Beginning of the template's hash, which distinguishes it from others."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
 
 def _is_place(part: tuple[str, str | None, str | None, str | None]) -> bool:
-    """Whether a part of a line is text alone, or ends with a place as it must be written."""
+    """Whether a part of a line ends with a valid place, or has none."""
     _, name, style, conversion = part
     return name is None or (name in PLACES and not style and conversion is None)
 
 
 def read_prompt(prompt: str | Path | PromptTemplate | None) -> PromptTemplate | None:
-    """The template of a file; a newline at its end is not part of it."""
+    """Read the template in a file.
+
+    A newline at the end of the file is not part of it.
+    """
     if prompt is None or isinstance(prompt, PromptTemplate):
         return prompt
     return PromptTemplate(read_text(Path(prompt)).removeprefix("\ufeff").removesuffix("\n"), str(prompt))

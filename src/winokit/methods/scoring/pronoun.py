@@ -1,4 +1,4 @@
-"""Pronoun scoring: how likely is the pronoun itself, were the candidate the only one named?
+"""Score how likely the pronoun itself is if the candidate is the only one named.
 
 score(c) = log p(pronoun in its place | text in which every *other* candidate is "someone", or "something"). Unlike a
 scoring that puts candidates into the blank it keeps the pronoun, and so sees its gender: for gender diagnostics. The
@@ -18,41 +18,55 @@ THINGS = frozenset({"it", "its", "itself"})
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One text per candidate, the others made nameless."""
+    """One text per candidate, in which the others have no name."""
     if refusal := language_of(problem.language).refusal("pronoun"):
         raise Abstain(refusal)
     if problem.pronoun is None:
         raise Abstain("no pronoun is known for the blank")
-    made = []
+    texts = []
     for candidate in problem.candidates:
-        before, after = problem.before, problem.after
+        before = problem.before
+        after = problem.after
         for other in problem.candidates:
             if other != candidate:
-                before, after = _nameless(before, other, problem.pronoun), _nameless(after, other, problem.pronoun)
+                before = _hide_name(before, other, problem.pronoun)
+                after = _hide_name(after, other, problem.pronoun)
         if (before, after) == (problem.before, problem.after):
             raise Abstain("the other candidate is not mentioned in the text")
-        made.append((before, after))
+        texts.append((before, after))
     if setting.kind in ("masked", "any"):
-        return tuple(Fill(before, problem.pronoun, after) for before, after in made)
-    return tuple(Continuation(before.rstrip(), f" {problem.pronoun}{after}") for before, after in made)
+        return tuple(Fill(before, problem.pronoun, after) for before, after in texts)
+    return tuple(Continuation(before.rstrip(), f" {problem.pronoun}{after}") for before, after in texts)
 
 
-def _nameless(text: str, name: str, pronoun: str) -> str:
-    """The text with each mention of a name, and its article, replaced by "someone" or "something"."""
+def _hide_name(text: str, name: str, pronoun: str) -> str:
+    """Replace mentions of a name by "someone" or "something".
+
+    Its article goes too.
+    """
     word = "something" if pronoun.casefold() in THINGS and ENGLISH.gender_of(name) is None else "someone"
     for start, end in reversed(ENGLISH.mention_places(text, name)):
-        head, tail = text[:start], text[end:]
+        head = text[:start]
+        tail = text[end:]
         head = re.sub(r"\b(?:the|an?|my|our|your|his|her|their)\s+$", "", head, flags=re.IGNORECASE)
-        text = head + (word.capitalize() if ENGLISH.opens_sentence(head) else word) + tail
+        replacement = word.capitalize() if ENGLISH.opens_sentence(head) else word
+        text = head + replacement + tail
     return text
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Log-probability of the pronoun: all of a masked model's answer, the first word of a causal model's."""
+    """Log-probability of the pronoun.
+
+    It is all of a masked model's answer, and the first word of a causal model's.
+    """
     if setting.kind in ("masked", "any"):
         return tuple(total(answer) for answer in answers)
     end = len(problem.pronoun or "") + 1
-    return tuple(float(sum(piece.logprob for piece in pieces(answer) if piece.start < end)) for answer in answers)
+    scores: list[float] = []
+    for answer in answers:
+        logprobs = [piece.logprob for piece in pieces(answer) if piece.start < end]
+        scores.append(float(sum(logprobs)))
+    return tuple(scores)
 
 
 PRONOUN = Scoring(

@@ -1,4 +1,6 @@
-"""A model whose copies sit on the machines of a Ray cluster, and answer requests a shard at a time.
+"""Run copies of a model on the machines of a Ray cluster.
+
+They answer requests a shard at a time.
 
 To everyone else it is a model: the planner asks it once, and answers land in the driver's cache as shards come back,
 so that a run resumes as on one machine. A shard goes to whichever copy is free. One that is lost, with its process or
@@ -8,7 +10,7 @@ which kills whoever reads it is found by its third victim. Copies start as machi
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -24,33 +26,39 @@ from winokit.models.ensemble import EnsembleModel, members_of
 from winokit.models.registry import Spec, load_model
 from winokit.progress import tell
 
-SHARDS_EACH, SMALLEST, LARGEST = 4, 32, 256
+SHARDS_EACH = 4
+SMALLEST = 32
+LARGEST = 256
 """A copy's share of all requests is cut into so many shards, of so many requests at least and at most."""
-TRIES, PIECES = 3, 16
+TRIES = 3
+PIECES = 16
 """A shard whose copy died is cut into so many pieces: 256 texts are one by one at the third try."""
 SERVED = ("chat", "completions")
 FACTS = ("spec", "kind", "can", "fingerprint", "notes", "plan", "formalization")
 """What is known here of a model that is loaded elsewhere."""
-PATIENCE, GB = 2.0, 10**9
+PATIENCE = 2.0
+GB = 10**9
 """Seconds until it is looked again whether machines have come; bytes."""
 
 
 def load_on(model: str | Spec | Model, cluster: ClusterSettings, *, in_turns: bool = False) -> Model:
-    """The model where the engine has it: loaded here, or as copies on a Ray cluster.
+    """Load the model on its engine.
+
+    That is this machine, or copies on a Ray cluster.
 
     A model behind a server is asked from here in any case. The members of an ensemble take turns on the cluster.
     """
     if cluster.engine == "local" or isinstance(model, ClusterModel):
         return load_model(model)
-    place = partial(load_on, cluster=cluster, in_turns=True)
+    load_member = partial(load_on, cluster=cluster, in_turns=True)
     if isinstance(model, EnsembleModel):
-        return EnsembleModel(model.spec, [place(member) for member in model.members], model.combine)
+        return EnsembleModel(model.spec, [load_member(member) for member in model.members], model.combine)
     spec = Spec.parse(model) if isinstance(model, str) else model
     if isinstance(spec, Spec) and spec.prefix in SERVED:
         tell([f"{spec}: a server, queried from this machine, not from the cluster"])
         return load_model(spec)
     if isinstance(spec, Spec) and spec.prefix == "ensemble":
-        members = [place(member) for member in members_of(spec)]
+        members = [load_member(member) for member in members_of(spec)]
         return EnsembleModel(str(spec), members, spec.options.get("combine", "probability"))
     return ClusterModel(spec, cluster, in_turns=in_turns)
 
@@ -64,7 +72,9 @@ class ModelCopy:
         self._model: Model | None = None
 
     def answer(self, requests: Sequence[Request]) -> tuple[list[tuple[int, Answer]], dict[str, Any]] | str:
-        """The answers, and what is known of the model by now; or in a line why not, since not every error can travel.
+        """Return the answers and facts about the model, or an error in one line.
+
+        Not every error can travel between machines.
 
         It is loaded when it is first asked, be it for nothing.
         """
@@ -79,19 +89,23 @@ class ModelCopy:
 
 @dataclass(frozen=True)
 class Shard:
-    """Requests that one copy answers, by their places among all."""
+    """Requests that one copy answers, by their indices among all."""
 
     places: range
     tries: int = 0
 
     def pieces(self) -> "list[Shard]":
-        """The same requests in smaller shards, tried once more."""
+        """Split the requests into smaller shards, tried once more."""
         size = max(1, len(self.places) // PIECES)
-        return [Shard(self.places[at : at + size], self.tries + 1) for at in range(0, len(self.places), size)]
+        starts = range(0, len(self.places), size)
+        return [Shard(self.places[start : start + size], self.tries + 1) for start in starts]
 
 
 class ClusterModel:
-    """A model on a Ray cluster, known as soon as its first copy is loaded."""
+    """A model on a Ray cluster.
+
+    It is known as soon as its first copy is loaded.
+    """
 
     spec: str
     kind: str
@@ -99,7 +113,9 @@ class ClusterModel:
     fingerprint: str
 
     def __init__(self, model: Spec | Model, cluster: ClusterSettings, *, in_turns: bool = False) -> None:
-        self._ray, self._cluster, self._in_turns = started(cluster.address, "scoring on Ray"), cluster, in_turns
+        self._ray = started(cluster.address, "scoring on Ray")
+        self._cluster = cluster
+        self._in_turns = in_turns
         self._name = str(model) if isinstance(model, Spec) else model.spec
         self._bytes = int((cluster.memory_each or 0) * GB) or 2 * weight_bytes(model)
         try:
@@ -113,56 +129,84 @@ class ClusterModel:
         list(self.answer(()))  # a first copy tells what the model is
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests shard by shard, in the order in which copies are done with them."""
-        size = min(max(len(requests) // (SHARDS_EACH * self._placing()[1]), SMALLEST), LARGEST)
-        waiting = deque(Shard(range(len(requests))[at : at + size]) for at in range(0, len(requests), size))
+        """Answer requests shard by shard, as copies finish them."""
+        waiting = self._cut_shards(len(requests))
         try:
-            while waiting or any(shard.places for _, shard in self._busy.values()) or not self._known:
-                self._start_copies(len(waiting) if self._known else 1)
+            while waiting or self._is_answering() or not self._is_loaded:
+                self._start_copies(len(waiting) if self._is_loaded else 1)
                 while waiting and self._free:
-                    self._hand_out(self._free.pop(), waiting.popleft(), requests)
+                    self._send_shard(self._free.pop(), waiting.popleft(), requests)
                 # Now and then it is looked whether machines have come.
                 for done in self._ray.wait([*self._busy], timeout=PATIENCE)[0]:
                     copy, shard = self._busy.pop(done)
-                    answers = self._heard(done)
+                    answers = self._receive_answers(done)
                     if isinstance(answers, list):
                         self._died_loading = 0
                         self._free.append(copy)
-                        yield from ((shard.places[place], answer) for place, answer in answers)
+                        for place, answer in answers:
+                            yield shard.places[place], answer
                         continue
-                    self._died_loading += not shard.places
-                    if TRIES in (self._died_loading, shard.tries + 1):
-                        texts = shorten(" and ".join(str(requests[place]) for place in shard.places), 300)
-                        what = f"of {texts}" if texts else "while they were loaded"
-                        raise BadInput(f"{self._name}: {TRIES} copies died {what} ({answers})")
+                    self._count_death(shard, requests, reason=answers)
                     waiting.extendleft(reversed(shard.pieces()))
         finally:
-            for done in [done for done, (_, shard) in self._busy.items() if shard.places]:
-                self._ray.kill(self._busy.pop(done)[0])  # nobody waits for its answers any more
+            self._stop_answering()
             if self._in_turns:
                 self.close()
 
+    def _cut_shards(self, request_count: int) -> deque[Shard]:
+        """Cut the indices of all requests into shards."""
+        _, room = self._plan_copies()
+        size = min(max(request_count // (SHARDS_EACH * room), SMALLEST), LARGEST)
+        indices = range(request_count)
+        return deque(Shard(indices[start : start + size]) for start in range(0, request_count, size))
+
+    def _is_answering(self) -> bool:
+        """Whether a copy is at a shard, not only being loaded."""
+        return any(shard.places for _, shard in self._busy.values())
+
+    def _stop_answering(self) -> None:
+        """Stop the copies whose answers nobody waits for any more."""
+        for done, (copy, shard) in list(self._busy.items()):
+            if shard.places:
+                del self._busy[done]
+                self._ray.kill(copy)
+
+    def _count_death(self, shard: Shard, requests: Sequence[Request], reason: str) -> None:
+        """Count a copy that died. Raises BadInput if as many died as are allowed."""
+        if not shard.places:
+            self._died_loading += 1
+        if TRIES in (self._died_loading, shard.tries + 1):
+            texts = [str(requests[place]) for place in shard.places]
+            what = f"of {shorten(' and '.join(texts), 300)}" if texts else "while they were loaded"
+            raise BadInput(f"{self._name}: {TRIES} copies died {what} ({reason})")
+
     def close(self) -> None:
-        """Let every copy go; whoever asks for more starts them again."""
-        for copy in (*self._free, *(copy for copy, _ in self._busy.values())):
+        """Stop every copy. Asking again starts new ones."""
+        busy_copies = [copy for copy, _ in self._busy.values()]
+        for copy in (*self._free, *busy_copies):
             self._ray.kill(copy)
-        self._free, self._busy = [], {}
+        self._free = []
+        self._busy = {}
 
     @property
-    def _known(self) -> bool:
+    def _is_loaded(self) -> bool:
         return "fingerprint" in vars(self)
 
-    def _placing(self) -> tuple[dict[str, int], int]:
-        """What a copy takes of a machine, and for how many there is room on all of them, were they empty."""
-        machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        gpus, cores = self._cluster.gpus_each, self._cluster.cores_each
+    def _plan_copies(self) -> tuple[dict[str, int], int]:
+        """Resources of one copy, and the number of copies the cluster has room for.
+
+        All machines count as empty.
+        """
+        machines = self._list_machines()
+        gpus = self._cluster.gpus_each
+        cores = self._cluster.cores_each
         if gpus is None:
             gpus = int(any(machine.get("GPU") for machine in machines))
         if cores is None:
-            cores = 1 if gpus else int(min((machine["CPU"] for machine in machines), default=1))
+            core_counts = [machine["CPU"] for machine in machines]
+            cores = 1 if gpus else int(min(core_counts, default=1))
         share = {"CPU": cores, "GPU": gpus, "memory": 0 if gpus else self._bytes}
-        needs = {name: need for name, need in share.items() if need}
-        room = sum(int(min(machine.get(name, 0) // need for name, need in needs.items())) for machine in machines)
+        room = sum(_count_room(machine, share) for machine in machines)
         if not room:
             raise BadInput(
                 f"{self._name}: no machine of the cluster has room for a copy: cores {cores}, GPUs {gpus}, memory "
@@ -170,48 +214,74 @@ class ClusterModel:
             )
         return share, room
 
+    def _list_machines(self) -> list[dict[str, float]]:
+        """Resources of the machines that are alive and have processors."""
+        resources = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        return [machine for machine in resources if machine.get("CPU")]
+
     def _start_copies(self, shards: int) -> None:
-        """Ask for copies, as many as there is room for and work; those there is no room for yet wait in Ray's queue."""
-        share, room = self._placing()
-        coming = len(self._free) + sum(not shard.places for _, shard in self._busy.values())
-        for _ in range(min(room - len(self._free) - len(self._busy), shards - coming)):
+        """Ask for as many copies as there is room and work for.
+
+        Those that find no room yet wait in Ray's queue.
+        """
+        share, room = self._plan_copies()
+        loading = [shard for _, shard in self._busy.values() if not shard.places]
+        room_left = room - len(self._free) - len(self._busy)
+        wanted_count = shards - len(self._free) - len(loading)
+        for _ in range(min(room_left, wanted_count)):
             options = {"num_cpus": share["CPU"], "num_gpus": share["GPU"], "memory": share["memory"] or None}
             copy = self._ray.remote(**options)(ModelCopy).remote(self._model, share["CPU"])
-            self._hand_out(copy, Shard(range(0)), ())
+            self._send_shard(copy, Shard(range(0)), ())
 
-    def _hand_out(self, copy: Any, shard: Shard, requests: Sequence[Request]) -> None:
-        self._busy[copy.answer.remote([requests[place] for place in shard.places])] = copy, shard
+    def _send_shard(self, copy: Any, shard: Shard, requests: Sequence[Request]) -> None:
+        shard_requests = [requests[place] for place in shard.places]
+        done = copy.answer.remote(shard_requests)
+        self._busy[done] = copy, shard
 
-    def _heard(self, done: Any) -> list[tuple[int, Answer]] | str:
-        """The answers of a copy, none from one that has loaded; or why it died. What it refuses is raised here."""
+    def _receive_answers(self, done: Any) -> list[tuple[int, Answer]] | str:
+        """Answers of a copy, or a text that says why it died.
+
+        A copy that was only loaded has no answers. What the model refuses is raised here.
+        """
         try:
-            said = self._ray.get(done)
+            outcome = self._ray.get(done)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.RayError as error:
             return next(iter(str(error).splitlines()), type(error).__name__)
-        if isinstance(said, str):
-            raise BadInput(said)
+        if isinstance(outcome, str):
+            raise BadInput(outcome)
         answers: list[tuple[int, Answer]]
-        answers, facts = said
-        if self._known and self.fingerprint != facts["fingerprint"]:
+        answers, facts = outcome
+        if self._is_loaded and self.fingerprint != facts["fingerprint"]:
             both = f"{self.fingerprint} and {facts['fingerprint']}"
             raise BadInput(f"{self._name}: is not the same on all machines of the cluster: {both}")
         vars(self).update(facts)
         return answers
 
 
+def _count_room(machine: Mapping[str, float], share: Mapping[str, int]) -> int:
+    """Number of copies that a machine has room for, if each takes this share."""
+    return int(min(machine.get(name, 0) // need for name, need in share.items() if need))
+
+
 def weight_bytes(model: Spec | Model) -> int:
-    """The size of a model's files; zero where they are not here, or it has none."""
+    """Size of a model's files in bytes.
+
+    Zero if they are not on this machine, or if it has none.
+    """
     if not isinstance(model, Spec) or not model.place:
         return 0
-    place = Path(model.place).expanduser()
-    if place.is_file():
-        return place.stat().st_size
-    if model.prefix == "hf" and not place.is_dir() and find_spec("huggingface_hub"):
+    path = Path(model.place).expanduser()
+    if path.is_file():
+        return path.stat().st_size
+    if model.prefix == "hf" and not path.is_dir() and find_spec("huggingface_hub"):
         from huggingface_hub import try_to_load_from_cache
 
         with suppress(ValueError):  # no name that the hub could have
-            place = Path(str(try_to_load_from_cache(model.place, "config.json"))).parent
-    kinds = (model.options.get("gguf_file", "*.safetensors"), "*.bin")
-    return next((size for kind in kinds if (size := sum(file.stat().st_size for file in place.glob(kind)))), 0)
+            path = Path(str(try_to_load_from_cache(model.place, "config.json"))).parent
+    for pattern in (model.options.get("gguf_file", "*.safetensors"), "*.bin"):
+        size = sum(file.stat().st_size for file in path.glob(pattern))
+        if size:
+            return size
+    return 0

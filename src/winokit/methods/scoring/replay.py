@@ -1,4 +1,4 @@
-"""What a run replays: answers kept from before, counted and dated for each model.
+"""Count and date the kept answers that a run replays, for each model.
 
 A number that rests on answers of last month says so wherever it is shown: `results.json` has the counts and dates
 (`replayed`), and `replay_sentence` makes the line that the terminal, the notes and the pages show.
@@ -15,7 +15,10 @@ from winokit.models.base import Answer, Model
 if TYPE_CHECKING:
     from winokit.models.identity import ServerIdentity
 
-ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED = "asked again", "same model", "sampled", "not reached"
+ASKED_AGAIN = "asked again"
+SAME_MODEL = "same model"
+SAMPLED = "sampled"
+UNREACHED = "not reached"
 """How kept answers of a server were checked: some were asked again and the same; the server names the same model; not
 at all, since its replies vary by themselves; not at all, since it was not there."""
 CHECKS = {
@@ -28,7 +31,7 @@ CHECKS = {
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer that was kept, and when it was given."""
+    """An answer that was kept, and the time it was given."""
 
     key: bytes
     answer: Answer
@@ -40,7 +43,7 @@ class KeptAnswer:
 
 @dataclass
 class ModelReplay:
-    """The answers of one model in a run: those it gave now, and those it gave before."""
+    """Answers of one model in a run: given now, or replayed."""
 
     asked: set[bytes] = field(default_factory=set)
     """Keys of answers given now."""
@@ -54,11 +57,13 @@ class ModelReplay:
     def to_json(self) -> dict[str, Any]:
         """Counts and dates, as in `results.json`."""
         times = [time for time in self.replayed.values() if time is not None]
+        first = _format_time(min(times)) if times else None
+        last = _format_time(max(times)) if times else None
         return {
             "answers": len(self.asked | self.replayed.keys()),
             "replayed": len(self.replayed),
-            "first": _iso_time(min(times)) if times else None,
-            "last": _iso_time(max(times)) if times else None,
+            "first": first,
+            "last": last,
             "of_unknown_date": len(self.replayed) - len(times),
             "check": self.check,
             "asked_again": len(self.checked),
@@ -66,7 +71,10 @@ class ModelReplay:
 
 
 class Replays:
-    """Counts what each model of a run answered now and what is replayed; parts of a suite count for the suite too."""
+    """Counts what each model answered now and what is replayed.
+
+    Parts of a suite count for the suite too.
+    """
 
     def __init__(self, whole: "Replays | None" = None) -> None:
         self._whole = whole
@@ -80,7 +88,7 @@ class Replays:
         """Notes on servers that name another model than the last time."""
 
     def identity_of(self, model: Model, ask: Callable[[], "ServerIdentity"]) -> "ServerIdentity":
-        """What the server of a model said of it in this run; asked once."""
+        """Identity of a model's server in this run, which is asked once."""
         if model.fingerprint not in self._identities:
             self._identities[model.fingerprint] = ask()
         return self._identities[model.fingerprint]
@@ -88,36 +96,43 @@ class Replays:
     def note_asked(self, model: Model, key: bytes) -> None:
         """Note an answer that was given now."""
         self.asked_now.add(key)
-        for replay in self._of(model):
+        for replay in self._find_entries(model):
             replay.asked.add(key)
 
     def note_kept(self, model: Model, kept: Collection[KeptAnswer]) -> None:
-        """Note answers that were kept; those given earlier in this run are not replayed."""
+        """Note answers that were kept.
+
+        Those given earlier in this run are not replayed.
+        """
         if not kept:
             return
-        asked = {each.key for each in kept if each.key in self.asked_now}
-        replayed = {each.key: each.asked_at for each in kept if each.key not in self.asked_now}
-        for replay in self._of(model):
-            replay.asked |= asked
-            replay.replayed |= replayed
+        times = {each.key: each.asked_at for each in kept}
+        asked_keys = times.keys() & self.asked_now
+        replayed_times = {key: time for key, time in times.items() if key not in asked_keys}
+        for replay in self._find_entries(model):
+            replay.asked |= asked_keys
+            replay.replayed |= replayed_times
 
     def note_check(self, model: Model, check: str, checked: Iterable[KeptAnswer] = ()) -> None:
-        """Note how the kept answers of a server were checked, and which were asked again."""
+        """Note how kept answers of a server were checked.
+
+        `checked` are those that were asked again.
+        """
         keys = {each.key for each in checked}
-        for replay in self._of(model):
+        for replay in self._find_entries(model):
             replay.check = check
             replay.checked |= keys
 
     def accept(self, kept: Iterable[KeptAnswer]) -> None:
-        """Let kept answers be used in this run without a further check."""
+        """Allow kept answers in this run without a further check."""
         self._accepted.update(each.key for each in kept)
 
     def is_accepted(self, kept: KeptAnswer) -> bool:
-        """Whether a kept answer needs no check, or no further one, in this run."""
+        """Whether a kept answer needs no further check in this run."""
         return kept.key in self._accepted or kept.key in self.asked_now
 
     def canaries_left(self, heading: Hashable, most: int) -> int:
-        """How many kept answers may still be asked again under a heading."""
+        """Number of kept answers that may still be asked again under a heading."""
         return most - self._canary_counts[heading]
 
     def note_canaries(self, heading: Hashable, count: int) -> None:
@@ -125,18 +140,21 @@ class Replays:
         self._canary_counts[heading] += count
 
     def to_json(self) -> dict[str, dict[str, Any]]:
-        """By model, counts and dates of what is replayed; empty if nothing is."""
+        """Counts and dates of what is replayed, by model.
+
+        Models that replay nothing are missing.
+        """
         return {spec: replay.to_json() for spec, replay in self._models.items() if replay.replayed}
 
     @property
     def notes(self) -> list[str]:
-        """The same in a sentence for each model."""
+        """One sentence for each model that replays answers."""
         return replay_sentences(self.to_json())
 
-    def _of(self, model: Model) -> list[ModelReplay]:
-        """The entry of a model here, and in the whole."""
-        own = self._models.setdefault(model.spec, ModelReplay())
-        return [own] if self._whole is None else [own, *self._whole._of(model)]
+    def _find_entries(self, model: Model) -> list[ModelReplay]:
+        """Entries of a model in this run, and in the whole one."""
+        entry = self._models.setdefault(model.spec, ModelReplay())
+        return [entry] if self._whole is None else [entry, *self._whole._find_entries(model)]
 
 
 def replay_sentences(replayed: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -145,7 +163,7 @@ def replay_sentences(replayed: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def replay_sentence(spec: str, row: Mapping[str, Any]) -> str:
-    """How many answers of a model are replayed, of when, and whether anybody looked if they still hold.
+    """Say how many answers are replayed, from when, and how they were checked.
 
     >>> row = {"answers": 60, "replayed": 40, "first": "2026-03-01T09:30:00+00:00", "last": "2026-03-01T09:30:59+00:00"}
     >>> replay_sentence("builtin", {**row, "of_unknown_date": 0, "check": None, "asked_again": 0})
@@ -157,18 +175,22 @@ def replay_sentence(spec: str, row: Mapping[str, Any]) -> str:
         ending = f"; {row['asked_again']:,} of them, asked again, were the same"
     else:
         ending = f"; {CHECKS[check]}" if check else ""
-    return f"{spec}: {counted}, {date_words(row['first'], row['last'], row['of_unknown_date'])}{ending}"
+    dates = date_words(row["first"], row["last"], row["of_unknown_date"])
+    return f"{spec}: {counted}, {dates}{ending}"
 
 
 def date_words(first: str | None, last: str | None, unknown_count: int = 0) -> str:
-    """The dates of kept answers in words, from ISO times; None where there is none.
+    """Dates of kept answers in words, from ISO times.
+
+    The times are None if no date is known.
 
     >>> date_words("2026-03-01T09:30:00+00:00", "2026-03-04T10:00:00+00:00", 3)
     'of 2026-03-01 09:30 to 2026-03-04 10:00 UTC, 3 of unknown date'
     """
     if first is None or last is None:
         return "of unknown date"
-    begin, end = minute_words(first), minute_words(last)
+    begin = minute_words(first)
+    end = minute_words(last)
     dates = f"of {begin} UTC" if begin == end else f"of {begin} to {end} UTC"
     return f"{dates}, {unknown_count:,} of unknown date" if unknown_count else dates
 
@@ -188,5 +210,5 @@ def minute_words(iso_time: str) -> str:
     return iso_time[:16].replace("T", " ")
 
 
-def _iso_time(seconds: int) -> str:
+def _format_time(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""What is kept of one model, and whether it may be replayed.
+"""Decide which kept answers of a model may be replayed.
 
 Answers of a model on this machine are kept under a digest of its weights, and hold for good. What determines the
 answers of a server is not known here. What it says of its model is part of the key (`models.identity`); where that
@@ -22,83 +22,102 @@ Kept = Mapping[Request, KeptAnswer]
 
 
 class ModelShelf:
-    """The kept answers of one model, and the model itself for those that are missing."""
+    """Kept answers of one model, and the model for the missing ones."""
 
     def __init__(self, model: Model, cache: Cache) -> None:
-        self._model, self._cache = model, cache
-        self._ledger, self._replays = cache.ledger, cache.ledger.replays
+        self._model = model
+        self._cache = cache
+        self._ledger = cache.ledger
+        self._replays = cache.ledger.replays
         self._identity = server_identity(model, cache)
         self._keys: dict[Request, bytes] = {}
         """What new answers are kept under."""
 
     @cached_property
     def fingerprint(self) -> str:
-        """What new answers are kept under: the model, and what its server says of it."""
+        """Fingerprint under which new answers are kept.
+
+        It is the model's, with its server's identity.
+        """
         return served_fingerprint(self._model, self._identity)
 
     def find(self, requests: Sequence[Request]) -> dict[Request, KeptAnswer]:
-        """What is kept for requests: under the model as it is, then under names of earlier versions of winokit."""
+        """Kept answers to requests.
+
+        They are looked up for the model as it is, then under names of earlier versions of winokit.
+        """
         sure = self._identity is None or self._identity.tells
         self._keys = {request: key_of(self.fingerprint, request) for request in requests}
-        kept = self._find_under(self._keys, sure)
+        kept_answers = self._find_under(self._keys, sure)
         if self.fingerprint != self._model.fingerprint:
             # Kept by a version that did not ask servers who they are, or when this one did not say.
-            kept |= self._find_under(self._other_keys(self._model.fingerprint, kept), sure=False)
+            kept_answers |= self._find_under(self._build_other_keys(self._model.fingerprint, kept_answers), sure=False)
         reread = getattr(self._model, "reread", None)
         if reread is None:
-            return kept
+            return kept_answers
         for place, fingerprint in enumerate(getattr(self._model, "earlier", ())):
-            found = self._find_under(self._other_keys(fingerprint, kept), sure=self._identity is None)
-            for request, each in found.items():
-                kept[request] = replace(each, answer=reread(request, place, each.answer))
-        return kept
+            found_answers = self._find_under(
+                self._build_other_keys(fingerprint, kept_answers), sure=self._identity is None
+            )
+            for request, each in found_answers.items():
+                kept_answers[request] = replace(each, answer=reread(request, place, each.answer))
+        return kept_answers
 
     def choose_canaries(self, kept: Kept, missing: Sequence[Request]) -> list[Request]:
-        """Kept answers to ask again; none of a model whose answers need no check, or allow none."""
-        unsure = self._unsure(kept)
-        is_comparable = not self._samples and not self._is_out_of_reach(missing)
+        """Choose kept answers to ask again.
+
+        None if they need no check, or cannot be checked.
+        """
+        unsure = self._list_unsure(kept)
+        is_comparable = not self._is_sampled and not self._is_out_of_reach(missing)
         if not unsure or not is_comparable:
             return []
         from winokit.methods.scoring.canary import choose_canaries
 
-        most = self._canaries_left
+        most = self._count_canaries_left
         requests_left = self._ledger.requests_left
         if requests_left is not None:
             reserved = 1 if missing else 0  # a run under a limit gets on, however small the limit is
             most = min(most, requests_left - reserved)
         canaries = choose_canaries(unsure, most)
-        self._replays.note_canaries(self._heading, len(canaries))
+        self._replays.note_canaries(self._canary_heading, len(canaries))
         if self._ledger.spending.dry_run:
             self._replays.accept(unsure.values())
         return canaries
 
     def check(self, kept: Kept, canaries: Sequence[Request], missing: Sequence[Request]) -> None:
-        """Compare kept answers with what the server says now. Raises AskingStopped where they differ."""
+        """Compare kept answers with new ones. Raises AskingStopped if they differ."""
         if self._identity is None:
             return
-        unsure = self._unsure(kept)
+        unsure = self._list_unsure(kept)
         if not unsure:
             if self._identity.tells:
                 self._replays.note_check(self._model, SAME_MODEL)
             return
         if self._is_out_of_reach(missing):
-            self._accept(unsure, UNREACHED)
+            self._accept_unchecked(unsure, UNREACHED)
             return
         answers = self._ask_again(canaries)
-        if self._samples:
-            self._accept(unsure, SAMPLED)
+        if self._is_sampled:
+            self._accept_unchecked(unsure, SAMPLED)
             return
         self._refuse_different(unsure, answers)
-        if answers or not self._canaries_left:
+        if answers or not self._count_canaries_left:
             self._replays.note_check(self._model, ASKED_AGAIN, [kept[request] for request in answers])
             self._replays.accept(unsure.values())
 
     def is_checked(self, kept: Kept) -> bool:
-        """Whether all that is kept may be used; a limit may have left nothing to check it with."""
-        return not self._unsure(kept)
+        """Whether all kept answers may be used.
+
+        A limit may have prevented the check.
+        """
+        return not self._list_unsure(kept)
 
     def ask(self, missing: Sequence[Request], kept: Kept) -> Iterator[tuple[Request, Answer]]:
-        """Ask the model, keeping every answer as it comes. Raises AskingStopped where a server's cannot be read."""
+        """Ask the model and keep every answer as it comes.
+
+        Raises AskingStopped if a server's first replies cannot be read.
+        """
         if self._identity is None:
             yield from self._ask_and_keep(missing)
             return
@@ -124,45 +143,53 @@ class ModelShelf:
             yield request, answer
 
     def _is_out_of_reach(self, missing: Sequence[Request]) -> bool:
-        """Whether there is no server to compare with, and none is needed: one that is to be asked more is compared."""
+        """Whether there is no server to compare with, and no need for one.
+
+        A server that is asked more is compared.
+        """
         return self._identity is not None and not self._identity.reached and not missing
 
     @property
-    def _samples(self) -> bool:
-        """Whether the model's replies vary by themselves; a server may say so only when it is asked."""
+    def _is_sampled(self) -> bool:
+        """Whether the model's replies vary by themselves.
+
+        A server may say so only when it is asked.
+        """
         return bool(getattr(self._model, "samples", False))
 
     @property
-    def _heading(self) -> tuple[str, ...]:
-        """Under what canaries are counted: a model and a scoring, whatever the variant."""
+    def _canary_heading(self) -> tuple[str, ...]:
+        """Heading under which canaries are counted.
+
+        It is the model and the scoring, for all variants.
+        """
         return (self._model.fingerprint, *self._ledger.heading[:2])
 
     @property
-    def _canaries_left(self) -> int:
+    def _count_canaries_left(self) -> int:
         from winokit.methods.scoring.canary import CANARIES
 
-        return self._replays.canaries_left(self._heading, CANARIES)
+        return self._replays.canaries_left(self._canary_heading, CANARIES)
 
-    def _unsure(self, kept: Kept) -> dict[Request, KeptAnswer]:
-        """Those kept answers that the model of today may not give, and that were not checked in this run."""
-        return {
-            request: each for request, each in kept.items() if not each.sure and not self._replays.is_accepted(each)
-        }
+    def _list_unsure(self, kept: Kept) -> dict[Request, KeptAnswer]:
+        """Kept answers that were not checked in this run and may be outdated."""
+        unsure = {request: each for request, each in kept.items() if not each.sure}
+        return {request: each for request, each in unsure.items() if not self._replays.is_accepted(each)}
 
-    def _accept(self, unsure: Kept, check: str) -> None:
-        """Use kept answers although nothing could be compared, and say so."""
+    def _accept_unchecked(self, unsure: Kept, check: str) -> None:
+        """Use kept answers that could not be compared, and note it."""
         self._replays.note_check(self._model, check)
         self._replays.accept(unsure.values())
 
     def _ask_again(self, requests: Sequence[Request]) -> dict[Request, Answer]:
-        """What the model says now, without keeping it."""
+        """Answers that the model gives now, without keeping them."""
         affordable = self._ledger.affordable(self._model, requests)
         if not affordable:
             return {}
         return {affordable[index]: answer for index, answer in self._model.answer(affordable)}
 
     def _refuse_different(self, unsure: Kept, answers: Mapping[Request, Answer]) -> None:
-        """Raise AskingStopped if answers are not those that were kept.
+        """Raise AskingStopped if answers differ from the kept ones.
 
         What differs is asked once more: a server that is of two minds about a question has not changed.
         """
@@ -173,28 +200,28 @@ class ModelShelf:
         if different:
             raise replay_refusal(self._model, different[0], unsure, again[different[0]])
 
-    def _other_keys(self, fingerprint: str, kept: Kept) -> dict[Request, bytes]:
-        """Keys of what is not found yet, under another fingerprint."""
+    def _build_other_keys(self, fingerprint: str, kept: Kept) -> dict[Request, bytes]:
+        """Keys of requests not found yet, under another fingerprint."""
         return {request: key_of(fingerprint, request) for request in self._keys if request not in kept}
 
     def _find_under(self, keys: Mapping[Request, bytes], sure: bool) -> dict[Request, KeptAnswer]:
-        found = self._find_keys(keys.values())
-        kept = {request: found[key] for request, key in keys.items() if key in found}
+        found_answers = self._find_keys(keys.values())
+        kept_answers = {request: found_answers[key] for request, key in keys.items() if key in found_answers}
         if sure:
-            return kept
-        return {request: replace(each, sure=False) for request, each in kept.items()}
+            return kept_answers
+        return {request: replace(each, sure=False) for request, each in kept_answers.items()}
 
     def _find_keys(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
-        """What the cache has under keys.
+        """Answers that the cache has under keys.
 
         With --set forget=on what is kept of a server is dropped, except for what it said in this run.
         """
-        found = self._cache.find(keys)
+        found_answers = self._cache.find(keys)
         if self._identity is None or not self._ledger.spending.forget:
-            return found
-        current = {key: each for key, each in found.items() if key in self._replays.asked_now}
+            return found_answers
+        current = {key: each for key, each in found_answers.items() if key in self._replays.asked_now}
         if not self._ledger.spending.dry_run:
-            self._cache.forget(found.keys() - current.keys())
+            self._cache.forget(found_answers.keys() - current.keys())
         return current
 
 
@@ -206,7 +233,10 @@ def is_served(model: Model) -> bool:
 
 
 def lasting_fingerprint(model: Model, cache: Cache) -> str | None:
-    """What a model is known by in later runs; None if nothing tells a server's model from the one before it."""
+    """Fingerprint that identifies a model in later runs, or None.
+
+    None if a server's model cannot be told from the one before it.
+    """
     if isinstance(model, ModelOfModels) and is_served(model):
         members = [lasting_fingerprint(member, cache) for member in model.members]
         return None if None in members else f"{model.fingerprint} of {members}"
@@ -217,14 +247,16 @@ def lasting_fingerprint(model: Model, cache: Cache) -> str | None:
 
 
 def served_fingerprint(model: Model, identity: "ServerIdentity | None") -> str:
-    """A model's fingerprint with what its server says of it."""
+    """A model's fingerprint with its server's identity."""
     if identity is None or not identity.text:
         return model.fingerprint
     return f"{model.fingerprint} served as {identity.text}"
 
 
 def server_identity(model: Model, cache: Cache) -> "ServerIdentity | None":
-    """What the server of a model says of it, asked once in a run; None for a model on this machine.
+    """Identity of a model's server, asked once in a run.
+
+    None for a model on this machine.
 
     A dry run asks nobody, and takes the server for what it was the last time.
     """

@@ -17,31 +17,42 @@ from winokit.problem import Problem
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """The requests of the special-word problem."""
-    made = _made(problem, setting)
-    return masked_candidate.ask(made, setting) if _fills(setting) else partial.ask(made, setting)
+    special_problem = _make_special_problem(problem, setting)
+    return (
+        masked_candidate.ask(special_problem, setting)
+        if _is_filling(setting)
+        else partial.ask(special_problem, setting)
+    )
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Scores of the candidates: the special word's own for the right one, the twin's for the other."""
-    made = _made(problem, setting)
-    own, others = (masked_candidate.judge if _fills(setting) else summed)(made, setting, answers)
-    return tuple(own if index == problem.answer else others for index in range(len(problem.candidates)))
+    """Scores of the special words, each for the candidate it makes right."""
+    special_problem = _make_special_problem(problem, setting)
+    judge_words = masked_candidate.judge if _is_filling(setting) else summed
+    own_score, other_score = judge_words(special_problem, setting, answers)
+    scores = [other_score] * len(problem.candidates)
+    if problem.answer is not None:
+        scores[problem.answer] = own_score
+    return tuple(scores)
 
 
-def _fills(setting: Setting) -> bool:
-    """Whether the special word itself is scored, as masked models can, or what follows it."""
+def _is_filling(setting: Setting) -> bool:
+    """Whether the special word itself is scored, as masked models can.
+
+    Otherwise the text after it is scored.
+    """
     return setting.kind in ("masked", "any")
 
 
-def _made(problem: Problem, setting: Setting) -> Problem:
+def _make_special_problem(problem: Problem, setting: Setting) -> Problem:
     if problem.answer is None:
         raise Abstain("the answer is hidden, and the question is made from it")
     if len(setting.twins) != 1:
         raise Abstain(f"one twin is needed, found {len(setting.twins)}")
-    made = special_word_problem(problem, setting.twins[0])
-    if isinstance(made, str):
-        raise Abstain(made)
-    return made
+    special_problem = special_word_problem(problem, setting.twins[0])
+    if isinstance(special_problem, str):
+        raise Abstain(special_problem)
+    return special_problem
 
 
 SPECIAL_WORD = Scoring(

@@ -1,4 +1,4 @@
-"""What was said: prompt and reply of every `Ask`, whether answered now or kept from before."""
+"""Keep prompt and reply of every `Ask`, whether new or replayed."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,10 @@ from winokit.models.base import Answer, Ask, Reply, Request
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One question about a problem and the reply to it; several may make one prediction."""
+    """One question about a problem, and the reply to it.
+
+    Several may make one prediction.
+    """
 
     id: str
     variant: str
@@ -26,41 +29,58 @@ class Transcript:
     """Of each option, where the model gives them."""
     why: str | None = None
     """Why it chose nothing, where that is known."""
+    sample: int | None = None
+    """Which of several answers to this question, from 0; None where there is only one."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a row of transcripts.jsonl.gz."""
-        return asdict(self)
+        """Write a row of transcripts.jsonl.gz."""
+        row = asdict(self)
+        if self.sample is None:
+            del row["sample"]
+        return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Transcript":
-        """From such a row."""
-        logprobs = row["logprobs"]
-        return cls(**{**row, "options": tuple(row["options"]), "logprobs": logprobs and tuple(logprobs)})
+        """Read a transcript from such a row."""
+        fields = dict(row)
+        fields["options"] = tuple(row["options"])
+        if row["logprobs"]:
+            fields["logprobs"] = tuple(row["logprobs"])
+        return cls(**fields)
 
 
 def transcripts_of(
-    named: tuple[str, str, str, str], requests: Iterable[Request], answers: Mapping[Request, Answer]
+    named: tuple[str, str, str, str],
+    requests: Iterable[Request],
+    answers: Mapping[Request, Answer],
+    sample: int | None = None,
 ) -> Iterator[Transcript]:
-    """What was said about one problem, by its id, variant, model and scoring; what is no question has no transcript."""
+    """Transcripts of one problem's questions.
+
+    `named` is its id, variant, model and scoring. Requests that are no question have no transcript.
+    """
     for request in requests:
         answer = answers[request]
         if isinstance(request, Ask) and isinstance(answer, Reply):
-            choice, logprobs = answer.choice, answer.logprobs
+            choice = answer.choice
+            logprobs = answer.logprobs
             if choice is None and logprobs:
                 choice = max(range(len(logprobs)), key=logprobs.__getitem__)
-            yield Transcript(*named, request.prompt, request.options, answer.text, choice, logprobs, answer.why)
+            yield Transcript(*named, request.prompt, request.options, answer.text, choice, logprobs, answer.why, sample)
 
 
 def reply_notes(transcripts: Iterable[Transcript]) -> list[str]:
-    """For each scorer whose replies had to be read, how that went: what was cut off is told with the way out."""
+    """Notes on how the replies of each scorer were read."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for row in transcripts:
         by = f"read by {'log-probabilities' if row.logprobs else 'their text'}"
         way = by if row.choice is not None else f"without a choice ({row.why or 'not readable'})"
         counts.setdefault((row.model, row.scoring), Counter())[way] += 1
-    return [
-        f"{model} ({scoring}): of {own.total():,} replies "
-        + ", ".join(f"{n:,} ({100 * n / own.total():.1f} %) {way}" for way, n in own.most_common())
-        for (model, scoring), own in counts.items()
-        if own.keys() != {"read by log-probabilities"}
-    ]
+    notes: list[str] = []
+    for (model, scoring), ways in counts.items():
+        if ways.keys() == {"read by log-probabilities"}:
+            continue
+        total = ways.total()
+        shares = [f"{count:,} ({100 * count / total:.1f} %) {way}" for way, count in ways.most_common()]
+        notes.append(f"{model} ({scoring}): of {total:,} replies {', '.join(shares)}")
+    return notes

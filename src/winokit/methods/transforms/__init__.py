@@ -1,1 +1,4 @@
-"""Problems made from problems: a new problem, or the reason why there is none; never a guess."""
+"""Problems made from problems.
+
+Each returns a new problem, or the reason why there is none. It never guesses.
+"""

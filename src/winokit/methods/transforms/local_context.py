@@ -3,9 +3,9 @@
 A baseline of Sakaguchi et al., "WinoGrande: An Adversarial Winograd Schema Challenge at Scale" (2019),
 https://arxiv.org/abs/1907.10641.
 
-The input is w[t-2] to the end: two words before the blank, the blank, and all that follows. Words are what stands
-between spaces. No code was released. `paper` keeps every problem; by `default` those are refused in which the blank
-stands among the first words, so that nothing would be cut and the whole problem would count as local context.
+The input is w[t-2] to the end: two words before the blank, the blank, and all that follows. A word is a text between
+spaces. No code was released. `paper` keeps every problem. `default` refuses a problem with the blank among the first
+words: nothing would be cut, and the whole problem would count as local context.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ STYLES = ("default", "paper")
 
 
 def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem from two words before its blank to the end of the text, or why not.
+    """The problem from two words before its blank on, or why not.
 
     >>> cup = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
     >>> local_context(cup).text
@@ -33,13 +33,21 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
         return refusal
     if language.unit(problem.before) != "words":
         return "not for this language: there are no spaces between its words"
-    kept = problem.before
-    words = problem.before.rsplit(None, 2)
-    if len(words) > 1:
-        kept = kept[len(words[0]) if len(words) > 2 else 0 :].lstrip()
-    if style == "default" and kept == problem.before.lstrip():
+    before = _keep_two_words(problem.before)
+    if style == "default" and before == problem.before.lstrip():
         return "the blank is among the first words, so nothing would be cut"
-    return problem.replace(before=kept, provenance={"of": problem.id})
+    return problem.replace(before=before, provenance={"of": problem.id})
+
+
+def _keep_two_words(text: str) -> str:
+    """The last two words of a text and the space after them."""
+    words = text.rsplit(None, 2)
+    if len(words) < 2:
+        return text
+    if len(words) == 2:
+        return text.lstrip()
+    rest_length = len(words[0])
+    return text[rest_length:].lstrip()
 
 
 TRANSFORMS.register("local-context")(one_by_one(local_context))

@@ -4,13 +4,13 @@ A baseline of Elazar et al., "Back to Square One: Artifact Detection, Training a
 Winograd Schema" (2021), https://arxiv.org/abs/2104.08161.
 
 "The trophy doesn't fit into the suitcase because it is too large" becomes "doesn't fit into because it is too large".
-The candidates are still offered; whoever answers better than chance has found something other than the reasoning.
+The candidates are still offered. If the answers are better than chance, they do not come from the reasoning.
 
 `code` follows the released script: each candidate must occur exactly once, as a substring, as it is, with "The" for
-"the" or the other way round, or without "the"; what is left of its surroundings stays ("knows all about 's problems").
+"the" or the other way round, or without "the". The rest of its surroundings stays ("knows all about 's problems").
 The paper says no more than that candidates are removed, so `paper` is `code`. By `default` every mention goes, found as
-whole words, with its article and possessive, and the gaps are closed; a problem is refused where a candidate may still
-be meant by other words.
+whole words, with its article and possessive, and the gaps are closed. A problem is refused if other words may still
+mean a candidate.
 """
 
 import re
@@ -29,7 +29,7 @@ THE = (("The", "the"), ("the", "The"))
 
 
 def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem without any mention of its candidates outside the blank, or why not.
+    """The problem without its candidates outside the blank, or why not.
 
     >>> nosy = Problem("Susan knows all about Ann's problems because ", " is nosy.", ("Susan", "Ann"), 0, "she")
     >>> no_cands(nosy).text, no_cands(nosy, style="code").text
@@ -38,77 +38,95 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
     check_known("style of no-cands", style, STYLES)
     if problem.query is not None:
         return "a yes/no judgement asks about what would be removed"
-    if refusal := language_of(problem.language).refusal("no-cands"):
+    language = language_of(problem.language)
+    if refusal := language.refusal("no-cands"):
         return refusal
-    if style != "default" and language_of(problem.language).name != "English":
+    is_published = style != "default"
+    if is_published and language.name != "English":
         return "not for this language: the published script takes out English names"
-    parts = _all_mentions_removed(problem) if style == "default" else _substrings_removed(problem)
+    parts = _remove_substrings(problem) if is_published else _remove_mentions(problem)
     if isinstance(parts, str):
         return parts
-    if not any(part.strip() for part in parts):
+    before, after = parts
+    if not before.strip() and not after.strip():
         return "nothing is left around the blank"
-    return problem.replace(before=parts[0], after=parts[1], provenance={"of": problem.id})
+    return problem.replace(before=before, after=after, provenance={"of": problem.id})
 
 
-def _substrings_removed(problem: Problem) -> tuple[str, str] | str:
-    # As the script saw it: a doubled space of WSC parts "the key" from "the  keyhole".
-    before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
-    if (before.split(), after.split()) != (problem.before.split(), problem.after.split()):
+def _remove_substrings(problem: Problem) -> tuple[str, str] | str:
+    """The parts without the candidates' letters, as the released script removes them."""
+    # The script saw the original spelling: a doubled space of WSC parts "the key" from "the  keyhole".
+    original = str(problem.provenance.get("spelled", problem.text))
+    before, _, after = original.partition(BLANK)
+    has_same_words = before.split() == problem.before.split() and after.split() == problem.after.split()
+    if not has_same_words:
         before = problem.before
         after = problem.after
-    spellings = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
-    for words in spellings:
-        if words is None:
+    text = before + BLANK + after
+    spellings = [_find_only_occurrence(text, candidate) for candidate in problem.candidates]
+    for spelling in spellings:
+        if spelling is None:
             return "a candidate does not occur exactly once"
-        before = before.replace(words, "")
-        after = after.replace(words, "")
+        before = before.replace(spelling, "")
+        after = after.replace(spelling, "")
     return before.replace("  ", " "), after.replace("  ", " ")
 
 
-def _only_occurrence(text: str, candidate: str) -> str | None:
-    """The candidate in the first of its spellings that occurs exactly once, in the script's order."""
+def _find_only_occurrence(text: str, candidate: str) -> str | None:
+    """The first spelling of a candidate that occurs exactly once.
+
+    The spellings are tried in the script's order.
+    """
     if text.count(candidate) == 1:
         return candidate
-    for own, other in THE:
-        if candidate.startswith(own) and candidate not in text and text.count(candidate.replace(own, other)) == 1:
-            return candidate.replace(own, other)
-    for own, _ in THE:
-        bare = candidate.replace(f"{own} ", "")
-        if candidate.startswith(own) and text.count(bare) == 1:
-            return bare
+    for article, other_article in THE:
+        if candidate.startswith(article) and candidate not in text:
+            spelling = candidate.replace(article, other_article)
+            if text.count(spelling) == 1:
+                return spelling
+    for article, _ in THE:
+        spelling = candidate.replace(f"{article} ", "")
+        if candidate.startswith(article) and text.count(spelling) == 1:
+            return spelling
     return None
 
 
-def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
+def _remove_mentions(problem: Problem) -> tuple[str, str] | str:
+    """The parts without any mention, its article and its possessive, or why not."""
     text = problem.text
     language = language_of(problem.language)
     plain = language.plain_exchange(text, problem.candidates)
-    places = _mentioned(problem, text, language) if plain is None else [(start, end) for start, end, _ in plain]
+    plain_places = [(start, end) for start, end, _ in plain or ()]
+    places = _find_mentions(problem, text, language) if plain is None else plain_places
     if isinstance(places, str):
         return places
-    removed = []
+    edits = []
     for start, end in places:
         article = language.article_before(text, start)
-        ending = POSSESSIVE.match(text, end)
-        removed.append((article.start() if article else start, ending.end() if ending else end, ""))
-    before, after = edited(problem, removed)
-    return _closed(before).lstrip(), _closed(after)
+        possessive = POSSESSIVE.match(text, end)
+        edit_start = article.start() if article else start
+        edit_end = possessive.end() if possessive else end
+        edits.append((edit_start, edit_end, ""))
+    before, after = edited(problem, edits)
+    return _close_gaps(before).lstrip(), _close_gaps(after)
 
 
-def _mentioned(problem: Problem, text: str, language: Language) -> list[tuple[int, int]] | str:
-    """Where the candidates are named, or why that is not all that is said of them."""
+def _find_mentions(problem: Problem, text: str, language: Language) -> list[tuple[int, int]] | str:
+    """Places of the candidates, or why they are not all that means them."""
     mentions = language.mentions(text, problem.candidates)
-    named = {mention.candidate for mention in mentions}
-    for index, candidate in enumerate(problem.candidates):  # one that is named inside another has no mention of its own
-        if index not in named and not language.occurrences(text, language.core(candidate)):
+    mentioned = {mention.candidate for mention in mentions}
+    cores = [language.core(candidate) for candidate in problem.candidates]
+    for index, core in enumerate(cores):
+        # A candidate that is named only inside another has no mention of its own.
+        if index not in mentioned and not language.occurrences(text, core):
             return "a candidate is not named in the text"
-    if any(language.stands_in_another_form(text, core, mentions) for core in map(language.core, problem.candidates)):
+    if any(language.stands_in_another_form(text, core, mentions) for core in cores):
         return "a candidate may be meant by other words too"
     return [(mention.start, mention.end) for mention in mentions]
 
 
-def _closed(text: str) -> str:
-    """The text with the gaps closed that words have left: doubled spaces, and spaces before punctuation."""
+def _close_gaps(text: str) -> str:
+    """The text without doubled spaces and spaces before punctuation."""
     while "  " in text:
         text = text.replace("  ", " ")
     return SPACE_BEFORE_A_MARK.sub("", text)

@@ -14,7 +14,7 @@ included. Paper and released script disagree, and we differ from both:
 | `default` | `.` `:` `!` `…`, and connectives with a capital | stays | no marker, or a candidate is still named |
 
 The default keeps the connective, since "because" and "although" belong to the clause and the paper shows them, takes
-every end of a sentence for one, and leaves out what a reader could still solve by naming.
+every end of a sentence for one, and refuses a problem in which a reader could still find a candidate's name.
 """
 
 import re
@@ -23,12 +23,12 @@ from functools import cache, partial
 from winokit.errors import check_known
 from winokit.methods.transforms.variants import PUBLISHED, TRANSFORMS, one_by_one
 from winokit.problem import BLANK, Problem
-from winokit.text.language import language_of
+from winokit.text.language import Language, language_of
 
 STYLES = ("default", "paper", "code")
 MARKS = {"default": frozenset(".:,;?!…"), "paper": frozenset(":,;?"), "code": frozenset(".,;?")}
 NEAR = 40
-"""So many characters before the blank are looked at first."""
+"""Number of characters before the blank that are searched first."""
 # As spaCy cuts, where it matters here: the period of an abbreviation, an initial or a number is no mark, nor are dots
 # in a row, and a hyphen ends a word ("so-called" has a "so").
 TOKEN = re.compile(
@@ -38,7 +38,7 @@ TOKEN = re.compile(
 
 
 def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem from the last marker before its blank to the end of the text, or why not.
+    """The problem from the last marker before its blank on, or why not.
 
     >>> cup = Problem("I left, and the cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
     >>> part_sent(cup).text, part_sent(cup, style="code").text
@@ -50,42 +50,60 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     language = language_of(problem.language)
     if refusal := language.refusal("part-sent"):
         return refusal
-    tokens = _tokens(language.abbreviations)
-    marks = MARKS[style]
-    connectives = language.cutting
-    case = str.lower if style == "default" else str
-
-    def last_marker(start: int) -> re.Match[str] | None:
-        words = reversed([*tokens.finditer(problem.before, start)])
-        return next((word for word in words if word[0] in marks or case(word[0]) in connectives), None)
-
-    # Most often it is near the end. No token has a space inside, but for abbreviations such as "z. B.".
-    near = 0 if re.search(r"\\s| ", language.abbreviations) else problem.before.find(" ", -NEAR) + 1
-    marker = last_marker(near) or last_marker(0)
+    marker = _find_last_marker(problem.before, language, style)
     if marker is None:
         return "no connective or punctuation before the blank"
-    before = _kept(problem.before, marker, style)
+    before = _cut_before_marker(problem.before, marker, style)
     if before == problem.before:
         return "the part with the blank is the whole text"
     if not (before.strip() or problem.after.strip()):
         return "nothing is left around the blank"
-    text = f"{before}{BLANK}{problem.after}"
-    if style == "default" and any(language.occurrences(text, language.core(name)) for name in problem.candidates):
+    if style == "default" and _is_any_named(problem, language, f"{before}{BLANK}{problem.after}"):
         return "a candidate is still named"
     return problem.replace(before=before, provenance={"of": problem.id})
 
 
+def _is_any_named(problem: Problem, language: Language, text: str) -> bool:
+    """Whether a text names a candidate of a problem."""
+    return any(language.occurrences(text, language.core(name)) for name in problem.candidates)
+
+
+def _find_last_marker(text: str, language: Language, style: str) -> re.Match[str] | None:
+    """The last connective or mark of a text, or None."""
+    token_pattern = _make_token_pattern(language.abbreviations)
+    marks = MARKS[style]
+    fold = str.lower if style == "default" else str
+
+    def find_from(start: int) -> re.Match[str] | None:
+        for token in reversed([*token_pattern.finditer(text, start)]):
+            if token[0] in marks or fold(token[0]) in language.cutting:
+                return token
+        return None
+
+    # Most often it is near the end. No token has a space inside, except abbreviations such as "z. B.".
+    has_spaced_abbreviations = re.search(r"\\s| ", language.abbreviations)
+    start_near_end = 0 if has_spaced_abbreviations else text.find(" ", -NEAR) + 1
+    return find_from(start_near_end) or find_from(0)
+
+
 @cache
-def _tokens(abbreviations: str) -> re.Pattern[str]:
+def _make_token_pattern(abbreviations: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{abbreviations})\.(?=\s)|{TOKEN.pattern}")
 
 
-def _kept(before: str, marker: re.Match[str], style: str) -> str:
-    if style != "code" and marker.group().isalpha():
+def _cut_before_marker(before: str, marker: re.Match[str], style: str) -> str:
+    """The text from a marker on.
+
+    The marker stays if it is a connective, except in the script's style.
+    """
+    is_connective = marker.group().isalpha()
+    if style != "code" and is_connective:
         return before[marker.start() :]
-    rest = before[marker.end() :]
-    # spaCy gives each token the one space after it, and makes tokens of more.
-    return rest.removeprefix(" ") if style == "code" else rest.lstrip()
+    after_marker = before[marker.end() :]
+    if style == "code":
+        # spaCy gives each token the one space after it, and makes tokens of more.
+        return after_marker.removeprefix(" ")
+    return after_marker.lstrip()
 
 
 TRANSFORMS.register("part-sent")(one_by_one(part_sent))

@@ -1,10 +1,10 @@
-"""A candidate put into the blank: one engine for possessives, capitals, articles and the space before punctuation.
+"""A candidate put into the blank: possessives, capitals, articles and spaces.
 
-Two styles. `literal` is for blanks whose author had the candidates as they are in mind (WinoGrande): the candidate
-goes in to the letter, one space follows, and the result is that of lm-evaluation-harness. `natural` is for blanks
-where a pronoun stood (WSC, DPR, open): the candidate takes the pronoun's possessive, its article gives way to one
-that is already there, and its first letter fits the place. `auto` takes `natural` where the pronoun is known, or a
-clause is asked for (COPA), and `literal` elsewhere.
+There are two styles. `literal` is for blanks whose author meant the candidates as they are (WinoGrande): the candidate
+is put in to the letter, one space follows, and the result is that of lm-evaluation-harness. `natural` is for blanks
+that replace a pronoun (WSC, DPR, open): the candidate takes the pronoun's possessive, loses its article if there is one
+already, and its first letter fits the place. `auto` takes `natural` if the pronoun is known, or if a clause is asked
+for (COPA), else `literal`.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,10 @@ Style = Literal["auto", "literal", "natural"]
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A text in three parts: what stands before the candidate, the candidate as it stands there, and what follows."""
+    """A text in three parts: before the candidate, the candidate, after it.
+
+    The candidate is spelled as in the text.
+    """
 
     before: str
     candidate: str
@@ -33,13 +36,20 @@ class Filled:
 
 
 def edited(problem: Problem, edits: Iterable[tuple[int, int, str]]) -> tuple[str, str]:
-    """What stands before and after the blank once places of the text (start, end) have other words in them."""
-    before, after, blank = problem.before, problem.after, len(problem.before)
+    """The parts before and after the blank, with other words in some places.
+
+    A place is a start and an end in the text.
+    """
+    before = problem.before
+    after = problem.after
+    blank = len(before)
+    after_start = blank + 1
+    # From the end, so that earlier places stay valid.
     for start, end, new in sorted(edits, reverse=True):
         if start < blank:
             before = before[:start] + new + before[end:]
         else:
-            after = after[: start - blank - 1] + new + after[end - blank - 1 :]
+            after = after[: start - after_start] + new + after[end - after_start :]
     return before, after
 
 
@@ -53,20 +63,40 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     check_known("style of substitution", style, get_args(Style))
     if problem.is_whole:
         return Filled("", candidate, "")
-    before = problem.before
-    after = problem.after
+    if style == "natural" or (style == "auto" and _is_running_text(problem)):
+        return _fill_naturally(problem, candidate)
     language = language_of(problem.language)
-    # Running text: the blank was made from a pronoun, a clause (COPA), or by one of our transforms.
-    labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
-    if style == "natural" or (style == "auto" and (problem.pronoun is not None or labelled)):
-        clause = "asks_for" in problem.labels
-        return Filled(*language.fill(before, problem.pronoun, after, candidate, clause=clause))
-    rest = after.strip()
+    following = problem.after.strip()
     # Without a pack it stays as written: a particle (Korean) or the next word (Thai) may follow without a space.
-    spaced = language.spaced and language.name
-    return Filled(before, candidate, f" {rest}" if rest and (spaced or after[:1].isspace()) else rest)
+    has_spaces = language.spaced and language.name
+    needs_space = has_spaces or problem.after[:1].isspace()
+    after = f" {following}" if following and needs_space else following
+    return Filled(problem.before, candidate, after)
+
+
+def _is_running_text(problem: Problem) -> bool:
+    """Whether the blank replaces a pronoun or a clause, or one of our transforms made it."""
+    if problem.pronoun is not None or "asks_for" in problem.labels:
+        return True
+    return problem.labels.get("substitution") == "natural"
+
+
+def _fill_naturally(problem: Problem, candidate: str) -> Filled:
+    """Fill the blank by the rules of the problem's language."""
+    language = language_of(problem.language)
+    is_clause = "asks_for" in problem.labels
+    parts = language.fill(problem.before, problem.pronoun, problem.after, candidate, clause=is_clause)
+    return Filled(*parts)
 
 
 def solved_texts(problems: Iterable[Problem]) -> dict[str, str]:
-    """The whole text with the right candidate in it, by problem id; yes/no judgements and hidden answers have none."""
-    return {p.id: substitute(p, p.right).text.strip() for p in problems if p.right is not None and p.query is None}
+    """Whole texts with the right candidate, by problem id.
+
+    Yes/no judgements and problems with a hidden answer have none.
+    """
+    texts = {}
+    for problem in problems:
+        if problem.right is not None and problem.query is None:
+            filled = substitute(problem, problem.right)
+            texts[problem.id] = filled.text.strip()
+    return texts

@@ -1,4 +1,4 @@
-"""The candidates change places: switched problems.
+"""Switched problems: the two candidates exchange places.
 
 After Trichelair et al., "On the Evaluation of Common-Sense Reasoning in Natural Language Understanding" (2018),
 https://arxiv.org/abs/1811.01778.
@@ -7,13 +7,13 @@ https://arxiv.org/abs/1811.01778.
 …". The same *role* is right, so another *candidate* is: candidates keep their order and the answer is flipped. A scorer
 that is consistent changes its choice.
 
-Every mention moves, in the form its new place asks for: how is for the language's pack to say (`Language.exchange`).
-What cannot be undone to the letter, or where we are unsure, is refused with a reason.
+Every mention moves, in the form that its new place requires, by the language's pack (`Language.exchange`). A switch
+that cannot be undone to the letter, or that is not certain, is refused with a reason.
 
 The authors switched by plain replacement, and their sentences lose the capitals of names ("call paul") and hit parts of
-words ("the botray of the stairs"). Where the labels have their sentence, `style="paper"` gives it as released, and
-`style="mended"` with the original's capitals and without three slips; where they have none, `mended` gives ours. What
-was switched says by whom (`provenance["switched_by"]`).
+words ("the botray of the stairs"). If the labels have their sentence, `style="paper"` gives it as released, and
+`style="mended"` with the original's capitals and without three slips. If they have none, `mended` gives ours. Each
+switched problem names who made it (`provenance["switched_by"]`).
 """
 
 import re
@@ -30,13 +30,13 @@ from winokit.text.language import language_of
 STYLES = ("default", "paper", "mended")
 AUTHORS = "authors"
 OURS = "ours"
-# What plain replacement broke in rows 15, 21 and 106 of the released file, as the twin or the original has it.
+# Words that plain replacement broke in rows 15, 21 and 106 of the released file, as the twin or the original has them.
 SLIPS = {"lift his man": "lift the man", "botray": "bottom", "Man was doing": "A man was doing", "a john": "John"}
 WORD = re.compile(r"\w+")
 
 
 def switch(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem with its candidates in each other's places and the answer flipped, or why not.
+    """The problem with exchanged candidates and the other answer, or why not.
 
     >>> ball = Problem("Emma threw Janie's ball to Ruth because ", " was tired.", ("Emma", "Janie"), 0, "she")
     >>> made = switch(ball)
@@ -55,109 +55,149 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
     language = language_of(problem.language)
     if refusal := language.refusal("switched"):
         return refusal
-    if style == "paper" or (style == "mended" and "switched" in problem.labels):
-        return _released(problem, mended=style == "mended")
+    is_mended = style == "mended"
+    if style == "paper" or (is_mended and "switched" in problem.labels):
+        return _make_released(problem, mended=is_mended)
     plain = language.plain_exchange(problem.text, problem.candidates)
-    parts = _switched_parts(problem) if plain is None else edited(problem, plain)
+    if plain is not None:
+        before, after = edited(problem, plain)
+        return _flip_answer(problem, OURS, before=before, after=after)
+    parts = _switch_parts(problem)
     if isinstance(parts, str):
         return parts
-    made = _flipped(problem, OURS, before=parts[0], after=parts[1])
-    if plain is not None:
-        return made
-    back = _switched_parts(made)
-    lost = language.undone_by_itself if isinstance(back, str) else back != (problem.before, problem.after)
-    return "switching back would not give the same text" if lost else made
+    switched_problem = _flip_answer(problem, OURS, before=parts[0], after=parts[1])
+    parts_back = _switch_parts(switched_problem)
+    if isinstance(parts_back, str):
+        is_lost = language.undone_by_itself
+    else:
+        is_lost = parts_back != (problem.before, problem.after)
+    return "switching back would not give the same text" if is_lost else switched_problem
 
 
 def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem | str]:
-    """How some problems are switched: where they have labels, those labelled switchable, else by a careful rule."""
-    labelled = any("switchable" in problem.labels for problem in problems)
+    """The function that switches the problems of a dataset.
 
-    def make(problem: Problem) -> Problem | str:
-        if labelled and not problem.labels.get("switchable"):
-            return "labelled not switchable" if "switchable" in problem.labels else "no label"
-        made = switch(problem, style="mended")
-        return made if labelled or isinstance(made, str) else differ_in_kind(problem) or made
+    With labels, it switches the problems labelled switchable. Without labels, it follows a careful rule.
+    """
+    has_labels = any("switchable" in problem.labels for problem in problems)
 
-    return make
+    def make_by_label(problem: Problem) -> Problem | str:
+        if "switchable" not in problem.labels:
+            return "no label"
+        if not problem.labels["switchable"]:
+            return "labelled not switchable"
+        return switch(problem, style="mended")
+
+    def make_by_rule(problem: Problem) -> Problem | str:
+        switched_problem = switch(problem, style="mended")
+        if isinstance(switched_problem, str):
+            return switched_problem
+        return differ_in_kind(problem) or switched_problem
+
+    return make_by_label if has_labels else make_by_rule
 
 
 def looks_switchable(problem: Problem) -> str | None:
-    """Why the meaning may not survive a switch, or None if it should: a judgement by rule, careful before complete.
+    """Reason why a switch may change the meaning, or None.
+
+    It is a judgement by rule, which refuses when it is not sure.
 
     Two first names of one gender are switchable, and so are things of one kind ("the oatmeal cookies", "the chocolate
-    chip cookies") and a man and a boy. Whether a bottle can do what a cup does is for people to say.
+    chip cookies") and a man and a boy. Only people can say whether a bottle can do what a cup does.
     """
-    made = switch(problem)
-    return made if isinstance(made, str) else differ_in_kind(problem)
+    switched_problem = switch(problem)
+    if isinstance(switched_problem, str):
+        return switched_problem
+    return differ_in_kind(problem)
 
 
 def differ_in_kind(problem: Problem) -> str | None:
-    """Why the two candidates of a problem are not of one kind, or None if they are."""
-    return _differ_in_kind(problem.language, tuple(problem.candidates))
+    """Reason why the two candidates are not of one kind, or None."""
+    return _find_difference_in_kind(problem.language, tuple(problem.candidates))
 
 
 @lru_cache(1 << 16)  # twins have the same
-def _differ_in_kind(code: str, candidates: tuple[str, ...]) -> str | None:
+def _find_difference_in_kind(code: str, candidates: tuple[str, ...]) -> str | None:
     language = language_of(code)
     one, other = (language.core(candidate) for candidate in candidates)
     genders = {language.gender_of(one), language.gender_of(other)}
     if None not in genders:
         return "names of two genders" if {"female", "male"} <= genders else None
-    if not genders <= {None}:
+    if genders != {None}:
         return "a name and something else"
     if language.is_proper(one) and language.is_proper(other):
         return "names that are on no list of first names"
-    alike = any({one.casefold(), other.casefold()} <= kind for kind in language.people)
-    return None if alike or language.head(one) == language.head(other) else "things of different kinds"
+    names = {one.casefold(), other.casefold()}
+    if any(names <= people for people in language.people):
+        return None
+    return None if language.head(one) == language.head(other) else "things of different kinds"
 
 
-def _switched_parts(problem: Problem) -> tuple[str, str] | str:
-    """What stands before and after the blank once the candidates have changed places, or why they cannot."""
-    edits = language_of(problem.language).exchange(problem.text, problem.candidates, problem.pronoun)
+def _switch_parts(problem: Problem) -> tuple[str, str] | str:
+    """Text before and after the blank with exchanged candidates, or why not."""
+    language = language_of(problem.language)
+    edits = language.exchange(problem.text, problem.candidates, problem.pronoun)
     return edits if isinstance(edits, str) else edited(problem, edits)
 
 
-def _flipped(problem: Problem, by: str, **changed: str) -> Problem:
+def _flip_answer(problem: Problem, author: str, **changed: str) -> Problem:
+    """The problem with changed fields and the other answer."""
     answer = None if problem.answer is None else 1 - problem.answer
-    return problem.replace(answer=answer, provenance={"of": problem.id, "switched_by": by}, **changed)
+    provenance = {"of": problem.id, "switched_by": author}
+    return problem.replace(answer=answer, provenance=provenance, **changed)
 
 
-def _released(problem: Problem, *, mended: bool) -> Problem | str:
-    """The sentence the authors released, which has its pronoun in brackets."""
-    parts = re.split(r"\[([^\[\]]+)\]", str(problem.labels.get("switched", "")))
+def _make_released(problem: Problem, *, mended: bool) -> Problem | str:
+    """The sentence that the authors released, with its pronoun in brackets."""
+    sentence = str(problem.labels.get("switched", ""))
+    parts = re.split(r"\[([^\[\]]+)\]", sentence)
     if len(parts) != 3:
         return "no switched sentence was released for it"
     before, pronoun, after = parts
     if mended:
         pronoun = problem.pronoun or pronoun
-        before, after = _mended(problem, before, pronoun, after)
-    return _flipped(problem, AUTHORS, before=before, pronoun=pronoun, after=after)
+        before, after = _restore_capitals(problem, before, pronoun, after)
+    return _flip_answer(problem, AUTHORS, before=before, pronoun=pronoun, after=after)
 
 
-def _mended(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
-    """A released sentence's two parts, every word in the case that the original gives it in such a place."""
+def _restore_capitals(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
+    """The two parts of a released sentence with the original's capitals."""
+    spellings = _find_spellings(problem)
+    language = language_of(problem.language)
+
+    def restore(part: str, text_before: str = "") -> str:
+        def respell(match: re.Match[str]) -> str:
+            word = match.group()
+            opens = language.opens_sentence(text_before + part[: match.start()])
+            spelling = spellings.get((opens, word.casefold()))
+            if spelling is None:
+                return word[:1].upper() + word[1:] if opens else word
+            return spelling
+
+        return WORD.sub(respell, part)
+
+    before = restore(_correct_slips(before))
+    return before, restore(_correct_slips(after), before + pronoun)
+
+
+def _find_spellings(problem: Problem) -> dict[tuple[bool, str], str]:
+    """The original's spelling of each word, by place in a sentence and folded word."""
     original = problem.sentence
     language = language_of(problem.language)
-    forms = {
-        (language.opens_sentence(original[: m.start()]), m.group().casefold()): m.group()
-        for m in WORD.finditer(original)
-    }
-    names = " ".join(name for name in map(language.core, problem.candidates) if language.is_proper(name))
-    forms |= {(False, word.casefold()): word for word in WORD.findall(names)}
-
-    def cased(part: str, lead: str = "") -> str:
-        def in_its_place(match: re.Match[str]) -> str:
-            word, opens = match.group(), language.opens_sentence(lead + part[: match.start()])
-            return forms.get((opens, word.casefold()), word[:1].upper() + word[1:] if opens else word)
-
-        return WORD.sub(in_its_place, part)
-
-    before = cased(_without_slips(before))
-    return before, cased(_without_slips(after), before + pronoun)
+    spellings = {}
+    for match in WORD.finditer(original):
+        opens = language.opens_sentence(original[: match.start()])
+        spellings[opens, match.group().casefold()] = match.group()
+    for candidate in problem.candidates:
+        name = language.core(candidate)
+        if language.is_proper(name):
+            for word in WORD.findall(name):
+                spellings[False, word.casefold()] = word
+    return spellings
 
 
-def _without_slips(text: str) -> str:
+def _correct_slips(text: str) -> str:
+    """Correct the words that plain replacement broke, and the spaces it left."""
     for slip, right in SLIPS.items():
         text = re.sub(rf"\b{slip}\b", right, text)
     return re.sub(r"\s+(?=[.,;:?!]|\s)", "", text)
@@ -165,19 +205,28 @@ def _without_slips(text: str) -> str:
 
 @TRANSFORMS.register("switched")
 def switched(problems: Dataset) -> Variant:
-    """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
-    variant = one_by_one(by_label_or_rule(problems))(problems)
-    labelled = any("switchable" in problem.labels for problem in problems)
-    variant.note = f"switchable: {'labels' if labelled else 'judged automatically'}"
-    by = Counter(problem.provenance["switched_by"] for problem in variant.problems)
-    if by[AUTHORS]:
-        variant.note += f"; sentences: the authors' {by[AUTHORS]}, ours {by[OURS]}"
+    """Exchange the candidates if that makes sense.
+
+    Labels decide if there are any, else a careful rule.
+    """
+    switch_one = by_label_or_rule(problems)
+    variant = one_by_one(switch_one)(problems)
+    has_labels = any("switchable" in problem.labels for problem in problems)
+    variant.note = "switchable: labels" if has_labels else "switchable: judged automatically"
+    counts = Counter(problem.provenance["switched_by"] for problem in variant.problems)
+    if counts[AUTHORS]:
+        variant.note += f"; sentences: the authors' {counts[AUTHORS]}, ours {counts[OURS]}"
     return variant
 
 
-def _switched_by_authors(problem: Problem) -> Problem | str:
-    """The released sentence of a problem that is labelled switchable; there is one for others too."""
-    return "labelled not switchable" if problem.labels.get("switchable") is False else switch(problem, style="paper")
+def _switch_as_released(problem: Problem) -> Problem | str:
+    """The released sentence of a problem that is labelled switchable.
+
+    There are released sentences for other problems too.
+    """
+    if problem.labels.get("switchable") is False:
+        return "labelled not switchable"
+    return switch(problem, style="paper")
 
 
-PUBLISHED["paper"].register("switched")(one_by_one(_switched_by_authors))
+PUBLISHED["paper"].register("switched")(one_by_one(_switch_as_released))

@@ -1,4 +1,4 @@
-"""The rewritings a dataset is audited on: which problems each could be made for, and why others were left out.
+"""The rewritings of a dataset for an audit, with reasons for every problem left out.
 
 Another package adds one by an entry point of the group `winokit.transforms` that names a function from a dataset to a
 `Variant`; `one_by_one` makes one of a function from a problem to a problem.
@@ -13,7 +13,7 @@ from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.registry import Registry
 
 PERTURBED = "perturbed."
-"""What the names of variants begin with that were not made but read: versions of the problems in files of their own."""
+"""Prefix of the names of variants that are read from their own files, not made."""
 REVERSED = "reversed"
 """The name of the variant with the candidates in the opposite order, the one that needs no blank."""
 NO_CANDS = "no-cands"
@@ -25,13 +25,13 @@ Style = Literal["default", "paper", "code"]
 
 @dataclass
 class Variant:
-    """The problems of one variant, and for each problem without one the reason."""
+    """The problems of one variant, and why the other problems have none."""
 
     problems: Dataset
     refused: dict[str, str] = field(default_factory=dict)
     note: str | None = None
     kept: bool = True
-    """Whether a run keeps its problems: not where they read as the originals do."""
+    """Whether a run keeps its problems. It does not if they read like the originals."""
 
 
 Transform = Callable[[Dataset], Variant]
@@ -60,74 +60,120 @@ PUBLISHED: Mapping[str, Registry[Transform]] = {
 
 
 def known_variants(style: str = "default") -> Registry[Transform]:
-    """The transforms by name: ours, or those of a style that a paper describes or its script has."""
+    """The transforms by name: ours, or those of a style."""
     return TRANSFORMS if style == "default" else PUBLISHED[style]
 
 
 def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Every variant of an audit, or those named, that can be made of at least one problem.
+    """Every variant of an audit, or those named, that has a problem.
 
     In the style of a paper, or of its script, they are of the problems that its authors counted: Elazar et al. count
     twins alone. A variant that a style does not have is ours.
     """
-    made = _made(dataset, only, TRANSFORMS, lambda name: _counted_transform(name, style))
-    return {name: variant for name, variant in made.items() if len(variant.problems)}
+
+    def transform_of(name: str) -> Transform:
+        return _find_counted_transform(name, style)
+
+    variants = _make_each(dataset, only, TRANSFORMS, transform_of)
+    return {name: variant for name, variant in variants.items() if len(variant.problems)}
 
 
-def _counted_transform(name: str, style: str) -> Transform:
-    """The transform of an audit: that of a style, of the problems that are counted, or ours if the style has none."""
+def _find_counted_transform(name: str, style: str) -> Transform:
+    """The transform of an audit, for the problems that count.
+
+    It is that of a style, or ours if the style has none.
+    """
     if style_of(name, style) == "default":
         return TRANSFORMS[name]
     return of_twins(name, PUBLISHED[style][name])
 
 
 def style_of(variant: str, style: str) -> str:
-    """The style in which an audit makes a variant: ours where the one that is asked for has no such variant."""
-    return style if style != "default" and variant in PUBLISHED[style] else "default"
+    """The style in which an audit makes a variant.
+
+    It is ours if the requested style has no such variant.
+    """
+    if style == "default" or variant not in PUBLISHED[style]:
+        return "default"
+    return style
 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Every variant, or those named, with why some problems, or all, have none."""
-    known = known_variants(style)
-    return _made(dataset, only, known, known.__getitem__)
+    """Every variant, or those named, also if no problem has one.
+
+    Each says why problems have none.
+    """
+    transforms = known_variants(style)
+    return _make_each(dataset, only, transforms, transforms.__getitem__)
 
 
-def _made(
+def _make_each(
     dataset: Dataset, only: Collection[str] | None, names: Iterable[str], transform_of: Callable[[str], Transform]
 ) -> dict[str, Variant]:
-    choices = dataset.filter(lambda p: p.query is None) if any(p.query is not None for p in dataset) else dataset
-    whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
-    blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
+    """Make each variant of the problems that can have it.
+
+    Judgements have none, and whole texts have only the reversed one.
+    """
+    choices = dataset
+    if any(problem.query is not None for problem in dataset):
+        choices = dataset.filter(lambda problem: problem.query is None)
+    refused_as_whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
+    blanks = choices
+    if refused_as_whole:
+        blanks = choices.filter(lambda problem: not problem.is_whole)
     variants = {}
     for name in names:
-        if only is None or name in only:
-            variants[name] = transform_of(name)(choices if name == REVERSED else blanks)
-            variants[name].refused |= {} if name == REVERSED else whole
+        if only is not None and name not in only:
+            continue
+        transform = transform_of(name)
+        if name == REVERSED:
+            variants[name] = transform(choices)
+        else:
+            variants[name] = transform(blanks)
+            variants[name].refused |= refused_as_whole
     return variants
 
 
 def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Dataset]) -> dict[str, Variant]:
-    """Perturbed versions of a dataset as variants of those problems of the `whole` that are in `dataset`.
+    """Perturbed versions of a dataset as variants of its problems.
+
+    They are of those problems of the `whole` that are in `dataset`.
 
     They are joined by the original's id, which they have as a label.
     """
-    originals = {problem.id for problem in whole}
-    known = {problem.id: problem for problem in dataset}
+    original_ids = {problem.id for problem in whole}
+    problems_by_id = {problem.id: problem for problem in dataset}
+    named_problems = []
     for problems in versions:
-        if not any(problem.labels.get("original") in originals for problem in problems):
+        if not any(problem.labels.get("original") in original_ids for problem in problems):
             raise BadInput(f"{problems.card.name}: has no perturbed version of any problem of {whole.card.name}")
+        for problem in problems:
+            perturbation = problem.labels.get("perturbation", "unnamed")
+            named_problems.append((f"{PERTURBED}{perturbation}", problem))
     variants: dict[str, Variant] = {}
-    names = ((f"{PERTURBED}{p.labels.get('perturbation', 'unnamed')}", p) for problems in versions for p in problems)
-    for name, perturbed in grouped(names).items():
-        pairs = [(problem, known.get(str(problem.labels.get("original")))) for problem in perturbed]
-        linked = [p.replace(provenance={"of": original.id}, group=original.group) for p, original in pairs if original]
-        refused = {p.id: "its original is not in the dataset" for p, original in pairs if not original}
-        variants[name] = Variant(Dataset(linked), refused)
+    for name, perturbed in grouped(named_problems).items():
+        variants[name] = _link_originals(perturbed, problems_by_id)
     return variants
 
 
+def _link_originals(perturbed: Iterable[Problem], originals: Mapping[str, Problem]) -> Variant:
+    """The variant of some perturbed problems, each with its original's group."""
+    linked: list[Problem] = []
+    refused: dict[str, str] = {}
+    for problem in perturbed:
+        original = originals.get(str(problem.labels.get("original")))
+        if original:
+            linked.append(problem.replace(provenance={"of": original.id}, group=original.group))
+        else:
+            refused[problem.id] = "its original is not in the dataset"
+    return Variant(Dataset(linked), refused)
+
+
 def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Transform:
-    """A transform that makes each problem from one problem, or says why not."""
+    """Make a transform from a function of one problem.
+
+    The function returns the new problem, or why there is none.
+    """
 
     def transform(problems: Dataset) -> Variant:
         made: list[Problem] = []
@@ -136,45 +182,63 @@ def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -
             outcome = make(problem)
             if isinstance(outcome, str):
                 refused[problem.id] = outcome
-            else:
-                of_it = outcome.provenance.get("of") == problem.id
-                made.append(outcome if of_it else outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
+                continue
+            if outcome.provenance.get("of") != problem.id:
+                outcome = outcome.replace(provenance={**outcome.provenance, "of": problem.id})
+            made.append(outcome)
         return Variant(Dataset(made), refused, kept=kept)
 
     return transform
 
 
 def of_twins(name: str, transform: Transform) -> Transform:
-    """A transform as Elazar et al. count what it makes: no-cands and part-sent of twins alone, two of each group.
+    """A transform restricted to the problems that Elazar et al. count.
+
+    They count no-cands and part-sent of twins alone, two of each group.
 
     Of no-cands a pair is left out if one of the twins has no such variant; of part-sent the other one stays.
     """
     if name not in (NO_CANDS, PART_SENT):
         return transform
 
-    def counted(problems: Dataset) -> Variant:
-        twin_of: dict[str, str] = {}
-        group_of: dict[str, str] = {}
-        for group, members in problems.groups.items():
-            if len(members) > 1:
-                one, other = members[:2]
-                twin_of |= {one.id: other.id, other.id: one.id}
-                group_of |= dict.fromkeys((one.id, other.id), group if len(members) == 2 else f"{group}, two of it")
-        twins = [p.replace(group=group_of[p.id]) for p in problems if p.id in twin_of]
+    def transform_twins(problems: Dataset) -> Variant:
+        twin_of, group_of = _pair_twins(problems)
+        twins = [problem.replace(group=group_of[problem.id]) for problem in problems if problem.id in twin_of]
         variant = transform(problems.with_problems(twins))
-        refused = {p.id: "no twin; its authors count twins alone" for p in problems if p.id not in twin_of}
-        kept = list(variant.problems)
+        no_twin = "no twin; its authors count twins alone"
+        refused = {problem.id: no_twin for problem in problems if problem.id not in twin_of}
+        made_problems = list(variant.problems)
         if name == NO_CANDS:
-            made = {str(problem.provenance["of"]) for problem in kept}
-            lone = {own for own in made if twin_of[own] not in made}
-            refused |= dict.fromkeys(lone, "its twin has none; its authors count whole pairs")
-            kept = [problem for problem in kept if problem.provenance["of"] not in lone]
-        return Variant(Dataset(kept), variant.refused | refused)
+            made_ids = {str(problem.provenance["of"]) for problem in made_problems}
+            lone_ids = {own_id for own_id in made_ids if twin_of[own_id] not in made_ids}
+            refused |= dict.fromkeys(lone_ids, "its twin has none; its authors count whole pairs")
+            made_problems = [problem for problem in made_problems if problem.provenance["of"] not in lone_ids]
+        return Variant(Dataset(made_problems), variant.refused | refused)
 
-    return counted
+    return transform_twins
+
+
+def _pair_twins(problems: Dataset) -> tuple[dict[str, str], dict[str, str]]:
+    """Twin and group by id, for the first two members of each group."""
+    twin_of: dict[str, str] = {}
+    group_of: dict[str, str] = {}
+    for group, members in problems.groups.items():
+        if len(members) < 2:
+            continue
+        one, other = members[:2]
+        twin_of[one.id] = other.id
+        twin_of[other.id] = one.id
+        pair_group = group if len(members) == 2 else f"{group}, two of it"
+        group_of[one.id] = pair_group
+        group_of[other.id] = pair_group
+    return twin_of, group_of
 
 
 def in_reverse(problems: Dataset) -> Variant:
-    """The candidates offered in the opposite order."""
-    turned = one_by_one(lambda problem: problem.with_order(range(len(problem.candidates))[::-1]), kept=False)
-    return turned(problems)
+    """Offer the candidates in the opposite order."""
+
+    def reverse(problem: Problem) -> Problem:
+        indices = range(len(problem.candidates))
+        return problem.with_order(indices[::-1])
+
+    return one_by_one(reverse, kept=False)(problems)

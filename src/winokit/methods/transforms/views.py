@@ -1,4 +1,4 @@
-"""The same problems in another form: `--as binary`, `--as choice`, `--as judgements`.
+"""The same problems in other forms: `--as binary`, `--as choice`, `--as judgements`.
 
 PDP's 60 problems with up to five candidates are the 80 binary ones that the papers count; SuperGLUE-WSC's yes/no
 judgements about one pronoun are one problem with the queried spans as candidates, and the other way round.
@@ -6,18 +6,26 @@ judgements about one pronoun are one problem with the queried spans as candidate
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 
 
 def binary(dataset: Dataset) -> Dataset:
-    """One problem for each right candidate and distractor, in the candidates' order; binary problems stay."""
-    hidden = [problem for problem in dataset if len(problem.candidates) > 2 and problem.answer is None]
-    notes = [f"{len(hidden)} problems have no answer to set against each distractor; left out"] if hidden else []
-    return dataset.with_problems((made for problem in dataset for made in _pairs(problem)), notes)
+    """One problem for each right candidate and distractor.
+
+    The two are in the candidates' order. Binary problems stay.
+    """
+    hidden_count = sum(len(problem.candidates) > 2 and problem.answer is None for problem in dataset)
+    notes = []
+    if hidden_count:
+        notes.append(f"{hidden_count} problems have no answer to set against each distractor; left out")
+    pairs = chain.from_iterable(map(_make_pairs, dataset))
+    return dataset.with_problems(pairs, notes)
 
 
-def _pairs(problem: Problem) -> Iterable[Problem]:
+def _make_pairs(problem: Problem) -> Iterable[Problem]:
+    """One problem for each distractor of a problem."""
     if len(problem.candidates) == 2:
         yield problem
     elif problem.answer is not None:
@@ -29,65 +37,80 @@ def _pairs(problem: Problem) -> Iterable[Problem]:
 
 
 def siblings(dataset: Iterable[Problem]) -> Iterable[list[Problem]]:
-    """Judgements about the same pronoun of the same sentence, together; problems with candidates by themselves."""
-    together = grouped(((p.before, p.pronoun, p.after, p.id if p.query is None else None), p) for p in dataset)
-    return together.values()
+    """Judgements about one pronoun of one sentence, together.
+
+    Problems with candidates are by themselves.
+    """
+    keyed_problems = []
+    for problem in dataset:
+        own_id = problem.id if problem.query is None else None
+        key = (problem.before, problem.pronoun, problem.after, own_id)
+        keyed_problems.append((key, problem))
+    return grouped(keyed_problems).values()
 
 
 def choice(dataset: Dataset) -> Dataset:
-    """Merge the judgements of one sentence and pronoun; what cannot be merged is counted in the notes by its reason."""
-    made: list[Problem] = []
+    """Merge the judgements of one sentence and pronoun.
+
+    The notes count the judgements that cannot be merged, by reason.
+    """
+    choices: list[Problem] = []
     refused: Counter[str] = Counter()
     for rows in siblings(dataset):
-        merged = rows[0] if rows[0].query is None else _merged(rows)
+        is_choice = rows[0].query is None
+        merged = rows[0] if is_choice else _merge_judgements(rows)
         if isinstance(merged, Problem):
-            made.append(merged)
+            choices.append(merged)
         else:
             refused[merged] += len(rows)
-    return dataset.with_problems(made, [f"{count} judgements not merged: {why}" for why, count in refused.items()])
+    notes = [f"{count} judgements not merged: {reason}" for reason, count in refused.items()]
+    return dataset.with_problems(choices, notes)
 
 
-def _merged(rows: Sequence[Problem]) -> Problem | str:
+def _merge_judgements(rows: Sequence[Problem]) -> Problem | str:
     """One problem from judgements about one pronoun, or why not."""
-    verdicts: dict[str, set[int | None]] = defaultdict(set)
-    spelled: dict[str, str] = {}
+    answers_by_span: dict[str, set[int | None]] = defaultdict(set)
+    spellings: dict[str, str] = {}
     for row in rows:
-        key = (row.query or "").casefold()
-        spelled.setdefault(key, row.query or "")
-        verdicts[key].add(row.answer)
-    if any(len(answers) > 1 for answers in verdicts.values()):
+        span = (row.query or "").casefold()
+        spellings.setdefault(span, row.query or "")
+        answers_by_span[span].add(row.answer)
+    if any(len(answers) > 1 for answers in answers_by_span.values()):
         return "the same span is judged both yes and no"
-    if len(verdicts) < 2:
+    if len(answers_by_span) < 2:
         return "only one span is asked about"
-    labelled = [answers.pop() for answers in verdicts.values()]
-    right = [index for index, answer in enumerate(labelled) if answer == 1]
-    if len(right) > 1:
+    verdicts = [answers.pop() for answers in answers_by_span.values()]
+    right_indices = [index for index, verdict in enumerate(verdicts) if verdict == 1]
+    if len(right_indices) > 1:
         return "more than one span is right"
-    if not right and None not in labelled:
+    if not right_indices and None not in verdicts:
         return "no span is right"
-    labels = {key: value for key, value in rows[0].labels.items() if key != "span1_index"}
-    return rows[0].replace(
-        candidates=tuple(spelled.values()), answer=right[0] if right else None, query=None, labels=labels
-    )
+    first = rows[0]
+    labels = {key: value for key, value in first.labels.items() if key != "span1_index"}
+    answer = right_indices[0] if right_indices else None
+    return first.replace(candidates=tuple(spellings.values()), answer=answer, query=None, labels=labels)
 
 
 def judgements(dataset: Dataset) -> Dataset:
-    """One yes/no problem for each candidate of each problem; judgements stay as they are, whole texts have none."""
-    whole = sum(problem.is_whole for problem in dataset)
-    made = (
-        problem
-        if problem.query is not None
-        else problem.replace(
-            candidates=("no", "yes"),
-            query=candidate,
-            answer=None if problem.answer is None else int(index == problem.answer),
-            group=None,
-        )
-        for problem in dataset
-        if not problem.is_whole
-        for index, candidate in enumerate(problem.candidates if problem.query is None else [""])
-    )
-    return dataset.with_problems(made, [f"{whole:,} not judged: {NO_BLANK}"] if whole else [])
+    """One yes/no problem for each candidate of each problem.
+
+    Judgements stay as they are. Whole texts have none.
+    """
+    whole_count = sum(problem.is_whole for problem in dataset)
+    notes = [f"{whole_count:,} not judged: {NO_BLANK}"] if whole_count else []
+    with_blank = (problem for problem in dataset if not problem.is_whole)
+    judgement_problems = chain.from_iterable(map(_make_judgements, with_blank))
+    return dataset.with_problems(judgement_problems, notes)
+
+
+def _make_judgements(problem: Problem) -> Iterable[Problem]:
+    """One yes/no problem for each candidate, or the problem itself if it is one."""
+    if problem.query is not None:
+        yield problem
+        return
+    for index, candidate in enumerate(problem.candidates):
+        answer = None if problem.answer is None else int(index == problem.answer)
+        yield problem.replace(candidates=("no", "yes"), query=candidate, answer=answer, group=None)
 
 
 VIEWS = {"binary": binary, "choice": choice, "judgements": judgements}

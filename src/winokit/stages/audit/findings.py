@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, State, VerdictPoint
 from winokit.drawing.wording import join, often, percent, plural, points
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.results import ABOVE, AT, BELOW, SAMPLES, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.scored_rows import (
     ALL,
     FALLS,
@@ -98,6 +98,38 @@ def _told_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     option = "" if same is None else f": it takes the same option for both twins in {percent(same.value)} of pairs"
     text = f"It tells twins apart less often than choices that know nothing of each other would ({level}){option}."
     return VerdictPoint(text, BAD, {"told": BELOW})
+
+
+def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """The agreement of samples, and the shares always and ever right."""
+    same = rows.find("samples", "all", "same_answer")
+    if same is None or state["abstained"] == ALL:
+        return None
+    count = int(same.details.get(SAMPLES) or 0)
+    if same.value == 1:
+        text = f"It gives the same answer in all {count} samples on every problem: they say no more than one would."
+        return VerdictPoint(text, PLAIN)
+    text = f"It gives the same answer in all {count} samples on {percent(same.value)} of problems"
+    is_like_coin = same.p is not None and (same.p >= USUAL_LEVEL or same.value < (same.chance or 0.0))
+    if is_like_coin:
+        text += f", as a coin in every sample may do too ({percent(same.chance)})"
+    if state["places"] == SEVERAL:
+        text += _right_in_samples(rows)
+    return VerdictPoint(f"{text}.", BAD if is_like_coin else PLAIN)
+
+
+def _right_in_samples(rows: MetricRows) -> str:
+    """The shares that are right in all samples and in some of them."""
+    always = rows.find("samples", "all", "all_right")
+    ever = rows.find("samples", "all", "any_right")
+    groups = rows.find("samples", "complete", "group_accuracy")
+    if always is None or ever is None:
+        return ""
+    text = f": on {percent(always.value)} all are right, on {percent(ever.value)} at least one is"
+    if groups is None:
+        return text
+    of_groups = plural(groups.n, rows.groups_word)
+    return f"{text}; in {percent(groups.value)} of {of_groups} every sample of all twins is right"
 
 
 def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -242,6 +274,7 @@ FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _luck_finding,
     _twins_finding,
     _told_finding,
+    _samples_finding,
     _fall_finding,
     _single_finding,
     _artifacts_finding,

@@ -6,16 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winokit.data.known import WHOLE, identify
-from winokit.data.runs import Run
+from winokit.data.runs import PROTOCOLS_NAMED, Run
 from winokit.drawing.decision import Verdict
+from winokit.drawing.null_hills import draw_hills
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import (
     COLOURS,
+    SECONDARY,
     Forest,
+    ForestBlock,
     ForestMark,
     ShownScorer,
     borrowed,
     difference_forest,
+    every_row,
     forest,
     owner,
     scorers,
@@ -27,16 +31,23 @@ from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
 from winokit.results import READINGS, Metric, stands
 from winokit.stages.audit import plots
-from winokit.stages.audit.problems import failed_pair, problem_scripts, transcript_scripts
+from winokit.stages.audit.failures import find_failures
+from winokit.stages.audit.problems import problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
 from winokit.stages.audit.scored_rows import MetricRows
-from winokit.stages.audit.undecided import undecided
+from winokit.stages.audit.undecided import UndecidedRun, undecided, undecided_by
 from winokit.stages.audit.verdict import verdict
 
 if TYPE_CHECKING:
     from winokit.stages.audit.readings_page import ReadingsSection
 
 ACCURACY = "Accuracy"
+FAILURES = 6
+"""Pairs that are shown below the first."""
+DRAWN_APART = ("switching", "artifacts")
+"""Protocols with a section of their own."""
+FOLDED = ("dependence", "strict", "special-word", "position", "length", "structure")
+"""Protocols that are folded away, unless somebody asked for them by name."""
 MANY, SHOWN = 12, len(COLOURS)
 """Of more scorers than the first number, a page lists all by accuracy, and draws the best, as many as have colours."""
 
@@ -57,8 +68,13 @@ class AuditPage:
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card, self.n, self.groups = run.dataset.card, len(run.dataset), len(run.dataset.groups)
         self.whole = all_whole(run.dataset)
-        self.failed = failed_pair(run, known)
+        failures = find_failures(run, known, 1 + FAILURES)
+        self.failed = failures[0] if failures else None
+        self.failures = failures[1:]
+        self.hills = draw_hills(each.tiles.get(ACCURACY) for each in self.judged)
         self.forest = forest(metrics, known)
+        self.protocols = forest(_rows_drawn_first(run, metrics), known)
+        self.folded = _folded_forests(run, metrics, known)
         self.finer = forest(metrics, known, fine=True)
         self.stacks = plots.stacks(run, known)
         self.switching = forest(metrics, known, "switching")
@@ -73,11 +89,14 @@ class AuditPage:
         self.rows = len(run.metrics)
         self.left_out = [row for row in run.left_out if row.n]
         self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
+        self.is_sampled = any(row.sample is not None for row in run.predictions)
         self.notes = run.notes or run.dataset.notes
         self.replayed = run.replay_notes
         self.undecided = undecided(run)
+        self.silent = {each.scorer.name: undecided_of(run, each) for each in self.judged if is_silent(each)}
         self.scale = Forest(())
         self.labels = labels(self.judged)
+        self.asked = rows_asked_for(run, known, first_numbers(self.judged))
         self.coin = name_coin(next(iter(self.labels.values()), None)).capitalize()
         used = {base(row.protocol) for row in run.metrics}
         self.citations = [(caption.title, caption.sources) for name, caption in ABOUT.items() if name in used]
@@ -90,6 +109,22 @@ class AuditPage:
             return row.model
         scoring = borrowed(row, scorer)
         return f"{scorer.name} · {scoring}" if scoring else scorer.name
+
+
+def _rows_drawn_first(run: Run, metrics: Iterable[Metric]) -> list[Metric]:
+    """The rows that are neither folded away nor in a section of their own."""
+    elsewhere = {*DRAWN_APART, *_folded_protocols(run)}
+    return [row for row in metrics if base(row.protocol) not in elsewhere]
+
+
+def _folded_protocols(run: Run) -> tuple[str, ...]:
+    return () if run.settings.get(PROTOCOLS_NAMED) else FOLDED
+
+
+def _folded_forests(run: Run, metrics: Sequence[Metric], known: Sequence[ShownScorer]) -> list[Forest]:
+    """A forest for each protocol that is folded away and has rows to draw."""
+    forests = [forest(metrics, known, protocol) for protocol in _folded_protocols(run)]
+    return [each for each in forests if each.blocks]
 
 
 def readings_of(run: Run) -> "ReadingsSection | None":
@@ -125,6 +160,33 @@ def judge(run: Run) -> list[JudgedScorer]:
         JudgedScorer(scorer, verdict(own, run.settings.get("margin")), dict(_tiles(own))) for scorer, own in owned
     ]
     return sorted(judged, key=lambda each: -each.mark.value if each.mark else 1.0) if len(judged) > MANY else judged
+
+
+def first_numbers(judged: Iterable[JudgedScorer]) -> list[Metric]:
+    """The few numbers of all scorers."""
+    return [row for each in judged for row in each.tiles.values()]
+
+
+def rows_asked_for(run: Run, known: Sequence[ShownScorer], tiles: Sequence[Metric]) -> tuple[ForestBlock, ...]:
+    """Rows of protocols that were named, without those that `tiles` show; every row if there are no tiles."""
+    if tiles and not run.settings.get(PROTOCOLS_NAMED):
+        return ()
+    tile_ids = {id(row) for row in tiles}
+    rows = [row for row in run.metrics if row.protocol != READINGS and id(row) not in tile_ids]
+    main_rows = [row for row in rows if row.metric not in SECONDARY and "." not in row.subset]
+    return every_row(main_rows or rows, known)
+
+
+def is_silent(judged: JudgedScorer) -> bool:
+    """Whether the cause of a verdict is that problems are left undecided."""
+    cause = judged.verdict.cause
+    return cause is not None and "abstained" in cause.claims
+
+
+def undecided_of(run: Run, judged: JudgedScorer) -> UndecidedRun | None:
+    """Why one scorer leaves problems undecided, with some of its replies."""
+    scorer = judged.scorer
+    return undecided_by(run, scorer.model, scorer.scoring)
 
 
 def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:

@@ -10,15 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import ShownScorer
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.substitute import substitute
-from winokit.notebook import PIECE
 from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
 
 if TYPE_CHECKING:
@@ -43,61 +40,9 @@ class ProblemScript:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailedTwin:
-    """A text in parts, None for its blank, each with whether the other twin lacks it; and what goes into the blank."""
-
-    parts: tuple[tuple[str | None, bool], ...]
-    right: str
-    choices: tuple[tuple[str, str, bool], ...]
-    """By scorer, the candidate it chose, and whether that is right."""
-    language: str
-
-
-def failed_pair(run: Run, known: Sequence[ShownScorer]) -> list[FailedTwin]:
-    """The first of the twins that most scorers fail; nothing where nobody fails any."""
-    known_rows = {(row.model, row.scoring, row.id): row for row in run.predictions if row.variant == ORIGINAL}
-    most, hardest = 0, []
-    for twins in run.dataset.groups.values():
-        if len(twins) != 2 or any(p.is_whole or p.answer is None or p.query is not None for p in twins):
-            continue
-        answered: dict[str, list[Prediction]] = {}
-        for scorer in known:
-            rows = [known_rows.get((scorer.model, scorer.scoring, problem.id)) for problem in twins]
-            chosen = [row for row in rows if row is not None and row.prediction is not None]
-            if len(chosen) == len(twins):
-                answered[scorer.name] = chosen
-        failing = sum(not all(row.is_right for row in rows) for rows in answered.values())
-        if failing > most:
-            most = failing
-            hardest = [(twins[at], [(name, rows[at]) for name, rows in answered.items()]) for at in (0, 1)]
-    filled = [substitute(problem, problem.right or "") for problem, _ in hardest]
-    texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
-    return [
-        FailedTwin(
-            tuple(_marked(texts[at], texts[1 - at])),
-            filled[at].candidate,
-            tuple((name, problem.candidates[row.prediction or 0], row.is_right) for name, row in rows),
-            problem.language,
-        )
-        for at, (problem, rows) in enumerate(hardest)
-    ]
-
-
-def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
-    """The words in runs, each with whether it lies between what two texts have in common at their start and end."""
-    start = next(
-        (at for at, (a, b) in enumerate(zip(words, other, strict=False)) if a != b), min(map(len, (words, other)))
-    )
-    backwards = zip(reversed(words[start:]), reversed(other[start:]), strict=False)
-    end = next((at for at, (a, b) in enumerate(backwards) if a != b), 0)
-    runs = groupby(enumerate(words), lambda each: (each[1] is None, start <= each[0] < len(words) - end))
-    return ((None if blank else "".join(word or "" for _, word in run), odd) for (blank, odd), run in runs)
-
-
 def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
-    predictions = _by_variant(run)
+    predictions = predictions_by_variant(run)
     spoke = {(row.variant, row.model, row.scoring) for row in run.transcripts}
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
     outcomes = {name: _outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
@@ -116,17 +61,30 @@ def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[Pr
 
 def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
     """For each of those with questions, the name of a script of what was said about its problems, and the script."""
-    said, predictions = grouped((row.variant, row) for row in run.transcripts), _by_variant(run)
+    said, predictions = grouped((row.variant, row) for row in run.transcripts), predictions_by_variant(run)
     for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
         if name in said:
             talk = _talk(said[name], _keys(predictions[name], known))
             yield f"transcripts/{place}.js", _call("winokitTranscripts", place, talk)
 
 
-def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
+def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
+    """By variant and scorer, the prediction for each problem.
+
+    Of several samples it is what most of them say.
+    """
     predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
+    votes = grouped(
+        ((row.variant, row.model, row.scoring, row.id), row) for row in run.predictions if row.sample is not None
+    )
     for row in run.predictions:
-        predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})[row.id] = row
+        by_id = predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})
+        if row.sample is None:
+            by_id[row.id] = row
+        elif row.id not in by_id:
+            from winokit.methods.scoring.majority import elected
+
+            by_id[row.id] = elected(row.model, votes[row.variant, row.model, row.scoring, row.id])
     return predictions
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, DataLike, load_shots
-from winokit.data.runs import READING_PREDICTIONS, LeftOut, Run, check_folder
+from winokit.data.runs import PROTOCOLS_NAMED, READING_PREDICTIONS, LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
@@ -21,7 +21,7 @@ from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants, write_predictions
 from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
-from winokit.models.base import Model, notes_of
+from winokit.models.base import Model, notes_of, samples_of
 from winokit.models.registry import MODEL_HELP, ModelLike
 from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import WATCHES, Progress, tell
@@ -163,6 +163,10 @@ class ModelAnswers:
     """By model and protocol, what was asked beside predictions: a number per problem id."""
     formalizations: dict[str, str | None] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+    """By model, what its replies were held to the options by."""
+    samples: dict[str, int] = field(default_factory=dict)
+    """By model, how many answers to each question it was asked for, if it is not one."""
     notes: list[str] = field(default_factory=list)
     transcripts: "list[Transcript]" = field(default_factory=list)
     readings: "ReadingAnswers | None" = None
@@ -189,6 +193,7 @@ def ask_models(
                 answers.formalizations[model.spec] = getattr(model, "formalization", None)
                 answers.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
                 answers.notes += notes_of(model)
+                _describe_asking(answers, model)
     for part in inputs.parts:
         if part.surprisals:
             answers.asked[part.model]["naturalness"] = part.surprisals
@@ -196,6 +201,8 @@ def ask_models(
         check_apart({"--model": answers.rows, **inputs.predictions_by_file})
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
+    if settings.majority and not asking.spending.dry_run:
+        _add_majorities(answers)
     return answers
 
 
@@ -220,6 +227,24 @@ def _ask_model(
         answers.readings = answers.readings or ReadingAnswers()
         own_readings = readings.readings_for(model, inputs.dataset, plan, named_scorings)
         ask_readings(answers.readings, inputs.dataset, model, own_readings, cache, progress)
+
+
+def _describe_asking(answers: ModelAnswers, model: Model) -> None:
+    """Note by what the replies of a model were constrained, and how many there were to each question."""
+    constraint = getattr(model, "constraint", None)
+    if constraint is not None:
+        answers.constraints[model.spec] = constraint
+    if samples_of(model) > 1:
+        answers.samples[model.spec] = samples_of(model)
+
+
+def _add_majorities(answers: ModelAnswers) -> None:
+    """Add what most samples of each scorer say."""
+    from winokit.methods.scoring.majority import majority_predictions
+
+    if all(row.sample is None for row in answers.rows):
+        raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
+    answers.rows += majority_predictions(answers.rows)
 
 
 def _ask_for_scores(
@@ -372,8 +397,8 @@ def _unused_rows(inputs: AuditInputs) -> list[LeftOut]:
     return unused
 
 
-PredictionsByVariant = dict[str, dict[str, Prediction]]
-"""By variant, the prediction for each problem's id."""
+PredictionsByVariant = dict[str, dict[str, list[Prediction]]]
+"""By variant, the predictions for each problem's id: one for each sample."""
 
 
 def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], PredictionsByVariant]:
@@ -381,7 +406,7 @@ def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], Predict
     by_scorer: dict[tuple[str, str], PredictionsByVariant] = {}
     for row in rows:
         by_variant = by_scorer.setdefault((row.model, row.scoring), {})
-        by_variant.setdefault(row.variant, {})[row.id] = row
+        by_variant.setdefault(row.variant, {}).setdefault(row.id, []).append(row)
     return by_scorer
 
 
@@ -523,10 +548,16 @@ def describe_run(
         "substitution": plan.substitution,
         "shots": plan.shots,
     }
+    if settings.protocol:
+        description[PROTOCOLS_NAMED] = True
     if isinstance(plan.shots_from, Dataset):
         description["shots_from"] = plan.shots_from.content_hash
     if isinstance(plan.prompt, PromptTemplate):
         description["prompt"] = plan.prompt.text
     if settings.style != "default":
         description["style"] = settings.style
+    if answers.constraints:
+        description["constrained"] = answers.constraints
+    if answers.samples:
+        description["samples"] = answers.samples
     return description

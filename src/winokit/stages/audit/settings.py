@@ -39,6 +39,9 @@ class AuditSettings(Settings):
         str | Sequence[str],
         Help("Only problems with this yes/no label, or without it (non_associative); repeatable.", metavar="LABEL"),
     ] = ()
+    majority: Annotated[
+        bool, Help("Of several samples, judge a majority vote too, as a scorer of its own; ties abstain.")
+    ] = False
     margin: Annotated[
         float | None,
         Help(

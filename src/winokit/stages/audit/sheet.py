@@ -15,7 +15,7 @@ from winokit.data.runs import LeftOut
 from winokit.methods.arrays import BoolArray
 from winokit.methods.metrics.judge import Judge, Name
 from winokit.methods.scoring.base import SCORINGS, Scoring
-from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.scoring.scorer import Prediction, sample_column
 from winokit.methods.transforms.variants import Variant
 from winokit.problem import ORIGINAL, Dataset
 from winokit.results import Metric
@@ -26,8 +26,8 @@ class AuditSheet:
     """Everything protocols work on, for one dataset, model and scoring."""
 
     dataset: Dataset
-    predictions: Mapping[str, Mapping[str, Prediction]]
-    """Variant to problem id to prediction."""
+    predictions: Mapping[str, Mapping[str, Sequence[Prediction]]]
+    """Variant to problem id to predictions: one, or one for each sample."""
     variants: Mapping[str, Variant]
     model: str
     scoring: str
@@ -75,8 +75,13 @@ class AuditSheet:
         predictions = self.predictions.get(variant, {})
         rows = self.problems.rows_of_variant.get(variant, np.zeros(0, np.int64))
         ids = self.problems.ids
-        predicted = [row for row in rows.tolist() if ids[row] in predictions]
-        choices = choice_numbers([predictions[ids[row]].prediction for row in predicted])
+        predicted: list[int] = []
+        answered: list[Prediction] = []
+        for row in rows.tolist():
+            samples = predictions.get(ids[row], ())
+            predicted += [row] * len(samples)
+            answered += samples
+        choices = choice_numbers([prediction.prediction for prediction in answered])
         chances: Sequence[float] | None = None
         if self.formalization is not None:
             from winokit.methods.formalizations.cases import guesses
@@ -87,13 +92,17 @@ class AuditSheet:
             np.array(predicted, np.int64),
             choices,
             (self.judge.scorer,),
+            samples=sample_column(answered),
             option_chances=None if chances is None else np.array(chances),
         )
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
         """Why each problem was left undecided; None if it was not, or nobody said."""
         predictions = self.predictions.get(variant, {})
-        return [predictions[name].why for name in answers.ids]
+        reason_of: dict[tuple[str, int], str | None] = {}
+        for name, samples in predictions.items():
+            reason_of |= {(name, prediction.sample or 0): prediction.why for prediction in samples}
+        return [reason_of[key] for key in answers.keys]
 
     def accuracy(
         self,

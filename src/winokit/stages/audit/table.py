@@ -1,16 +1,37 @@
 """What the command line shows of an audit: the verdict, a few numbers, or all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from winokit.data.runs import Run
-from winokit.drawing.decision import BAD
-from winokit.drawing.plots import forest, owner, scorers
+from winokit.drawing.decision import BAD, Verdict
+from winokit.drawing.plots import ForestBlock, ShownScorer, forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
-from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
+from winokit.drawing.wording import (
+    as_sentence,
+    count,
+    join,
+    name_coin,
+    often,
+    plural,
+    say,
+    say_chance,
+    say_coin,
+    say_interval,
+)
 from winokit.errors import check_known
 from winokit.results import AT, READINGS, Metric, rows_to_json, stands
-from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
+from winokit.stages.audit.page import (
+    MANY,
+    AuditPage,
+    JudgedScorer,
+    first_numbers,
+    is_silent,
+    judge,
+    labels,
+    rows_asked_for,
+    undecided_of,
+)
 from winokit.stages.audit.scored_rows import MetricRows
 from winokit.stages.audit.undecided import UndecidedRun, undecided
 
@@ -44,13 +65,16 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
             yield from (
                 point.text for point in each.verdict.points if point.tone == BAD and not FIRST & {*point.claims}
             )
+        else:
+            yield from _cause_lines(each.verdict)
+        yield from _silence_lines(run, each)
     yield ""
     if len(judged) > MANY:
         yield _comparison(judged[:LISTED])
         if len(judged) > LISTED:
             yield f"… and {len(judged) - LISTED:,} more, in the report and in results.json"
     else:
-        yield summary_table(run) if every else _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
+        yield from _number_tables(run, judged, every)
     yield ""
     yield from readings_lines(run)
     yield from run.replay_notes
@@ -58,6 +82,36 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield "Every row: --all"
     if run.report is not None:
         yield f"Full report: {run.report}"
+
+
+def _cause_lines(verdict: Verdict) -> Iterator[str]:
+    """The cause of a verdict, if its headline has not told it."""
+    cause = verdict.cause
+    if cause is not None and not FIRST & {*cause.claims}:
+        yield f"  {as_sentence(cause.text)}"
+
+
+def _silence_lines(run: Run, judged: JudgedScorer) -> Iterator[str]:
+    """Why a scorer left its problems undecided, and one of its replies."""
+    nothing = undecided_of(run, judged) if is_silent(judged) else None
+    if nothing is not None:
+        yield from _reason_lines(nothing)
+
+
+def _number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -> Iterator[str | Table]:
+    """Every main result, or the few first numbers and what was asked for by name."""
+    if every:
+        yield summary_table(run)
+        return
+    tiles = first_numbers(judged)
+    if tiles:
+        yield _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
+    columns = scorers(run)
+    blocks = rows_asked_for(run, columns, tiles)
+    if tiles and blocks:
+        yield ""
+    if blocks:
+        yield _result_table(columns, _block_rows(blocks, columns))
 
 
 def summary(run: Run) -> Iterator[str]:
@@ -93,19 +147,24 @@ def readings_lines(run: Run) -> Iterator[str | Table]:
 
 def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
     """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
-    from winokit.methods.scoring.canary import shortened
-
     models = join(nothing.models)
     answers = plural(nothing.predictions, "prediction")
     yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
+    yield from _reason_lines(nothing)
+    yield from run.replay_notes
+    if run.report is not None:
+        yield f"Full report: {run.report}"
+
+
+def _reason_lines(nothing: UndecidedRun) -> Iterator[str]:
+    """Why nothing was decided, one reply as it came, and what to try."""
+    from winokit.methods.scoring.canary import shortened
+
     yield from (f"{plural(number, 'prediction')}: {reason}" for reason, number in nothing.reasons)
     for each in nothing.replies[:1]:
         yield f"To {shortened(each.question)!r} {each.model} said {shortened(each.reply, REPLY_SHOWN)!r}"
     if nothing.way_out:
         yield f"What to try: {nothing.way_out}"
-    yield from run.replay_notes
-    if run.report is not None:
-        yield f"Full report: {run.report}"
 
 
 def _few(run: Run, judged: JudgedScorer) -> Table:
@@ -152,14 +211,8 @@ def figure(run: Run, name: str) -> Any:
 def summary_table(run: Run) -> Table:
     """Every protocol's main results: a line per result, a column per scorer; dim where chance would do as well."""
     known = scorers(run)
-    rows: list[list[str | Text]] = []
     main_rows = [row for row in run.metrics if row.protocol != READINGS]
-    for block in forest(main_rows, known).blocks:
-        for place, line in enumerate(block.lines):
-            by_scorer = {mark.scorer: mark.row for mark in line.marks}
-            cells = [_said(by_scorer.get(index)) for index in range(len(known))]
-            first = line.marks[0].row
-            rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
+    rows = _block_rows(forest(main_rows, known).blocks, known)
     coin = name_coin(next((row for row in run.metrics if row.protocol == "accuracy"), None))
     for name, title, speak in (
         ("p_chance", f"{coin} scores this high", often),
@@ -170,4 +223,21 @@ def summary_table(run: Run) -> Table:
             numbers = [speak(row.value) if row else "" for row in luck]
             n = next(f"{row.n:,}" for row in luck if row)
             rows.append(["Luck" if name == "p_chance" else "", title, *numbers, "", n])
+    return _result_table(known, rows)
+
+
+def _block_rows(blocks: Iterable[ForestBlock], known: Sequence[ShownScorer]) -> list[list[str | Text]]:
+    """A line per result, with the name of its protocol before the first."""
+    rows: list[list[str | Text]] = []
+    for block in blocks:
+        for place, line in enumerate(block.lines):
+            by_scorer = {mark.scorer: mark.row for mark in line.marks}
+            cells = [_said(by_scorer.get(index)) for index in range(len(known))]
+            first = line.marks[0].row
+            rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
+    return rows
+
+
+def _result_table(known: Sequence[ShownScorer], rows: Iterable[Sequence[str | Text]]) -> Table:
+    """Results with a column for each scorer."""
     return table(["protocol", "result", *(scorer.name for scorer in known), "chance", "n"], rows, left=2)

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from winokit.data.runs import Run
@@ -71,6 +71,17 @@ def undecided(run: Run) -> UndecidedRun | None:
         without_replies="" if replies else missing,
         way_out=_way_out(run.transcripts),
     )
+
+
+def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
+    """What to show of the problems that one scorer leaves undecided; None if it decides all."""
+    scorer = model, scoring
+    abstentions = [row for row in run.predictions if (row.model, row.scoring) == scorer and row.prediction is None]
+    names = {(row.variant, row.id) for row in abstentions}
+    transcripts = [
+        row for row in run.transcripts if (row.model, row.scoring) == scorer and (row.variant, row.id) in names
+    ]
+    return undecided(replace(run, predictions=abstentions, transcripts=transcripts))
 
 
 def _way_out(transcripts: Iterable["Transcript"]) -> str:

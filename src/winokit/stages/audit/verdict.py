@@ -8,10 +8,11 @@ than it should be.
 
 from collections.abc import Mapping, Sequence
 
-from winokit.drawing.decision import SURE, DecisionTable, State, Verdict, standing
+from winokit.drawing.decision import GOOD, SURE, DecisionTable, State, Verdict, standing
 from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
 from winokit.methods.metrics.judge import can_be_shown, score_to_find
 from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, ONE_CHOICE, UNKNOWN, USUAL_LEVEL, WITHOUT_ERRATA, Metric
+from winokit.stages.audit.causes import find_cause
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,
@@ -57,7 +58,8 @@ def verdict(metrics: Sequence[Metric], margin: float | None = None) -> Verdict:
     findings = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
     beyond = _beyond_margin(rows, state, margin)
     word = _with_margin(case.word, beyond) + _nearly(case.word, rows, state)
-    return Verdict(word, case.tone, _headline(rows, state, beyond), tuple(findings))
+    cause = None if case.tone == GOOD else find_cause(rows, state)
+    return Verdict(word, case.tone, _headline(rows, state, beyond), tuple(findings), cause)
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:

@@ -24,20 +24,20 @@ class ComparePage:
         margin: float | None = None,
         columns: Sequence[RunColumn] | None = None,
     ) -> None:
-        known = columns_of_named(runs) if columns is None else columns
-        self.columns = tuple(replace(each.scorer, model=each.name, name=each.name) for each in known)
-        self.datasets = [
-            (name, run.dataset.card.name, len(run.dataset), [each.name for each in known if each.run == name])
-            for name, run in runs.items()
-        ]
+        all_columns = columns_of_named(runs) if columns is None else columns
+        self.columns = tuple(replace(each.scorer, model=each.name, name=each.name) for each in all_columns)
+        self.datasets = []
+        for name, run in runs.items():
+            column_names = [each.name for each in all_columns if each.run == name]
+            self.datasets.append((name, run.dataset.card.name, len(run.dataset), column_names))
         """Each run's name, dataset, number of problems and columns."""
         self.same_data = len({run.dataset.content_hash for run in runs.values()}) == 1
         self.pairs = paired(comparisons, margin)
         self.notes = notes
         self.margin = margin
         self.sentences = list(comparison_sentences(self.pairs))
-        self.forest = forest(_rows_by_column(runs, known), self.columns)
-        self.differences = _differences(self.pairs)
+        self.forest = forest(_select_rows(runs, all_columns), self.columns)
+        self.differences = _draw_differences(self.pairs)
 
 
 def write_comparison(
@@ -55,23 +55,25 @@ def write_comparison(
     return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
 
 
-def _rows_by_column(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
+def _select_rows(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
     """All rows under the names of their columns."""
     rows: list[Metric] = []
     for column in columns:
         run = runs[column.run]
-        known = scorers(run)
-        own = [row for row in run.metrics if owner(row, known) == column.scorer]
-        rows += [replace(row, model=column.name) for row in own]
+        run_scorers = scorers(run)
+        scorer_rows = [row for row in run.metrics if owner(row, run_scorers) == column.scorer]
+        rows += [replace(row, model=column.name) for row in scorer_rows]
     return rows
 
 
-def _differences(pairs: Sequence[ScorerPair]) -> Forest:
+def _draw_differences(pairs: Sequence[ScorerPair]) -> Forest:
     """The paired differences on one axis."""
     rows = []
     for pair in pairs:
-        found = pair.found
+        comparison = pair.found
         name = (pair.measure_title, f"{pair.first} − {pair.second}", "difference")
-        ends = (found.interval.low, found.interval.high, 0.0)
-        rows.append(Metric("", "", "", None, *name, found.difference, found.n, *ends, details={P: found.p}))
+        ends = (comparison.interval.low, comparison.interval.high, 0.0)
+        rows.append(
+            Metric("", "", "", None, *name, comparison.difference, comparison.n, *ends, details={P: comparison.p})
+        )
     return difference_forest(rows, [ShownScorer("", "", None, "")], titled=lambda row: row.subset)

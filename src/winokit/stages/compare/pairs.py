@@ -1,4 +1,4 @@
-"""Every two scorers of several runs, compared on the problems they share; and what the scorers are called."""
+"""Comparisons of every two scorers of several runs, and the scorers' names."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,12 +59,12 @@ class ScorerPair:
 
     @property
     def word(self) -> str:
-        """What may be said, in a few words."""
+        """The verdict in a few words."""
         return self.verdict.word
 
     @property
     def measure_title(self) -> str:
-        """What was compared, in the middle of a sentence."""
+        """Name of the measure, in the middle of a sentence."""
         return self.measure.replace("_", " ")
 
     @property
@@ -75,40 +75,48 @@ class ScorerPair:
 
     @property
     def refusers(self) -> list[str]:
-        """Those of the two that answer nothing."""
-        found = self.found
-        refuses = ((self.first, found.first_refuses), (self.second, found.second_refuses))
+        """Scorers of the pair that answer nothing."""
+        comparison = self.found
+        refuses = ((self.first, comparison.first_refuses), (self.second, comparison.second_refuses))
         return [name for name, is_refuser in refuses if is_refuser]
 
 
 def columns_of_named(runs: Mapping[str, Run]) -> list[RunColumn]:
-    """Scorers by the names that their runs were given; with the model's, if a run has several."""
+    """Return scorers by the names of their runs.
+
+    The model's name is added if a run has several.
+    """
     columns = []
     for name, run in runs.items():
-        known = scorers(run)
-        for scorer in known:
+        run_scorers = scorers(run)
+        for scorer in run_scorers:
             both = scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
-            columns.append(RunColumn(name if len(known) == 1 else both, name, scorer))
-    return _apart(columns)
+            columns.append(RunColumn(name if len(run_scorers) == 1 else both, name, scorer))
+    return _make_distinct(columns)
 
 
 def columns_of_models(runs: Mapping[str, Run]) -> list[RunColumn]:
-    """Scorers by their models; with the scoring, or the run's name, only to tell two of one name apart."""
-    columns = [RunColumn(scorer.name, name, scorer) for name, run in runs.items() for scorer in scorers(run)]
-    columns = _told_apart_by(_name_with_scoring, columns)
-    columns = _told_apart_by(_name_with_run, columns)
-    return _apart(columns)
+    """Return scorers by their models.
+
+    Scoring or run are added only to tell two of one name apart.
+    """
+    columns = []
+    for name, run in runs.items():
+        columns += [RunColumn(scorer.name, name, scorer) for scorer in scorers(run)]
+    columns = _lengthen_names(_add_scoring, columns)
+    columns = _lengthen_names(_add_run, columns)
+    return _make_distinct(columns)
 
 
-def _name_with_scoring(column: RunColumn) -> str:
+def _add_scoring(column: RunColumn) -> str:
     return f"{column.scorer.model} · {column.scorer.scoring}"
 
 
-def _name_with_run(column: RunColumn) -> str:
+def _add_run(column: RunColumn) -> str:
     return f"{column.scorer.name} ({column.run})"
 
 
-def _told_apart_by(longer_name: Callable[[RunColumn], str], columns: Sequence[RunColumn]) -> list[RunColumn]:
+def _lengthen_names(longer_name: Callable[[RunColumn], str], columns: Sequence[RunColumn]) -> list[RunColumn]:
     """The columns, those of one name by a longer one if it tells any of them apart."""
     longer_names: dict[str, set[str]] = {}
     for column in columns:
@@ -126,7 +134,7 @@ def number_notes(columns: Sequence[RunColumn]) -> list[str]:
     notes = []
     for column in columns:
         expected = {column.run, column.scorer.name, f"{column.run} · {column.scorer.name}"}
-        expected |= {_name_with_scoring(column), _name_with_run(column)}
+        expected |= {_add_scoring(column), _add_run(column)}
         if column.name not in expected:
             notes.append(
                 f"{column.name} is {column.scorer.name} of the run {column.run}; "
@@ -140,18 +148,18 @@ def names_apart(names: Sequence[str]) -> list[str]:
     apart: list[str] = []
     for name in names:
         if name in apart:
-            name = _numbered(name, {*names, *apart})
+            name = _number_name(name, {*names, *apart})
         apart.append(name)
     return apart
 
 
-def _numbered(name: str, taken: set[str]) -> str:
+def _number_name(name: str, taken: set[str]) -> str:
     """The name with the first number from 2 that makes it a new one."""
     numbered = (f"{name} ({number})" for number in count(2))
     return next(own for own in numbered if own not in taken)
 
 
-def _apart(columns: Sequence[RunColumn]) -> list[RunColumn]:
+def _make_distinct(columns: Sequence[RunColumn]) -> list[RunColumn]:
     """Columns with names unlike one another."""
     names = names_apart([column.name for column in columns])
     return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
@@ -168,15 +176,15 @@ def compare_runs(
     compared. Scorers that share no problem are passed over. An abstention is not a right answer, unless expected
     accuracy is asked for; a scorer that answers nothing is never ahead.
     """
-    known = columns_of_named(runs) if columns is None else columns
-    tables = {column.name: _answers_of(runs[column.run], column.scorer) for column in known}
+    all_columns = columns_of_named(runs) if columns is None else columns
+    tables = {column.name: _find_answers(runs[column.run], column.scorer) for column in all_columns}
     answers = {name: table for name, table in tables.items() if table is not None}
     if len(answers) < 2:
         raise BadInput("a comparison needs at least two scorers: name two runs, or one with two models")
     switched: dict[str, Answers] = {}
     if measures is not None and "consistency" in measures:
-        for column in known:
-            table = _answers_of(runs[column.run], column.scorer, SWITCHED)
+        for column in all_columns:
+            table = _find_answers(runs[column.run], column.scorer, SWITCHED)
             if table is not None:
                 switched[column.name] = table
     comparisons: dict[tuple[str, str, str], Comparison] = {}
@@ -184,14 +192,14 @@ def compare_runs(
         both_switched = None
         if first in switched and second in switched:
             both_switched = switched[first], switched[second]
-        found = compare_answers(answers[first], answers[second], measures, switched=both_switched)
-        comparisons |= {(first, second, measure): test for measure, test in found.items()}
+        comparison = compare_answers(answers[first], answers[second], measures, switched=both_switched)
+        comparisons |= {(first, second, measure): test for measure, test in comparison.items()}
     _check_found(measures or (), comparisons, answers.values())
     return comparisons
 
 
-def _answers_of(run: Run, scorer: ShownScorer, variant: str = "original") -> Answers | None:
-    """A scorer's answers in a run; None if the run has rows of it and no predictions."""
+def _find_answers(run: Run, scorer: ShownScorer, variant: str = "original") -> Answers | None:
+    """Return a scorer's answers in a run, or None without predictions."""
     try:
         answers = run.answers(variant, scorer.model, scorer.scoring, scorer.formalization)
     except UnknownName:
@@ -213,7 +221,7 @@ def _share_problems(tables: Sequence[Answers]) -> bool:
 
 
 def paired(comparisons: Comparisons, margin: float | None = None) -> list[ScorerPair]:
-    """The tests with Holm's correction over all of them; `margin` is in points."""
+    """Add Holm's correction over all tests. `margin` is in points."""
     share = None if margin is None else margin / 100
     judged = verdicts(list(comparisons.values()), share)
     return [ScorerPair(*names, verdict) for names, verdict in zip(comparisons, judged, strict=True)]

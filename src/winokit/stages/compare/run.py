@@ -61,15 +61,15 @@ def compare(
         Where the page is written; None writes none.
     """
     if isinstance(runs, Mapping):
-        loaded = _runs_by_name(runs, settings.data)
+        loaded = _load_runs(runs, settings.data)
         columns = columns_of_named(loaded)
     else:
-        loaded = _named(_with_predictions(runs, settings.data))
+        loaded = _name_runs(_with_predictions(runs, settings.data))
         columns = columns_of_models(loaded)
     comparisons = compare_runs(loaded, settings.measures, columns)
     if not comparisons:
         raise BadInput(f"{join(list(loaded))} have no problem in common")
-    notes = [*unpaired(loaded), *number_notes(columns), *_style_notes(loaded), *replay_notes(loaded)]
+    notes = [*unpaired(loaded), *number_notes(columns), *_note_styles(loaded), *replay_notes(loaded)]
     tell(notes)
     page = None
     if out is not None:
@@ -77,8 +77,8 @@ def compare(
     return ComparedRuns(paired(comparisons, settings.margin), page, tuple(notes))
 
 
-def _runs_by_name(runs: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
-    """The runs by their names; predictions become runs on the problems of `data`."""
+def _load_runs(runs: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
+    """Return the runs by name. Predictions become runs on the problems of `data`."""
     dataset = None if data is None else load_one(data)
     loaded = {}
     for name, given in runs.items():
@@ -104,8 +104,8 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
     There is one for every two datasets.
     """
     ids = {name: {problem.id for problem in run.dataset} for name, run in runs.items()}
-    apart = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
-    datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in apart)
+    disjoint_pairs = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
+    datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in disjoint_pairs)
     return [
         f"{one} and {other} have no problem in common: "
         f"{plural(len(pairs), 'pair')} of runs not compared, such as {pairs[0][0]} and {pairs[0][1]}"
@@ -113,7 +113,7 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
     ]
 
 
-def _style_notes(runs: Mapping[str, Run]) -> list[str]:
+def _note_styles(runs: Mapping[str, Run]) -> list[str]:
     """Note that runs have variants of different styles.
 
     Only their original problems are the same.
@@ -121,8 +121,8 @@ def _style_notes(runs: Mapping[str, Run]) -> list[str]:
     styles = {name: run.settings.get("style", "default") for name, run in runs.items()}
     if len(set(styles.values())) < 2:
         return []
-    named = join([f"{name} ({style})" for name, style in styles.items()])
-    return [f"variants are made in different styles, so their rows are not of the same texts: {named}"]
+    run_styles = join([f"{name} ({style})" for name, style in styles.items()])
+    return [f"variants are made in different styles, so their rows are not of the same texts: {run_styles}"]
 
 
 def replay_notes(runs: Mapping[str, Run]) -> list[str]:
@@ -130,23 +130,26 @@ def replay_notes(runs: Mapping[str, Run]) -> list[str]:
 
     Two runs may show the same answers.
     """
-    return [f"{name}: {sentence}" for name, run in runs.items() for sentence in run.replay_notes]
+    notes = []
+    for name, run in runs.items():
+        notes += [f"{name}: {sentence}" for sentence in run.replay_notes]
+    return notes
 
 
-def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
+def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
     """Load the runs, by short names that tell them apart.
 
     They are named after their folders, or after the models in them.
     """
-    given = [run for place, run in enumerate(runs) if isinstance(run, Run) or run not in runs[:place]]
-    folders = [Path(run).absolute().name for run in given if not isinstance(run, Run)]
+    distinct_runs = [run for place, run in enumerate(runs) if isinstance(run, Run) or run not in runs[:place]]
+    folders = [Path(run).absolute().name for run in distinct_runs if not isinstance(run, Run)]
     are_told_apart = len(set(folders)) == len(folders)
     names = []
-    for run in given:
+    for run in distinct_runs:
         if isinstance(run, Run):
             models = run.settings.get("models") or run.settings.get("predictions") or ("run",)
             names.append(", ".join(models))
         else:
             names.append(Path(run).absolute().name if are_told_apart else str(run))
-    loaded = [run if isinstance(run, Run) else Run.load(Path(run)) for run in given]
+    loaded = [run if isinstance(run, Run) else Run.load(Path(run)) for run in distinct_runs]
     return dict(zip(names_apart(names), loaded, strict=True))

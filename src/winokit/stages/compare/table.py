@@ -21,42 +21,42 @@ def lines(result: ComparedRuns) -> Lines:
         yield from comparison_sentences(result.pairs)
     elif len(words) <= MOST_WORDS:
         yield from words
-    yield table(HEADS, [_row(pair) for pair in result.pairs], left=3, words=(6,))
+    yield table(HEADS, [_make_row(pair) for pair in result.pairs], left=3, words=(6,))
     if result.page is not None:
         yield f"page: {result.page}"
 
 
-def _row(pair: ScorerPair) -> tuple[str, ...]:
+def _make_row(pair: ScorerPair) -> tuple[str, ...]:
     """One test, differences in points."""
-    found = pair.found
-    needed = "–" if found.n_to_tell_apart is None else f"{found.n_to_tell_apart:,}"
+    comparison = pair.found
+    needed = "–" if comparison.n_to_tell_apart is None else f"{comparison.n_to_tell_apart:,}"
     return (
         pair.first,
         pair.second,
         pair.measure_title,
-        points(found.difference),
-        f"{points(found.interval.low)} to {points(found.interval.high)}",
+        points(comparison.difference),
+        f"{points(comparison.interval.low)} to {points(comparison.interval.high)}",
         probability(pair.p_corrected),
         pair.word,
-        f"{found.n:,}",
+        f"{comparison.n:,}",
         needed,
     )
 
 
 def as_json(result: ComparedRuns) -> list[dict[str, Any]]:
     """Every test with its numbers, as shares."""
-    return [_test_json(pair) for pair in result.pairs]
+    return [_describe_test(pair) for pair in result.pairs]
 
 
-def _test_json(pair: ScorerPair) -> dict[str, Any]:
+def _describe_test(pair: ScorerPair) -> dict[str, Any]:
     """One test with its numbers, as shares."""
-    found = asdict(pair.found)
-    del found["resolution"]
+    comparison = asdict(pair.found)
+    del comparison["resolution"]
     return {
         "first": pair.first,
         "second": pair.second,
         "measure": pair.measure,
-        "found": found,
+        "found": comparison,
         "p_corrected": pair.p_corrected,
         "margin": pair.verdict.margin,
         "word": pair.word,

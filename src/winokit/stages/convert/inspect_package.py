@@ -137,7 +137,7 @@ def problem_of(state: TaskState) -> Problem:
 
 
 def read_output(ask: Ask, output: ModelOutput) -> Reply:
-    """What a model's output chooses, read as a reply of a server is."""
+    """Read the choice from a model's output, as from a server's reply."""
     stop = output.stop_reason
     cut = stop in ("max_tokens", "model_length")
     return reply(ask, Completion(output.completion, refused=stop == "content_filter", cut=cut, ended=stop == "stop"))

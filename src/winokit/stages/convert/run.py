@@ -6,11 +6,13 @@ from typing import Annotated
 from winokit.data.formats import FORMATS, WriteOptions, WrittenFile, write
 from winokit.data.formats.files import recognise
 from winokit.data.loading import Data, Loading, paths_of
+from winokit.data.predictions.every_eval_ever import WrittenRecords, write_records
+from winokit.data.runs import RESULTS, Run
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting
 from winokit.progress import tell
 from winokit.settings import Help, Without, verb
-from winokit.stages.convert.settings import DEFAULT, HARNESSES, VARIANTS, ConvertSettings
+from winokit.stages.convert.settings import DEFAULT, EVERY_EVAL_EVER, HARNESSES, VARIANTS, ConvertSettings
 from winokit.stages.convert.tasks import WrittenTasks, write_tasks
 from winokit.stages.convert.variants import WrittenVariants, write_variants
 
@@ -25,7 +27,7 @@ def convert(
     *,
     settings: ConvertSettings = ConvertSettings(),
     loading: Annotated[Loading, Without("errata")] = Loading(),
-) -> WrittenFile | WrittenTasks | WrittenVariants:
+) -> WrittenFile | WrittenTasks | WrittenVariants | WrittenRecords:
     """Write a dataset in another format, as tasks of a harness, or as the variants of an audit.
 
     What the format cannot express is an error, or left out and counted with --lenient. The logs of lmeval and inspect
@@ -36,9 +38,19 @@ def convert(
         return write_variants(
             data, out, style=settings.style, chosen=chosen, file_format=settings.format_, loading=loading
         )
+    if settings.to == EVERY_EVAL_EVER:
+        return _write_run(data, Path(out))
     if settings.to in HARNESSES:
         return write_tasks(data, out, harness=settings.to, perturbed=settings.perturbed, loading=loading)
     return _write_file(data, Path(out), settings.to, settings.write_options, loading)
+
+
+def _write_run(data: Data, folder: Path) -> WrittenRecords:
+    """Write the predictions of a run as records of Every Eval Ever."""
+    if not isinstance(data, (str, Path)) or not (Path(data) / RESULTS).is_file():
+        raise BadInput(f"{data}: --to {EVERY_EVAL_EVER}: expected the folder of a run, which `winokit audit` writes")
+    made = int((Path(data) / RESULTS).stat().st_mtime)
+    return write_records(Run.load(data), folder, timestamp=made)
 
 
 def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, loading: Loading) -> WrittenFile:
@@ -46,13 +58,13 @@ def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, l
     dataset = loading.one(data)
     if path.is_file() and path.stat().st_size:
         _check_replaceable(path, data)
-    written = write(dataset, path, to or DEFAULT, options, lenient=loading.lenient)
+    written_file = write(dataset, path, to or DEFAULT, options, lenient=loading.lenient)
     other_suffixes = {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}
     if to is None and path.suffix in other_suffixes:
         tell([f"{path} contains {DEFAULT}, whatever its name says; choose another format with --to"])
-    if written.skipped:
-        tell([f"{len(written.skipped)} problems left out; the first: {written.skipped[0]}"])
-    return written
+    if written_file.skipped:
+        tell([f"{len(written_file.skipped)} problems left out; the first: {written_file.skipped[0]}"])
+    return written_file
 
 
 def _check_replaceable(out: Path, data: Data) -> None:

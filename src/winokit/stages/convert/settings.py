@@ -1,4 +1,4 @@
-"""What is written of a dataset, and as what."""
+"""Settings of a conversion: what is written, and in which format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -13,6 +13,8 @@ from winokit.settings import Help, Settings, spelling
 DEFAULT = "jsonl"
 """The format that is written where none is named."""
 VARIANTS = "variants"
+EVERY_EVAL_EVER = "every-eval-ever"
+"""Records of the predictions in a run."""
 HARNESSES = ("lmeval", "inspect")
 """lm-evaluation-harness and Inspect."""
 
@@ -24,7 +26,8 @@ class ConvertSettings(Settings):
     to: Annotated[
         str | None,
         Help(
-            "A format, lmeval or inspect (tasks of lm-evaluation-harness or Inspect), or variants; default: jsonl.",
+            "A format, lmeval or inspect (tasks of lm-evaluation-harness or Inspect), variants, or of a run's folder "
+            "every-eval-ever (records of its predictions); default: jsonl.",
             "FORMAT",
         ),
     ] = None
@@ -49,17 +52,17 @@ class ConvertSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.to is not None:
-            check_known("format", self.to, dict.fromkeys([*FORMATS, *HARNESSES, VARIANTS]))
+            check_known("format", self.to, dict.fromkeys([*FORMATS, *HARNESSES, VARIANTS, EVERY_EVAL_EVER]))
         if self.to != VARIANTS:
             self._refuse_any("style", "variant", "format_", why="an option of --to variants")
         if self.to not in HARNESSES:
             self._refuse_any("perturbed", why="an option of --to lmeval and --to inspect")
-        if self.to in HARNESSES or self.to == VARIANTS:
+        if self.to in (*HARNESSES, VARIANTS, EVERY_EVAL_EVER):
             self._refuse_any("source_ids", "labels_apart", why="an option of file formats")
 
     @property
     def variants(self) -> list[str]:
-        """The variants to write; empty for all."""
+        """Variants to write. Empty for all."""
         return [self.variant] if isinstance(self.variant, str) else list(self.variant)
 
     @property

@@ -36,7 +36,7 @@ class WrittenTasks:
 
     @property
     def commands(self) -> tuple[str, str]:
-        """What to type: to run them all, and to audit the log."""
+        """Commands that run all tasks, and audit the log."""
         if self.harness == "inspect":
             return f"inspect eval {quote(f'{self.folder / self.name}.py')} --model … --log-dir LOGS", AUDIT
         how = "--model hf --model_args pretrained=…,logits_cache=False --log_samples --output_path LOGS"
@@ -62,31 +62,36 @@ def write_tasks(
     with a candidate); where nothing follows any blank, or there is none, as its own blimp does: log p(whole text).
     Those of Inspect ask multiple-choice questions.
     """
-    whole = load_one(data, **loading.how)
-    dataset = whole[: loading.limit]
+    whole_data = load_one(data, **loading.how)
+    dataset = whole_data[: loading.limit]
     folder = Path(out)
-    name = f"winokit_{slug(whole.card.name) or 'data'}"
+    name = f"winokit_{slug(whole_data.card.name) or 'data'}"
     if any(problem.query is not None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")
-    made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
-    rows = _documents(dataset, made, harness)
+    variants = {**make_variants(dataset), **perturbed_variants(whole_data, dataset, [load(each) for each in perturbed])}
+    rows = _make_documents(dataset, variants, harness)
     if ORIGINAL not in rows:
         raise BadInput(f"{dataset.card.name}: no problem has an answer")
     hidden = sum(problem.answer is None for problem in dataset)
     tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
-    written = WrittenTasks(harness, name, folder, {f"{name}_{slug(key)}": len(docs) for key, docs in rows.items()})
+    written_tasks = WrittenTasks(
+        harness, name, folder, {f"{name}_{slug(key)}": len(docs) for key, docs in rows.items()}
+    )
     files = {f"{name}_{slug(key)}.jsonl": json_rows(docs).encode() for key, docs in rows.items()}
-    files |= _harness_files(written, dataset, rows)
+    files |= _make_harness_files(written_tasks, dataset, rows)
     there = {file: (folder / file).read_bytes() for file in files if (folder / file).is_file()}
     changed = [file for file, content in files.items() if there.get(file) != content]
     check_own_folder(folder, changed, ours=(folder / f"{name}_{ORIGINAL}.jsonl").exists(), of="these tasks")
     for file, content in files.items():
         write_whole(folder / file, content)
-    return written
+    return written_tasks
 
 
-def _documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) -> dict[str, list[dict[str, Any]]]:
-    """The documents of each task, by variant; no task without one that the harness can score."""
+def _make_documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the documents of each task, by variant.
+
+    A variant without a document that the harness can score has no task.
+    """
     versions = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
     rows = {key: documents(version, key, name=dataset.card.name) for key, version in versions.items()}
     if harness == "inspect":
@@ -114,31 +119,33 @@ def variants_of(dataset: Dataset, name: str) -> Dataset:
     """
     if name == ORIGINAL:
         return dataset
-    made = make_variants(dataset)
-    check_known("variant", name, [ORIGINAL, *made])
-    return made[name].problems
+    variants = make_variants(dataset)
+    check_known("variant", name, [ORIGINAL, *variants])
+    return variants[name].problems
 
 
-def _harness_files(
+def _make_harness_files(
     written: WrittenTasks, dataset: Dataset, rows: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, bytes]:
     """The tasks themselves, beside their documents."""
     if written.harness == "inspect":
         title = f"{dataset.card.name} (winokit {winokit.__version__})"
-        place = f"{written.folder / written.name}.py"
+        module_path = f"{written.folder / written.name}.py"
         tasks = {task: f"{task}.jsonl" for task in written.tasks}
-        return {f"{written.name}.py": inspect_tasks(title, place, tasks)}
-    about = [
+        return {f"{written.name}.py": inspect_tasks(title, module_path, tasks)}
+    descriptions = [
         f"{dataset.card.name}, written by winokit {winokit.__version__}:",
         *(f"  {command}" for command in written.commands),
     ]
     metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": scoring_of(dataset)}
     # Scores of several tasks under one name mean different things, and no mean is made of them.
-    group = {"name": written.name, "tasks": list(written.tasks), "about": about, "metadata": metadata}
+    group = {"name": written.name, "tasks": list(written.tasks), "about": descriptions, "metadata": metadata}
     files = {f"{written.name}.yaml": rendered_plain(f"{TEMPLATES}/lm_eval_group.yaml.j2", **group)}
     for task, (key, docs) in zip(written.tasks, rows.items(), strict=True):
-        asks = SOLVED if key == SOLVED else "full" if "filled" in docs[0] else "partial"
-        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", about, metadata, asks=asks)
+        asks = "full" if "filled" in docs[0] else "partial"
+        if key == SOLVED:
+            asks = SOLVED
+        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", descriptions, metadata, asks=asks)
     return files | {"utils.py": lmeval_utils("winokit's tasks")}
 
 
@@ -154,8 +161,8 @@ def lmeval_task(
     asks
         `partial` or `full` scoring, or `solved`: the whole solved text, for its surprisal.
     """
-    shown = {"name": name, "file": file, "about": about, "metadata": metadata}
-    return rendered_plain(f"{TEMPLATES}/lm_eval_task.yaml.j2", train=train, asks=asks, **shown)
+    values = {"name": name, "file": file, "about": about, "metadata": metadata}
+    return rendered_plain(f"{TEMPLATES}/lm_eval_task.yaml.j2", train=train, asks=asks, **values)
 
 
 def lmeval_utils(title: str) -> bytes:

@@ -65,32 +65,32 @@ def write_variants(
     chosen
         Names of variants; all of the style if there are none.
     """
-    known = known_variants(style)
+    known_names = known_variants(style)
     for name in chosen:
-        check_known("variant" if style == "default" else f"variant of style {style}", name, known)
+        check_known("variant" if style == "default" else f"variant of style {style}", name, known_names)
     if FORMATS[file_format].render is None:
         raise CannotWrite(f"{file_format} can be read but not written")
     dataset = loading.one(data)
-    made = {ORIGINAL: Variant(dataset), **every_variant(dataset, chosen or None, style)}
+    variants = {ORIGINAL: Variant(dataset), **every_variant(dataset, chosen or None, style)}
     folder = Path(out)
-    earlier = _earlier(Path(out))
+    earlier = _list_earlier_files(Path(out))
     content: dict[str, Dataset] = {}
-    written: dict[str, WrittenVariant] = {}
-    for name, version in made.items():
-        problems, refused = _writable(version, name, file_format)
+    written_variants: dict[str, WrittenVariant] = {}
+    for name, version in variants.items():
+        problems, refused = _select_writable(version, name, file_format)
         asking = sum(problem.query is not None for problem in dataset) if name != ORIGINAL else 0
         refused |= {JUDGEMENT: asking} if asking else {}
         file = f"{name}{FORMATS[file_format].suffix}" if problems else None
         originals = tuple(str(problem.labels["original"]) if name != ORIGINAL else problem.id for problem in problems)
-        written[name] = WrittenVariant(file, originals, refused)
+        written_variants[name] = WrittenVariant(file, originals, refused)
         if file is not None:
             card, title = dataset.card, f"{dataset.card.title} ({name})" if dataset.card.title else ""
             if name != ORIGINAL:  # how people do on the problems themselves is not known of a variant
                 card = replace(card, name=f"{card.name}/{name}", title=title, human_accuracy=None)
             content[file] = Dataset(problems, card)
-    if not any(entry.of for name, entry in written.items() if name != ORIGINAL):
-        whys = next(iter([*list(written.values())[-1].refused, "there are none"]))
-        raise BadInput(f"{dataset.card.name}: {', '.join(chosen or known)} can be made of no problem: {whys}")
+    if not any(entry.of for name, entry in written_variants.items() if name != ORIGINAL):
+        whys = next(iter([*list(written_variants.values())[-1].refused, "there are none"]))
+        raise BadInput(f"{dataset.card.name}: {', '.join(chosen or known_names)} can be made of no problem: {whys}")
     check_own_folder(folder, {*content, MANIFEST} - earlier, ours=False, of="these variants")
     sources = paths_of(data)
     for file in {*content, *earlier}:
@@ -99,14 +99,14 @@ def write_variants(
         write(dataset_of_file, folder / file, file_format)
     about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}
     about |= {"dataset_hash": dataset.content_hash, "style": style, "format": file_format}
-    about |= {"variants": {name: entry.to_json() for name, entry in written.items()}}
+    about |= {"variants": {name: entry.to_json() for name, entry in written_variants.items()}}
     write_whole(folder / MANIFEST, result_bytes(about))
     for left in earlier - {*content, MANIFEST}:
         (folder / left).unlink(missing_ok=True)
-    return WrittenVariants(folder, style, written)
+    return WrittenVariants(folder, style, written_variants)
 
 
-def _writable(variant: Variant, name: str, file_format: str) -> tuple[list[Problem], dict[str, int]]:
+def _select_writable(variant: Variant, name: str, file_format: str) -> tuple[list[Problem], dict[str, int]]:
     """The problems of a variant that a format has words for, linked to their originals, and why others are left out."""
     problems = []
     refused = Counter(variant.refused.values())
@@ -122,7 +122,7 @@ def _writable(variant: Variant, name: str, file_format: str) -> tuple[list[Probl
     return problems, dict(refused.most_common())
 
 
-def _earlier(folder: Path) -> set[str]:
+def _list_earlier_files(folder: Path) -> set[str]:
     """The files of variants that stand in a folder already, by its manifest."""
     try:
         files = [entry["file"] for entry in json.loads((folder / MANIFEST).read_text("utf-8"))["variants"].values()]

@@ -6,12 +6,12 @@ here whole groups are put into an order that the seed draws, and a size is as mu
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.problem import Dataset, grouped
+from winokit.problem import Dataset
 
 SMALLEST = 160
 FACTOR = 4
@@ -27,7 +27,11 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
     >>> [len(part) for part in nested(synthetic(20), (0, 5, 20), seed=1)]
     [0, 4, 20]
     """
-    units = list(grouped((row if p.group is None else p.group, row) for row, p in enumerate(dataset)).values())
+    rows_by_unit: dict[int | str, list[int]] = {}
+    for row, problem in enumerate(dataset):
+        unit = row if problem.group is None else problem.group
+        rows_by_unit.setdefault(unit, []).append(row)
+    units = list(rows_by_unit.values())
     order = np.random.default_rng([seed, len(units)]).permutation(len(units)).tolist()
     ends = np.cumsum([len(units[index]) for index in order])
     parts = []
@@ -37,7 +41,7 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
         fitting = int(np.searchsorted(ends, size, side="right"))
         if size and not fitting:
             raise BadInput(f"size {size:,}: too small for the first group; twins are trained on together")
-        rows = sorted(row for index in order[:fitting] for row in units[index])
+        rows = sorted(chain.from_iterable(units[index] for index in order[:fitting]))
         card = replace(dataset.card, name=f"{dataset.card.name}, {len(rows):,}")
         parts.append(Dataset([dataset[row] for row in rows], card))  # without the dataset's notes, which are told
     return parts

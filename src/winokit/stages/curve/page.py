@@ -14,8 +14,7 @@ from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import COLOURS
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import name_coin
-from winokit.methods.metrics.curve import LogFit
-from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveLevel, CurveSeries
+from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveLevel, CurveSeries, LogFit
 from winokit.results import AT, stands
 from winokit.stages.curve.table import by_size, fitted, names_of, titles_of
 from winokit.stages.curve.verdict import verdict_of_curve

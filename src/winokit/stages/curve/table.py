@@ -57,8 +57,10 @@ def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLeve
     The level of a curve that has no such size is None.
     """
     levels = [{level.asked: level for level in curve.levels} for curve in series]
-    for size in sorted({asked for own in levels for asked in own}):
-        yield f"{size:,}", [own.get(size) for own in levels]
+    sizes: set[int] = set()
+    sizes.update(*levels)
+    for size in sorted(sizes):
+        yield f"{size:,}", [level_by_size.get(size) for level_by_size in levels]
 
 
 def _format_level(level: CurveLevel | None) -> str:
@@ -161,7 +163,9 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.
     """
-    rows = [replace(row, model=model) for curve in series for row in curve_rows(curve)]
+    rows: list[Metric] = []
+    for curve in series:
+        rows += [replace(row, model=model) for row in curve_rows(curve)]
     for point, measure in product(points, (ACCURACY, GROUP)):
         row = point.score(measure)
         subset = f"{point.asked}.restart{point.restart}"

@@ -119,7 +119,7 @@ def embed_with_finetuned_model(
     rows, outcome = finetuned_features(
         parts,
         folder,
-        _spec_of(encoder),
+        _get_spec(encoder),
         finetuning.training,
         device=finetuning.device,
         progress=progress,
@@ -143,14 +143,14 @@ def embed_with_finetuned_model(
 
 
 def describe_embedding(vectors: ProblemVectors, encoder: str | Model, design: EmbedDesign) -> dict[str, Any]:
-    """What is written beside the vectors: how they were made."""
-    description = {"model": _spec_of(encoder), "features": design.features, "pooling": design.pooling}
+    """Return the settings that are written beside the vectors."""
+    description = {"model": _get_spec(encoder), "features": design.features, "pooling": design.pooling}
     if not vectors.finetuned:
         return description
     return {**description, "finetuned": vectors.finetuned, "held_out": vectors.held_out}
 
 
-def _spec_of(encoder: str | Model) -> str:
+def _get_spec(encoder: str | Model) -> str:
     return encoder if isinstance(encoder, str) else encoder.spec
 
 

@@ -1,4 +1,4 @@
-"""How problems become vectors, and how the model is fine-tuned on some of them first."""
+"""Settings of vectors, and of the model that is fine-tuned first."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -63,7 +63,7 @@ class Finetuning(Settings):
 
 @dataclass(frozen=True)
 class EmbedDesign(Settings):
-    """What a vector is made of, and where the model runs."""
+    """Content of a vector, and the device of the model."""
 
     features: Annotated[
         FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")

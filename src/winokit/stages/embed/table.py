@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def as_json(embedding: "Embedding") -> dict[str, Any]:
     """The files, the numbers of rows and columns, and how the model was fine-tuned."""
     row_count, column_count = embedding.rows.shape
-    written = {"out": str(embedding.out), "settings": str(embedding.settings)}
-    return {**written, "rows": row_count, "columns": column_count, **embedding.finetuned}
+    paths = {"out": str(embedding.out), "settings": str(embedding.settings)}
+    return {**paths, "rows": row_count, "columns": column_count, **embedding.finetuned}
 
 
 def lines(embedding: "Embedding") -> Iterator[str]:
@@ -27,10 +27,10 @@ def lines(embedding: "Embedding") -> Iterator[str]:
     row_count, column_count = embedding.rows.shape
     yield f"{row_count:,} x {column_count:,} written to {embedding.out}, settings and ids to {embedding.settings}"
     if finetuned:
-        yield _next_step(embedding)
+        yield _suggest_next_step(embedding)
 
 
-def _next_step(embedding: "Embedding") -> str:
+def _suggest_next_step(embedding: "Embedding") -> str:
     command = f"winokit debias aflite {embedding.name} --features {embedding.out}"
     if embedding.finetuned["informed"]:
         return f"debias it: {command}"

@@ -1,5 +1,6 @@
 """The record and the page of a next version: evolution.json and evolution.html in the folder of the new release."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -55,7 +56,8 @@ def status_counts(evolution: Evolution) -> dict[str, int]:
     Problems that retired earlier are not counted.
     """
     now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
-    return {status: sum(row["status"] == status for row in now) for status in STATUSES}
+    counts = Counter(row["status"] for row in now)
+    return {status: counts[status] for status in STATUSES}
 
 
 def _write_record_and_page(evolution: Evolution, folder: Path) -> None:

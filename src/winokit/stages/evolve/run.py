@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -199,8 +200,9 @@ def ask_and_evolve(
 
     def answers(names: Sequence[str]) -> list[EvolveAnswers]:
         each = (answers_of(pool.asked, name, **asking) for name in names)
-        models = [model for several in each for model in several]
-        twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
+        models = list(chain.from_iterable(each))
+        name_counts = Counter(model.model for model in models)
+        twice = sorted(name for name, count in name_counts.items() if count > 1)
         if twice:
             raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models

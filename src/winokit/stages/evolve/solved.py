@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from winokit.methods.arrays import IntArray
 from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.judge_solved import p_solved
 from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
@@ -112,6 +114,8 @@ def answers_of(
         plan = ScoringPlan()
         asked_now = {ORIGINAL: problems} | variants
         rows[str(against), ""] += score_variants(asked_now, model, plan, cache=cache, progress=progress)
+    for own in rows.values():
+        refuse_samples(own, "evolve")
     asked = AskedProblems.of(problems, variants)
     answers = [EvolveAnswers.of(name, asked, own) for (name, _), own in rows.items()]
     for model_answers in answers:
@@ -189,7 +193,10 @@ def solved_beyond_chance(
         switched = sum(any(model.was_switched(problem) for model in answers) for problem in members)
         strata[split, len(group), switched].append(group)
     keys = sorted(strata)
-    raw_p_values = [p_solved(agreed.take([row for group in strata[key] for row in group])) for key in keys]
+    raw_p_values = []
+    for key in keys:
+        rows = list(chain.from_iterable(strata[key]))
+        raw_p_values.append(p_solved(agreed.take(rows)))
     retire: set[str] = set()
     counts = []
     for key, p in zip(keys, holm(raw_p_values), strict=True):
@@ -200,7 +207,7 @@ def solved_beyond_chance(
             retired = _draw_excess(problems, settled, solved, turned, secret)
         if retired and key[0] == NEW:
             retired = [*solved, *turned]
-        retire |= {problems[row].id for group in retired for row in group}
+        retire |= {problems[row].id for row in chain.from_iterable(retired)}
         counts.append(Stratum(*key, len(strata[key]), len(solved), len(turned), p, len(retired)))
     return Solved(frozenset(retire), tuple(counts), needed)
 
@@ -243,8 +250,11 @@ def is_turned(answers: Answers, group: Group) -> bool:
 
 def _list_groups(problems: Dataset) -> list[Group]:
     """The rows of each group, and of each problem alone."""
-    names = [f"alone {problem.id}" if problem.group is None else f"group {problem.group}" for problem in problems]
-    return list(grouped(zip(names, range(len(problems)), strict=True)).values())
+    rows_by_name: dict[str, list[int]] = {}
+    for row, problem in enumerate(problems):
+        name = f"alone {problem.id}" if problem.group is None else f"group {problem.group}"
+        rows_by_name.setdefault(name, []).append(row)
+    return list(rows_by_name.values())
 
 
 def _draw_excess(

@@ -46,18 +46,18 @@ def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> Gate
     """
     if not run.predictions:
         raise BadInput(f"{name} has no predictions")
-    model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--of")
-    own = [row for row in run.predictions if row.model == model]
-    scoring = _only(f"{name} has several scorings", (row.scoring for row in own), scoring, "--scoring")
+    model = _choose_only(f"{name} has several models", (row.model for row in run.predictions), model, "--of")
+    model_rows = [row for row in run.predictions if row.model == model]
+    scoring = _choose_only(f"{name} has several scorings", (row.scoring for row in model_rows), scoring, "--scoring")
     return GateSide(run, model, scoring)
 
 
-def _only(several: str, names: Iterable[str], asked: str | None, option: str) -> str:
+def _choose_only(several: str, names: Iterable[str], asked: str | None, option: str) -> str:
     """Select the only name, or the one that is asked for."""
-    known = list(dict.fromkeys(names))
-    if len(known) != 1 and asked not in known:
-        raise BadInput(f"{several}: name one with {option} ({', '.join(known)})")
-    return asked if asked in known else known[0]
+    distinct_names = list(dict.fromkeys(names))
+    if len(distinct_names) != 1 and asked not in distinct_names:
+        raise BadInput(f"{several}: name one with {option} ({', '.join(distinct_names)})")
+    return asked if asked in distinct_names else distinct_names[0]
 
 
 def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[GateSide, GateSide]":
@@ -101,12 +101,15 @@ def _check_alike(new: GateSide, old: GateSide) -> None:
     """
     if new.run.dataset.content_hash != old.run.dataset.content_hash:
         datasets = [side.run.dataset for side in (new, old)]
-        about = [f"{dataset.card.name} ({plural(len(dataset), 'problem')})" for dataset in datasets]
-        raise BadInput(f"NEW is over {about[0]}, --against over {about[1]}: a gate needs the same problems and answers")
+        described = [f"{dataset.card.name} ({plural(len(dataset), 'problem')})" for dataset in datasets]
+        raise BadInput(
+            f"NEW is over {described[0]}, --against over {described[1]}: a gate needs the same problems and answers"
+        )
     values: dict[str, tuple[Any, Any]] = {}
     if new.is_scored_by_us and old.is_scored_by_us:
         values["scoring"] = (new.scoring, old.scoring)
-    ours, theirs = new.run.settings, old.run.settings
+    ours = new.run.settings
+    theirs = old.run.settings
     if ours and theirs:
         names = ["shots", "substitution", "prompt", "style"]
         if ours.get("shots"):

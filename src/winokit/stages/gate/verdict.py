@@ -13,7 +13,9 @@ from winokit.results import Brief
 from winokit.stages.compare.pairs import SWITCHED
 from winokit.stages.gate.sides import GateSide
 
-PASSED, FAILED, OPEN = "passed", "failed", "open"
+PASSED = "passed"
+FAILED = "failed"
+OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class DropTest:
 
     def sentence(self, margin: float) -> str:
         """A sentence on the drop and on what the test could have found."""
-        change = f"{self.metric.replace('_', ' ')} {self._change_in_words()}"
+        change = f"{self.metric.replace('_', ' ')} {self._describe_change()}"
         if self.answers_nothing:
             return f"{change}, and the new model answers nothing"
         if self.verdict == FAILED:
@@ -50,9 +52,10 @@ class DropTest:
         drop = "no drop" if self.found is None else f"a drop of {100 * self.found:.1f}"
         return f"{change}; {drop} would have been found with {100 * POWER:.0f} % power"
 
-    def _change_in_words(self) -> str:
+    def _describe_change(self) -> str:
         """The change of the metric with its interval."""
-        low, high = (self.low, self.high)
+        low = self.low
+        high = self.high
         moved = "stayed the same"
         if self.drop > 0:
             moved = f"fell by {100 * self.drop:.1f}"
@@ -96,18 +99,18 @@ class GateOutcome(Brief):
 
 def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float, level: float) -> DropTest:
     """Test whether a metric dropped by more or less than allowed."""
-    found = _compare_sides(metric, new, old, level)
-    least_drop = found.resolution.gap_to_find(1 - level, POWER, allowed=allowed, most=found.first)
-    interval = found.interval
-    answers_nothing = found.second_refuses
+    comparison = _compare_sides(metric, new, old, level)
+    least_drop = comparison.resolution.gap_to_find(1 - level, POWER, allowed=allowed, most=comparison.first)
+    interval = comparison.interval
+    answers_nothing = comparison.second_refuses
     verdict = OPEN
     if answers_nothing or interval.low > allowed:
         verdict = FAILED
     elif interval.high < allowed:
         verdict = PASSED
-    means = (found.first, found.second)
+    means = (comparison.first, comparison.second)
     ends = (interval.low, interval.high)
-    return DropTest(metric, *means, found.difference, *ends, found.n, least_drop, verdict, answers_nothing)
+    return DropTest(metric, *means, comparison.difference, *ends, comparison.n, least_drop, verdict, answers_nothing)
 
 
 def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: float) -> Comparison:
@@ -119,10 +122,10 @@ def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: flo
     switched = None
     if metric == "consistency":
         switched = (old.answers(SWITCHED), new.answers(SWITCHED))
-    found = compare_answers(old.answers(), new.answers(), [metric], switched=switched, level=level)
-    if metric not in found:
+    comparison = compare_answers(old.answers(), new.answers(), [metric], switched=switched, level=level)
+    if metric not in comparison:
         raise BadInput(f"{metric}: {new.run.dataset.card.name} has nothing to take it from")
-    return found[metric]
+    return comparison[metric]
 
 
 def _check_same_problems(metric: PairMeasure, new: GateSide, old: GateSide) -> None:

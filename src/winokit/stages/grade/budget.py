@@ -207,15 +207,12 @@ def read_carried(folder: Path) -> list[CarriedTest]:
     with refusing(f"{path}: not what winokit release writes", KeyError, TypeError, ValueError):
         if content["schema"] != SCHEMA:
             raise ValueError(f"schema {content['schema']!r} is not {SCHEMA}")
-        return [
-            CarriedTest(
-                str(row["identity"]),
-                str(row["release"]),
-                tuple(map(str, row["ids"])),
-                tuple(GradedSubmission(**grading) for grading in row["gradings"]),
-            )
-            for row in content["tests"]
-        ]
+        tests = []
+        for row in content["tests"]:
+            gradings = tuple(GradedSubmission(**grading) for grading in row["gradings"])
+            ids = tuple(map(str, row["ids"]))
+            tests.append(CarriedTest(str(row["identity"]), str(row["release"]), ids, gradings))
+        return tests
 
 
 def _read_carried_tests(labels: HiddenPart) -> list[EarlierTest]:

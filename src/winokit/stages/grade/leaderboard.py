@@ -123,8 +123,9 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
         notes.append("no paired tests, and scores as the entries say: the hidden labels are not available")
     elif owner:
         entries = [record.owner_record(entry, labels.folder) for entry in entries]
-    having = {kind: sum(_find_main_score(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
-    metric = AUC if having[AUC] >= max(1, having[ACCURACY]) else ACCURACY
+    with_curve = sum(_find_main_score(entry, AUC) is not None for entry in entries)
+    with_accuracy = sum(_find_main_score(entry, ACCURACY) is not None for entry in entries)
+    metric = AUC if with_curve >= max(1, with_accuracy) else ACCURACY
     places = list(_rank_entries(entries, metric))
     if any(labels_folder.rank is None and labels_folder.entry.scores for labels_folder in places):
         notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
@@ -151,9 +152,10 @@ def _count_gradings(release: Path, labels: HiddenPart) -> Gradings:
 
 def _rank_entries(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """The entries by the score that ranks, those for which none is shown last."""
-    mains = [
-        (entry, _find_main_score(entry, metric), entry.statement.name if entry.statement else "") for entry in entries
-    ]
+    mains = []
+    for entry in entries:
+        name = entry.statement.name if entry.statement else ""
+        mains.append((entry, _find_main_score(entry, metric), name))
     mains.sort(key=lambda row: (-row[1].value if row[1] else 1.0, row[2], row[0].submission))
     values = [main.value for _, main, _ in mains if main is not None]
     for entry, main, _ in mains:

@@ -241,7 +241,9 @@ def _parse_labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
 
 def _shorten_cell(cell: str) -> str:
     """A cell for a message: short, printable, on one line."""
-    return "nothing" if not cell else ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
+    if not cell:
+        return "nothing"
+    return ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
 
 
 def _read_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:

@@ -47,14 +47,14 @@ def board_of(run: ItemsRun) -> DrawnBoard:
 
 
 def bounds_of(run: ItemsRun, ranked: RankedScorer, pairs: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-    """Between what the share of all pairs right must be, by the bank of items; None without a bank."""
+    """Bounds of the share of pairs right by the bank of items, or None without one."""
     if run.bank is None:
         return None
-    asked = np.intersect1d(np.flatnonzero(run.judged.matrix.is_asked[ranked.scorer]), run.bank.rows)
-    if not len(asked):
+    asked_rows = np.intersect1d(np.flatnonzero(run.judged.matrix.is_asked[ranked.scorer]), run.bank.rows)
+    if not len(asked_rows):
         return None
-    right = float(run.judged.matrix.right[ranked.scorer, asked].mean())
-    return run.bank.pair_bounds(right, pairs, asked.tolist())
+    right = float(run.judged.matrix.right[ranked.scorer, asked_rows].mean())
+    return run.bank.pair_bounds(right, pairs, asked_rows.tolist())
 
 
 def family_names(run: ItemsRun) -> Mapping[int, str]:

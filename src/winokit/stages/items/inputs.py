@@ -19,6 +19,7 @@ from winokit.files import read_text
 from winokit.methods.arrays import IntArray
 from winokit.methods.metrics.families import FEWEST_ITEMS, families_by_agreement, families_by_name, family_numbers
 from winokit.methods.metrics.judge_items import AnswerMatrix
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.problem import Dataset
 from winokit.stages.items.settings import AGREEMENT, NAME
 
@@ -56,7 +57,10 @@ def read_answers(dataset: Dataset, predictions: Predictions) -> ItemAnswers:
 
 
 def _sort_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path], list[Path], list[str]]:
-    """The boards, the other files, and notes; of a folder with boards only these are read."""
+    """Return the boards, the other files, and notes.
+
+    Of a folder with boards only these are read.
+    """
     boards: list[Path] = []
     others: list[Path] = []
     notes: list[str] = []
@@ -83,23 +87,24 @@ def _read_predictions(parts: Sequence[ReadPredictions], items: ItemNames) -> Boa
     originals = [part for part in parts if part.variant == ORIGINAL]
     choices = np.full((len(originals), len(items.asked)), UNASKED, np.int8)
     for number, part in enumerate(originals):
+        refuse_samples(part.predictions, "items")
         for row in part.predictions:
-            place = items.row_of_id.get(row.id)
-            if place is not None:
-                choices[number, place] = -1 if row.prediction is None else row.prediction
+            item_index = items.row_of_id.get(row.id)
+            if item_index is not None:
+                choices[number, item_index] = -1 if row.prediction is None else row.prediction
     scorings = {part.scoring for part in originals}
     names = [f"{part.model} ({part.scoring})" if len(scorings) > 1 else part.model for part in originals]
     return Board(tuple(names), choices)
 
 
 def _tell_apart(boards: Sequence[tuple[Path, Board]]) -> list[tuple[Path, Board]]:
-    """The boards; files of one model each whose names are the same go by their files."""
+    """Return the boards. Those of one name are named by their files."""
     singles = [board.names[0] for _, board in boards if len(board.names) == 1]
     told_apart = []
     for path, board in boards:
         is_repeated = len(board.names) == 1 and singles.count(board.names[0]) > 1
-        own = Board((f"{board.names[0]} ({path})",), board.choices) if is_repeated else board
-        told_apart.append((path, own))
+        renamed = Board((f"{board.names[0]} ({path})",), board.choices) if is_repeated else board
+        told_apart.append((path, renamed))
     return told_apart
 
 
@@ -116,15 +121,17 @@ def families_of(read: ItemAnswers, families: str | Path | Mapping[str, str]) -> 
         return np.arange(len(names)), ["each language is a family of its own"]
     matrix = AnswerMatrix.of(read.answers)
     numbers = families_by_agreement(matrix.right, matrix.is_asked)
-    asked = int(matrix.is_asked.any(axis=0).sum())
+    asked_count = int(matrix.is_asked.any(axis=0).sum())
     notes = []
-    if asked < FEWEST_ITEMS:
-        notes.append(f"{asked} items are too few to find families by agreement: each model is a family of its own")
+    if asked_count < FEWEST_ITEMS:
+        notes.append(
+            f"{asked_count} items are too few to find families by agreement: each model is a family of its own"
+        )
     return numbers, notes
 
 
 def _match_families(names: Sequence[str], families: Mapping[str, str], source: str) -> tuple[IntArray, list[str]]:
-    """Families as somebody says them; a model that nobody names is a family of its own."""
+    """Return families as given. A model without one is its own family."""
     missing = [name for name in names if name not in families]
     if len(missing) == len(names):
         raise BadInput(f"{source}: no family of {names[0]}, and of none of the other models")
@@ -140,6 +147,6 @@ def _read_families(path: Path) -> dict[str, str]:
         raise BadInput(f"--families {path}: expected agreement, name, or a csv file with columns model and family")
     reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff")))
     if not {"model", "family"} <= set(reader.fieldnames or ()):
-        found = ", ".join(reader.fieldnames or ()) or "nothing"
-        raise BadInput(f"{path}: expected columns model and family, found {found}")
+        columns_found = ", ".join(reader.fieldnames or ()) or "nothing"
+        raise BadInput(f"{path}: expected columns model and family, found {columns_found}")
     return {row["model"]: row["family"] for row in reader}

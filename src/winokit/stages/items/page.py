@@ -15,7 +15,9 @@ from winokit.stages.items.records import items_json
 from winokit.stages.items.run import BOARD_PAGE, RESULT, FamilyRow, ItemsRun
 from winokit.stages.items.table import canary_sentences, item_sentences
 
-WIDTH, HEIGHT, EDGE = 720, 400, 34
+WIDTH = 720
+HEIGHT = 400
+EDGE = 34
 """Of the chart, and of the room for its axes."""
 MOST_FAMILIES = 100
 """Families that the page lists; more are in items.json."""
@@ -58,7 +60,9 @@ class ItemsPage:
         self.canary_sentences = list(canary_sentences(run))
         self.items_by_row = {item.row: item for item in self.judged.items}
         self.items_by_id = {self.judged.asked.problems[item.row].id: item for item in self.judged.items}
-        self.pairs_by_row = {row: pair for pair in self.judged.pairs for row in pair.rows}
+        self.pairs_by_row: dict[int, JudgedPair] = {}
+        for pair in self.judged.pairs:
+            self.pairs_by_row |= dict.fromkeys(pair.rows, pair)
         self.pair_count = plural(len(self.judged.pairs), "pair")
 
     @cached_property
@@ -118,7 +122,7 @@ class ItemsPage:
 
     @cached_property
     def band_rows(self) -> list[tuple[str, float, float | None, float, int]]:
-        """By band: pairs told apart, the right way round, both wrong, on average over pairs; and how many families."""
+        """Rows by band: pairs told apart, right way round, both wrong, and families."""
         return list(self._sum_bands())
 
     def _sum_bands(self) -> Iterator[tuple[str, float, float | None, float, int]]:
@@ -150,14 +154,14 @@ def upwards(level: float) -> float:
 
 
 def say_estimate(estimate: Estimate | None) -> str:
-    """A share with its interval, in percent; a dash for none."""
+    """A share with its interval in percent, or a dash."""
     if estimate is None:
         return "–"
     return f"{100 * estimate.value:.1f} % [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
 
 
 def say_correlation(estimate: Estimate | None) -> str:
-    """A correlation with its interval; a dash for none."""
+    """A correlation with its interval, or a dash."""
     if estimate is None:
         return "–"
     return f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"

@@ -25,7 +25,10 @@ from winokit.settings import Help, verb
 from winokit.stages.items.inputs import families_of, read_answers
 from winokit.stages.items.settings import ItemSettings
 
-PAGE, BOARD_PAGE, RESULT, ERRATA = "index.html", "board.html", "items.json", "errata.toml"
+PAGE = "index.html"
+BOARD_PAGE = "board.html"
+RESULT = "items.json"
+ERRATA = "errata.toml"
 """What the folder of a run has."""
 
 
@@ -119,12 +122,12 @@ def items(
         The folder of the page and of items.json; None writes none.
     """
     dataset = loading.one(data)
-    read = read_answers(dataset, predictions)
-    families, family_notes = families_of(read, settings.families)
-    judged = judge_items(read.answers, families, read.languages)
+    answers_read = read_answers(dataset, predictions)
+    families, family_notes = families_of(answers_read, settings.families)
+    judged = judge_items(answers_read.answers, families, answers_read.languages)
     wrong_rows = [row for row, problem in enumerate(judged.asked.problems) if has_wrong_label(problem)]
     canaries = judge_canaries(judged.matrix, families, wrong_rows) if wrong_rows else None
-    notes = [*read.notes, *family_notes, *_describe_witnesses(judged)]
+    notes = [*answers_read.notes, *family_notes, *_describe_witnesses(judged)]
     bank = None if settings.bank is None else read_bank(Path(settings.bank), ItemNames(dataset))
     notes += _compare_with_labels(judged) + _compare_with_bank(judged, bank)
     run = ItemsRun(dataset, judged, canaries, settings.top, bank, tuple(notes))

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from winokit.settings import Help, Settings
 
-AGREEMENT, NAME = "agreement", "name"
+AGREEMENT = "agreement"
+NAME = "name"
 """The ways to find families; anything else is a file that has them."""
 
 

@@ -1,4 +1,4 @@
-"""What items are worth, on the terminal and for scripts."""
+"""The value of items, on the terminal and for scripts."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -393,7 +393,8 @@ def _turn_unit(unit: ReleaseUnit, backwards: bool, settled: Collection[str]) -> 
 
 def _count_surplus(unit: ReleaseUnit) -> int:
     """Kept members whose answer is the first candidate, minus those with the second."""
-    return sum(1 if member.answer == 0 else -1 for member in unit.kept)
+    first_count = sum(member.answer == 0 for member in unit.kept)
+    return 2 * first_count - len(unit.kept)
 
 
 def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str, int]:

@@ -63,7 +63,9 @@ class Disclosure:
     @property
     def splits_said(self) -> str:
         """In which splits they are disclosed: "141 in training and 22 in dev"."""
-        splits = Counter(split for givers in self.givers.values() for split in {split for split, _ in givers})
+        splits: Counter[str] = Counter()
+        for givers in self.givers.values():
+            splits.update({split for split, _ in givers})
         return join([f"{splits[split]:,} in {name}" for split, name in SPLIT_NAMES.items() if splits[split]])
 
 
@@ -84,11 +86,12 @@ def find_disclosures(tests: Iterable[HiddenTest], published: Mapping[str, Sequen
             for digest in digests_of(problem):
                 for number, row in holders.get(digest, ()):
                     givers_by_test[number].setdefault(row, {})[split, problem.id] = None
-    return [
-        Disclosure(test, {row: tuple(givers) for row, givers in rows.items()})
-        for test, rows in zip(tests, givers_by_test, strict=True)
-        if rows
-    ]
+    disclosures = []
+    for test, rows in zip(tests, givers_by_test, strict=True):
+        if rows:
+            givers_by_row = {row: tuple(givers) for row, givers in rows.items()}
+            disclosures.append(Disclosure(test, givers_by_row))
+    return disclosures
 
 
 PUBLIC = "public"

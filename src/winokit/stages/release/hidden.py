@@ -168,8 +168,11 @@ def label_lines(rows: list[dict[str, Any]]) -> bytes:
     """
     for place, row in enumerate(rows, 1):
         _check_row(row, LABELS, place)
-    labels = ({key: row[key] for key in LABEL_KEYS if key in row} for row in rows)
-    return "".join(json.dumps(label) + "\n" for label in labels).encode()
+    lines = []
+    for row in rows:
+        label = {key: row[key] for key in LABEL_KEYS if key in row}
+        lines.append(f"{json.dumps(label)}\n")
+    return "".join(lines).encode()
 
 
 def write_hidden(

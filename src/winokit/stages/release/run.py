@@ -389,7 +389,7 @@ def as_json(release: Release) -> dict[str, Any]:
         "splits": _count_splits(release),
         "left_out": release.contents.left_out,
         "crossings": [asdict(crossing) for crossing in facts.crossings],
-        "leaks": {name: [asdict(leak) for leak in leaks] for name, leaks in facts.leaks.items()},
+        "leaks": {name: list(map(asdict, leaks)) for name, leaks in facts.leaks.items()},
         "test_leaks": bool(facts.test_leaks),
         "revealed": _make_revealed_rows(facts),
         "notes": [*release.notes, *warnings(release)],

@@ -15,12 +15,13 @@ def as_json(result: Scored) -> dict[str, Any]:
     """
     if result.plan is not None:
         return dict(result.plan)
+    first = result.predictions[0]
     labelled = [row for row in result.predictions if row.answer is not None]
     return {
         "out": result.out and str(result.out),
-        "model": result.predictions[0].model,
-        "scoring": result.predictions[0].scoring,
-        "problems": len(result.predictions),
+        "model": first.model,
+        "scoring": first.scoring,
+        "problems": len({row.id for row in result.predictions}),
         "answered": sum(row.prediction is not None for row in result.predictions),
         "right": sum(row.is_right for row in labelled),
         "labelled": len(labelled),
@@ -39,7 +40,7 @@ def lines(result: Scored) -> Lines:
         return
     counts = as_json(result)
     scorer = f"{counts['model']} ({counts['scoring']})"
-    yield f"{counts['problems']:,} predictions by {scorer} written to {counts['out']}"
+    yield f"{len(result.predictions):,} predictions by {scorer} written to {counts['out']}"
     if counts["labelled"]:
         share = 100 * counts["right"] / counts["labelled"]
         yield f"{counts['right']:,} of {counts['labelled']:,} right ({share:.1f} %)"

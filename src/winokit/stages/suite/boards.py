@@ -10,6 +10,7 @@ from winokit.drawing.board import DrawnBoard, drawn_board
 from winokit.methods.metrics.families import families_by_agreement
 from winokit.methods.metrics.judge_board import rank_scorers
 from winokit.methods.metrics.judge_items import AnswerMatrix
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.stages.items.board import board_row
 from winokit.stages.suite.matrix import SuiteCell, SuiteMatrix
 
@@ -55,6 +56,7 @@ def _collect_answers(cells: Sequence[SuiteCell]) -> Answers:
     for cell in cells:
         assert cell.run is not None
         predictions = [row for row in cell.run.predictions if row.id in row_of]
+        refuse_samples(predictions, "suite")
         problem_index += [row_of[row.id] for row in predictions]
         choices += [row.prediction for row in predictions]
         counts.append(len(predictions))

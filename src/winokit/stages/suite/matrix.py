@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import ceil, floor, log10
 from pathlib import Path
 from statistics import fmean
@@ -236,7 +237,7 @@ class SuiteMatrix:
         for pair in tests:
             leads[pair.first].append(pair.found.difference)
             leads[pair.second].append(-pair.found.difference)
-        refusers = {name for pair in tests for name in pair.refusers}
+        refusers = set(chain.from_iterable(pair.refusers for pair in tests))
 
         def rank_key(name: str) -> tuple[bool, float, float]:
             # On average, how far ahead of those it was compared with: their values may be of other problems.
@@ -259,8 +260,13 @@ class SuiteMatrix:
 
         Rows have letters if entrants were compared.
         """
-        standings = {id(standing.row): standing for view in self.views.values() for standing in view.values()}
-        rows = [row for cell in self.cells.values() if cell.run is not None for row in cell.run.metrics]
+        standings: dict[int, Standing] = {}
+        for view in self.views.values():
+            standings |= {id(standing.row): standing for standing in view.values()}
+        rows: list[Metric] = []
+        for cell in self.cells.values():
+            if cell.run is not None:
+                rows += cell.run.metrics
         for place, row in enumerate(rows):
             if (standing := standings.get(id(row))) is not None:
                 about = {"p_corrected": standing.p, "letters": standing.letters or None}
@@ -415,9 +421,11 @@ def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
 
     Every problem counts as much as any other.
     """
-    sizes = [
-        (1.0 if cell.state == FAILED else cell.share, len(cell.data.asked)) for cell in cells if cell.state != EMPTY
-    ]
+    sizes = []
+    for cell in cells:
+        if cell.state != EMPTY:
+            share = 1.0 if cell.state == FAILED else cell.share
+            sizes.append((share, len(cell.data.asked)))
     done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
     minutes, seconds = divmod(round(elapsed * (1 - done) / done) if done else 0, 60)
     return f"{100 * done:.0f} % done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -130,7 +130,7 @@ def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None)
     """Every cell, after a check of all that can be checked before anything is run."""
     models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.model]
     listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
-    data = [loaded for each in listed for loaded in each.loaded(settings.limit)]
+    data = list(chain.from_iterable(each.loaded(settings.limit) for each in listed))
     has_models = models or settings.predictions
     if not has_models or not data:
         raise BadInput("expected models and data: winokit suite DATA --model SPEC, or a suite.toml that has both")
@@ -138,6 +138,8 @@ def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None)
     for model in models:
         if model.spec is not None:
             check_model(model.spec)
+            if isinstance(model.spec, str) and Spec.parse(model.spec).options.get("n", "1") != "1":
+                raise BadInput(f"model {model.spec!r}: a suite takes one answer to each problem: leave out ?n=")
         for name in model.predictions or ():
             check_known("dataset of this suite", name, [each.whole.card.name for each in data])
     for name in settings.scoring or ():
@@ -271,7 +273,8 @@ class _Work:
         """Everything that determines a cell, as a hash."""
         texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
         texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
-        texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
+        pool = self.plan.shots_from
+        texts.append(pool.content_hash if isinstance(pool, Dataset) else str(pool))
         plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots, shots_from=None))
         rows = list(self.settings.protocol)
         rows += [f"@{subset}" for subset in self.settings.subset]
@@ -383,5 +386,6 @@ def identity_of(model: SuiteModel) -> str | None:
 
 def _describe_files(path: Path) -> list[tuple[str, int, int]]:
     """The sizes and times of a file, or of all files in a folder."""
-    files = [file for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]
+    paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+    files = [file for file in paths if file.is_file()]
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

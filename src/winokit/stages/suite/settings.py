@@ -182,4 +182,7 @@ def _parse_entry(key: str, kind: type[SuiteModel | SuiteData], row: object) -> A
         check_known(f"key of [[{key}]]", name, valid_keys)
     if kind is SuiteData and "data" not in row:
         raise BadInput("[[data]]: data is missing: a name, a path or FORMAT:path")
-    return kind(**{"as_" if name == "as" else name: value for name, value in row.items()})
+    settings = dict(row)
+    if "as" in settings:
+        settings["as_"] = settings.pop("as")
+    return kind(**settings)

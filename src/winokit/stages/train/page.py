@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def write_train_page(folder: Path) -> Path:
         curve = json.loads((folder / CURVE).read_text("utf-8"))
         run = results["run"]
         rows = [Metric.from_json(row) for row in results["metrics"]]
-        shown = {
+        page_values = {
             "run": run,
             "verdict": verdict_of_training(rows, results["warnings"], curve, run["seed"]),
             "charts": tuple(charts_of_curve(curve)),
@@ -51,31 +52,31 @@ def write_train_page(folder: Path) -> Path:
             "settings": tuple(flat(run)),
             "notes": results["notes"],
         }
-    return write_page(page_of(folder), "stages/train/page.html.j2", **shown, sources=(CITATIONS["LIU"],))
+    return write_page(page_of(folder), "stages/train/page.html.j2", **page_values, sources=(CITATIONS["LIU"],))
 
 
 def charts_of_curve(curve: Mapping[str, Any]) -> Iterator[Chart]:
-    """The chart of the training loss; with a dev set, those of accuracy and group accuracy on it."""
-    yield _chart_of_loss(curve)
+    """Charts of the training loss and, with a dev set, of its accuracies."""
+    yield _draw_loss(curve)
     for measure, title, chance_key in MEASURES:
         if any(row[measure] is not None for row in curve["dev"]):
-            yield _chart_on_dev(curve, measure, title, curve[chance_key])
+            yield _draw_dev_measure(curve, measure, title, curve[chance_key])
 
 
-def _chart_of_loss(curve: Mapping[str, Any]) -> Chart:
+def _draw_loss(curve: Mapping[str, Any]) -> Chart:
     steps, losses = zip(*((row["step"], row["loss"]) for row in curve["train"]), strict=True)
     guessing = curve["guessing_loss"]
     highest = max(losses) if guessing is None else max(*losses, guessing)
     return Chart("Training loss", losses, steps, 0.0, highest, unit=STEP, mark=guessing, mark_name="guessing")
 
 
-def _chart_on_dev(curve: Mapping[str, Any], measure: str, title: str, chance: float) -> Chart:
+def _draw_dev_measure(curve: Mapping[str, Any], measure: str, title: str, chance: float) -> Chart:
     dev = curve["dev"]
     values = tuple(row[measure] for row in dev if row[measure] is not None)
     steps = tuple(row["step"] for row in dev)
     # Only accuracy has intervals in the curve.
     band = tuple((row["low"], row["high"]) for row in dev) if measure == "accuracy" else ()
-    ends = [end for interval in band for end in interval]
+    ends = list(chain.from_iterable(band))
     low, high = tenths_around((*values, chance - MARGIN, chance + MARGIN, *ends))
     return Chart(
         title,

@@ -1,4 +1,4 @@
-"""What a training run has beside its model and its training settings: the sets, in its own words."""
+"""Settings of a training run beside model and training: the sets."""
 
 from dataclasses import dataclass
 from pathlib import Path

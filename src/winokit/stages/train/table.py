@@ -32,9 +32,9 @@ def lines(outcome: "TrainOutcome") -> Lines:
         yield f"went on from step {outcome.resumed:,}"
     yield describe_run(outcome)
     if outcome.metrics:
-        yield table(HEADS, map(_cells_of_row, outcome.metrics), left=3)
+        yield table(HEADS, map(_make_cells, outcome.metrics), left=3)
     yield from (f"! {warning}" for warning in outcome.warnings)
-    yield from _next_steps(outcome)
+    yield from _suggest_next_steps(outcome)
 
 
 def describe_run(outcome: "TrainOutcome") -> str:
@@ -45,20 +45,20 @@ def describe_run(outcome: "TrainOutcome") -> str:
     epochs = curve["train"][-1]["epoch"] if curve["train"] else 0
     speed = curve["examples"] * epochs / seconds
     has_chosen_weights = curve["dev"] and run["keep"] == "best"
-    kept = f"; step {curve['kept_step']:,} is best on the dev set" if has_chosen_weights else ""
+    best_step_note = f"; step {curve['kept_step']:,} is best on the dev set" if has_chosen_weights else ""
     early = ", stopped early" if curve["stopped_early"] else ""
     return (
         f"{run['formalization']} on {run['train']}: {curve['steps']:,} steps, {epochs:.1f} epochs of "
-        f"{curve['examples']:,} examples in {seconds:,.0f} s ({speed:,.0f} per second){early}{kept}"
+        f"{curve['examples']:,} examples in {seconds:,.0f} s ({speed:,.0f} per second){early}{best_step_note}"
     )
 
 
-def _next_steps(outcome: "TrainOutcome") -> Iterator[str]:
+def _suggest_next_steps(outcome: "TrainOutcome") -> Iterator[str]:
     yield f"report: {page_of(outcome.folder)}"
     yield f"audit it: winokit audit DATA --model hf:{outcome.folder}"
 
 
-def _cells_of_row(row: Metric) -> Sequence[str]:
+def _make_cells(row: Metric) -> Sequence[str]:
     metric = row.metric.replace("_", " ")
     share = f"{say(row)} {say_interval(row)}".strip()
     return name_of_set(row), str(row.details["variant"]), metric, share, say_chance(row), f"{row.n:,}"

@@ -57,26 +57,26 @@ def verdict_of_training(
     """A word, a sentence and the findings behind them."""
     case = TRAIN.decide(state_of(rows, warnings))
     early = ", stopped early" if curve["stopped_early"] else ""
-    kept = f"; the weights of step {curve['kept_step']:,} were kept" if curve["dev"] else ""
+    kept_weights_note = f"; the weights of step {curve['kept_step']:,} were kept" if curve["dev"] else ""
     steps = f"{curve['steps']:,} steps over {curve['examples']:,} examples in {curve['seconds']:,.0f} seconds"
     once = f"This is one run, with seed {seed}; another seed may give another result."
-    headline = " ".join(part for part in (case.sentence, f"{steps}{early}{kept}.", once) if part)
-    points = [*_points_of_rows(rows), *_points_of_warnings(warnings)]
+    headline = " ".join(part for part in (case.sentence, f"{steps}{early}{kept_weights_note}.", once) if part)
+    points = [*_describe_rows(rows), *_describe_warnings(warnings)]
     return Verdict(case.word, case.tone, headline, tuple(points))
 
 
-def _points_of_rows(rows: Sequence[Metric]) -> Iterator[VerdictPoint]:
+def _describe_rows(rows: Sequence[Metric]) -> Iterator[VerdictPoint]:
     """One finding per set, problems apart from whole groups: these are different populations."""
     family = judged_rows(rows)
     for row in family:
-        place = decision.standing(row, len(family))
+        row_standing = decision.standing(row, len(family))
         unit = "problems" if row.metric == "accuracy" else "groups as a whole"
-        result = decision.said(row, place, unit)
+        result = decision.said(row, row_standing, unit)
         if row.is_in_one_place:
             result = f"{say(row)} of {row.n:,} {unit}: {row.note}"
-        yield decision.point_of(f"{row.subset}/{row.metric}", place, f"{name_of_set(row)}: {result}.")
+        yield decision.point_of(f"{row.subset}/{row.metric}", row_standing, f"{name_of_set(row)}: {result}.")
 
 
-def _points_of_warnings(warnings: Sequence[str]) -> Iterator[VerdictPoint]:
+def _describe_warnings(warnings: Sequence[str]) -> Iterator[VerdictPoint]:
     for warning in warnings:
         yield VerdictPoint(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})

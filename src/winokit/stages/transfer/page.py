@@ -32,16 +32,17 @@ def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
             marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]
             choices.append((cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks))
     write_whole(folder.parent / "tables.md", rendered_plain("stages/transfer/tables.md.j2", tables=tables))
+    arms = []
+    for name, stages in transfer.run["arms"].items():
+        description = ", then ".join(f"{stage} problems" for stage in stages)
+        # The arm's own name is not repeated.
+        arms.append((name, description.removeprefix(f"{name}, ")))
     return write_page(
         folder / INDEX,
         "stages/transfer/page.html.j2",
         transfer=transfer,
         verdict=verdict_of_transfer(transfer),
-        arms=[
-            # What an arm is trained on, without its own name again.
-            (name, ", then ".join(f"{stage} problems" for stage in stages).removeprefix(f"{name}, "))
-            for name, stages in transfer.run["arms"].items()
-        ],
+        arms=arms,
         tables=tables,
         choices=choices,
         grid=transfer.run["settings"],

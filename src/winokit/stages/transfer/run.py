@@ -11,6 +11,7 @@ setting are compared, as the authors' code does; `keep="best"` chooses among the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,8 +54,8 @@ class TransferCell:
 
     def row(self, metric: str, subset: str = "all", protocol: str = "accuracy") -> Metric | None:
         """The row of that name."""
-        named = (protocol, subset, metric)
-        return next((row for row in self.rows if (row.protocol, row.subset, row.metric) == named), None)
+        key = (protocol, subset, metric)
+        return next((row for row in self.rows if (row.protocol, row.subset, row.metric) == key), None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +78,7 @@ class Transfer(Brief):
     @property
     def metrics(self) -> list[Metric]:
         """The rows of results.json."""
-        return [row for cell in self.cells for row in cell.rows]
+        return list(chain.from_iterable(cell.rows for cell in self.cells))
 
     def to_json(self) -> dict[str, Any]:
         """The contents of results.json, without the notes."""
@@ -156,20 +157,20 @@ def train_arms(
     cells = []
     for arm in arms:
         for test in tests:
-            why = reasons.get((arm.name, test.name))
-            if why is None:
+            reason = reasons.get((arm.name, test.name))
+            if reason is None:
                 cells.append(_build_cell(arm, test, outcomes_by_arm[arm.name], plan.model))
             else:
-                cells.append(TransferCell(arm.name, test.name, why=why))
-    notes_on_sets = _notes_on_sets(arms, tests)
-    notes_on_runs = [note for note in _notes_on_runs(outcomes_by_arm) if note not in notes_on_sets]
+                cells.append(TransferCell(arm.name, test.name, why=reason))
+    notes_on_sets = _collect_set_notes(arms, tests)
+    notes_on_runs = [note for note in _collect_run_notes(outcomes_by_arm) if note not in notes_on_sets]
     return Transfer(
         run=describe_transfer(arms, tests, card_names, plan),
         arms=tuple(arms),
         tests=tuple(tests),
         cells=tuple(cells),
         notes=(*notes_on_sets, *notes_on_runs),
-        warnings=tuple(_warnings_of_runs(outcomes_by_arm)),
+        warnings=tuple(_collect_warnings(outcomes_by_arm)),
     )
 
 
@@ -198,7 +199,7 @@ def _train_stages(
     from winokit.methods.training.finetune import finetune
 
     (settings,) = plan.grid
-    tests_by_choice = grouped((_name_of_weights_choice(test, plan), test) for test in tests)
+    tests_by_choice = grouped((_find_choice_set(test, plan), test) for test in tests)
     *earlier_stages, last_stage = arm.stages
     folders = [folder]
     if earlier_stages:
@@ -214,16 +215,18 @@ def _train_stages(
     for part_index, (name, targets) in enumerate(tests_by_choice.items(), len(earlier_stages)):
         chosen_on = targets[0].chosen_on
         dev = chosen_on.data if name and chosen_on else None
-        held = tuple(held_set.data for held_set in selection.held_sets(targets) if held_set.name != name)
-        place = folders[-1] / f"chosen-on-{_as_folder_name(name)}" if name else folders[-1]
+        held_out = tuple(held_set.data for held_set in selection.held_sets(targets) if held_set.name != name)
+        target_folder = folders[-1] / f"chosen-on-{_as_folder_name(name)}" if name else folders[-1]
         own_progress = part(progress, part_index, 1, part_count)
-        sets = TrainingData(last_stage, dev, held)
-        outcome = finetune(sets, place, model, settings, device=plan.device, save=plan.save, progress=own_progress)
+        sets = TrainingData(last_stage, dev, held_out)
+        outcome = finetune(
+            sets, target_folder, model, settings, device=plan.device, save=plan.save, progress=own_progress
+        )
         outcomes |= {test.name: outcome for test in targets}
     return outcomes
 
 
-def _name_of_weights_choice(test: TransferTarget, plan: TransferPlan) -> str:
+def _find_choice_set(test: TransferTarget, plan: TransferPlan) -> str:
     """Name of the set on which weights are chosen for a test set.
 
     Empty if the last weights are taken.
@@ -240,13 +243,13 @@ def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[Outco
     problems counted 1/candidates.
     """
     runs = [by_test[test.name] for by_test in outcomes]
-    scores = _scores_where_chosen(runs, test)
+    scores = _collect_choice_scores(runs, test)
     best_index = scores.index(max(scores)) if scores else 0
     outcome = runs[best_index]
     own_rows = outcome.on(test.data.card.name)
     if not own_rows:
-        why = "its answers are hidden; predictions are in the run's folder"
-        return TransferCell(arm.name, test.name, (), why, best_index + 1, str(outcome.folder))
+        reason = "its answers are hidden; predictions are in the run's folder"
+        return TransferCell(arm.name, test.name, (), reason, best_index + 1, str(outcome.folder))
     chosen_on = None if test.chosen_on is None else test.chosen_on.data
     about: Mapping[str, Detail] = {
         "arm": arm.name,
@@ -260,15 +263,15 @@ def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[Outco
         rows.append(replace(row, model=f"{model} trained on {arm.name}", subset=subsets[row.protocol], details=details))
     first_row = rows[0]
     if has_gender(test.data):
-        rows += _gender_rows_of_run(outcome, test.data, first_row, about)
+        rows += _make_gender_rows(outcome, test.data, first_row, about)
     if chosen_on is not None:
-        named = replace(first_row, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
-        each = replace(named, n=len(chosen_on), low=None, high=None)
+        choice_row = replace(first_row, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
+        each = replace(choice_row, n=len(chosen_on), low=None, high=None)
         rows += [replace(each, subset=f"setting-{number}", value=score) for number, score in enumerate(scores, 1)]
     return TransferCell(arm.name, test.name, tuple(rows), None, best_index + 1, str(outcome.folder))
 
 
-def _scores_where_chosen(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
+def _collect_choice_scores(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
     """Score of every setting on the set that is chosen on.
 
     Empty if nothing is chosen.
@@ -282,7 +285,7 @@ def _scores_where_chosen(runs: "Sequence[TrainOutcome]", test: TransferTarget) -
     return scores
 
 
-def _gender_rows_of_run(
+def _make_gender_rows(
     outcome: "TrainOutcome", dataset: Dataset, first_row: Metric, about: Mapping[str, Detail]
 ) -> list[Metric]:
     """The rows by gender of a run's predictions on a test set."""
@@ -296,7 +299,7 @@ def _gender_rows_of_run(
     return list(rows)
 
 
-def _notes_on_sets(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[str]:
+def _collect_set_notes(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[str]:
     """Notes on the training sets and on the sets that are chosen on."""
     notes: list[str] = []
     for arm in arms:
@@ -308,7 +311,7 @@ def _notes_on_sets(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget])
     return notes
 
 
-def _notes_on_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
+def _collect_run_notes(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
     """The notes of all runs, each once."""
     notes: dict[str, None] = {}
     for outcomes in outcomes_by_arm.values():
@@ -318,7 +321,7 @@ def _notes_on_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> l
     return list(notes)
 
 
-def _warnings_of_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
+def _collect_warnings(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
     """Warnings of all runs, each once, with arm and setting."""
     warnings: dict[str, None] = {}
     for arm, outcomes in outcomes_by_arm.items():
@@ -340,15 +343,23 @@ def describe_transfer(
     for test in tests:
         if test.chosen_on and test.dropped:
             dropped[test.chosen_on.name] = test.dropped
+    stages_by_arm: dict[str, list[str]] = {}
+    hashes_by_arm: dict[str, list[str]] = {}
+    for arm in arms:
+        stages_by_arm[arm.name] = [f"{stage.card.name}, {len(stage):,}" for stage in arm.stages]
+        hashes_by_arm[arm.name] = [stage.content_hash for stage in arm.stages]
+    chosen_on = {}
+    for test in tests:
+        chosen_on[test.name] = test.chosen_on.name if test.chosen_on else None
     return {
         "winokit": winokit.__version__,
         "model": plan.model,
         "formalization": Formalization.parse(plan.grid[0].formalization).spec,
-        "arms": {arm.name: [f"{stage.card.name}, {len(stage):,}" for stage in arm.stages] for arm in arms},
-        "arms_content": {arm.name: [stage.content_hash for stage in arm.stages] for arm in arms},
+        "arms": stages_by_arm,
+        "arms_content": hashes_by_arm,
         "tests": card_names,
         "tests_content": {test.name: test.data.content_hash for test in tests},
-        "chosen_on": {test.name: test.chosen_on.name if test.chosen_on else None for test in tests},
+        "chosen_on": chosen_on,
         "dropped": dropped,
         "settings": [settings.identity() for settings in plan.grid],
     }

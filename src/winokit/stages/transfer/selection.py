@@ -1,4 +1,4 @@
-"""What is trained on, chosen on and tested on: the papers' rules, and what they forbid.
+"""Choice of sets in a transfer: the papers' rules, and what they forbid.
 
 Sakaguchi et al. (2019) choose hyper-parameters for WSC on PDP and the other way round, for DPR and COPA on their
 training sets, and for Winogender, which has a test set alone, on WinoGrande's dev set. Never on the evaluated set, nor
@@ -9,6 +9,7 @@ choose on, nothing is chosen: one setting, its last weights.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Self
 
 from winokit.errors import BadInput
@@ -64,19 +65,19 @@ class TrainingArm:
         stages = []
         dropped = dict(self.dropped)
         for stage in self.stages:
-            kept = stage
+            remaining = stage
             for dataset in held:
                 if len(overlap(stage, dataset).given) < len(stage) / 2:
-                    kept, counts = apart(kept, dataset, "train on", True)
+                    remaining, counts = apart(remaining, dataset, "train on", True)
                     if counts:
                         dropped[f"{stage.card.name} for {dataset.card.name}"] = counts
-            stages.append(kept)
+            stages.append(remaining)
         return replace(self, stages=tuple(stages), dropped=dropped)
 
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """How arms are trained: the model, the settings to choose from, and what is kept."""
+    """Settings of all arms: model, grid to choose from, and what is saved."""
 
     model: str = "builtin"
     grid: tuple[TrainSettings, ...] = (TrainSettings(keep="last"),)
@@ -120,21 +121,25 @@ def with_choices(
         )
     targets = []
     for test in tests:
-        chosen_on = own.get(test.name) or (_by_rule(test, [*pool, *tests]) if by_rule else next(iter(pool), None))
+        chosen_on = own.get(test.name) or (
+            _choose_by_rule(test, [*pool, *tests]) if by_rule else next(iter(pool), None)
+        )
         dropped: Mapping[str, int] = {}
         if chosen_on is not None:
             hidden = sum(problem.answer is None for problem in chosen_on.data)
-            whole = len(chosen_on.data)
+            problem_count = len(chosen_on.data)
             if hidden:
-                raise BadInput(f"{chosen_on.name}: {hidden:,} of {whole:,} problems have no answer to choose on")
-            kept, dropped = apart(chosen_on.data, test.data, "choose on", drop_overlap)
+                raise BadInput(
+                    f"{chosen_on.name}: {hidden:,} of {problem_count:,} problems have no answer to choose on"
+                )
+            remaining, dropped = apart(chosen_on.data, test.data, "choose on", drop_overlap)
             if dropped:
-                chosen_on = NamedData(f"{chosen_on.name} without {test.name}", kept)
+                chosen_on = NamedData(f"{chosen_on.name} without {test.name}", remaining)
         targets.append(TransferTarget(test.name, test.data, chosen_on, dropped))
     return tuple(targets)
 
 
-def _by_rule(test: NamedData, known: Sequence[NamedData]) -> NamedData:
+def _choose_by_rule(test: NamedData, known: Sequence[NamedData]) -> NamedData:
     card = test.data.card.name.casefold()
     for pattern, wanted, what in RULES:
         if re.fullmatch(pattern, card):
@@ -153,7 +158,7 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], pla
             raise BadInput(f"two {what} named {', '.join(sorted(twice))}: NAME=DATA tells them apart")
         if not names:
             raise BadInput(f"no {what}: --train DATA and --test DATA, one or more of each")
-    for stage in (stage for arm in arms for stage in arm.stages):
+    for stage in chain.from_iterable(arm.stages for arm in arms):
         TrainingData(stage).checked()
     idle = [test.name for test in tests if test.chosen_on is None]
     if idle and (len(plan.grid) > 1 or plan.chooses_weights):
@@ -167,16 +172,19 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
     Raises BadInput if two have one name.
     """
     held: dict[str, NamedData] = {}
-    for named in (named for test in tests for named in (test, test.chosen_on) if named is not None):
-        if held.setdefault(named.name, named).data.content_hash != named.data.content_hash:
-            raise BadInput(f"two sets named {named.name}: NAME=DATA tells them apart")
+    for test in tests:
+        sets = [test] if test.chosen_on is None else [test, test.chosen_on]
+        for named in sets:
+            first = held.setdefault(named.name, named)
+            if first.data.content_hash != named.data.content_hash:
+                raise BadInput(f"two sets named {named.name}: NAME=DATA tells them apart")
     return list(held.values())
 
 
 def arms_without_overlap(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[TrainingArm]:
     """Drop training problems that overlap a set to test or choose on."""
-    held = [held_set.data for held_set in held_sets(tests)]
-    return [arm.without(held) for arm in arms]
+    held_out = [held_set.data for held_set in held_sets(tests)]
+    return [arm.without(held_out) for arm in arms]
 
 
 def reasons_for_empty_cells(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> dict[tuple[str, str], str]:
@@ -187,9 +195,9 @@ def reasons_for_empty_cells(arms: Sequence[TrainingArm], tests: Sequence[Transfe
     reasons = {}
     for arm in arms:
         for test in tests:
-            why = why_not(arm, test)
-            if why is not None:
-                reasons[arm.name, test.name] = why
+            reason = why_not(arm, test)
+            if reason is not None:
+                reasons[arm.name, test.name] = reason
     return reasons
 
 
@@ -201,7 +209,7 @@ def refuse_overlap(reasons: Mapping[tuple[str, str], str]) -> None:
 
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
     """Reason why an arm is not tested on a set, or None."""
-    trained_on = Dataset([problem for stage in arm.stages for problem in stage])
+    trained_on = Dataset(list(chain.from_iterable(arm.stages)))
     for held in held_sets([test]):
         shared = overlap(trained_on, held.data)
         if shared.held:

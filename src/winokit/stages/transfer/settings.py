@@ -1,4 +1,4 @@
-"""What a transfer trains with, what it chooses on, and how its sets are named."""
+"""Settings of a transfer: its sets with their names, and what is chosen on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -84,14 +84,14 @@ class TransferSets(Settings):
         """Load the test sets and the sets that are chosen on."""
         from winokit.stages.transfer.selection import with_choices
 
-        loaded = [self._named_set(given) for given in tests]
+        loaded = [self._name_set(given) for given in tests]
         for_one: dict[str, NamedData] = {}
         for_all: list[NamedData] = []
         for name, data in map(split_name, self.choose):
             if name:
-                for_one[name] = self._named_set(data)
+                for_one[name] = self._name_set(data)
             elif data != PAPERS:
-                for_all.append(self._named_set(data))
+                for_all.append(self._name_set(data))
         by_rule = PAPERS in self.choose
         return with_choices(loaded, own=for_one, pool=for_all, by_rule=by_rule, drop_overlap=self.drop_overlap)
 
@@ -123,7 +123,7 @@ class TransferSets(Settings):
             arms[name] = arm
         return alone
 
-    def _named_set(self, given: "str | Dataset | NamedData") -> "NamedData":
+    def _name_set(self, given: "str | Dataset | NamedData") -> "NamedData":
         from winokit.stages.transfer.selection import NamedData
 
         if isinstance(given, NamedData):

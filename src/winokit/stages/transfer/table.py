@@ -58,8 +58,8 @@ class ShownCell(NamedTuple):
         return self.row is not None and stands(self.row) == AT
 
     def __str__(self) -> str:
-        shown = self.text if self.row is None else f"{say(self.row)} {say_interval(self.row)}".strip()
-        return shown + (f" ({self.foot})" if self.foot else "")
+        cell_text = self.text if self.row is None else f"{say(self.row)} {say_interval(self.row)}".strip()
+        return cell_text + (f" ({self.foot})" if self.foot else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,40 +78,40 @@ class TransferTable:
 
 def tables_of(transfer: "Transfer") -> list[TransferTable]:
     """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
-    tables = [_table_5(transfer, "Accuracy", SINGLE)]
+    tables = [_make_table_5(transfer, "Accuracy", SINGLE)]
     if any(cell.row(*WHOLE) for cell in transfer.cells):
-        tables.append(_table_5(transfer, "Whole groups right", WHOLE))
+        tables.append(_make_table_5(transfer, "Whole groups right", WHOLE))
     for test in transfer.tests:
         cells = [transfer.cell(arm.name, test.name) for arm in transfer.arms]
         gendered = [cell for cell in cells if cell.row("accuracy", "female", "gender")]
         if gendered:
-            tables.append(_table_6(test.name, gendered))
+            tables.append(_make_table_6(test.name, gendered))
     return tables
 
 
-def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> TransferTable:
+def _make_table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> TransferTable:
     """A table with a row per arm and a column per test set.
 
     Test sets without such scores have no column, except in the table of accuracy.
     """
-    columns = _columns_of_tests(transfer, named)
+    columns = _list_columns(transfer, named)
     marks: dict[str, str] = {}  # by the text of a footnote, its letter
     lines = []
     for arm in transfer.arms:
-        shown = []
+        shown_cells = []
         for name in columns:
             cell = transfer.cell(arm.name, name)
             row = cell.row(*named)
             mark = ""
             if row is None and cell.why is not None:
                 mark = marks.setdefault(f"{arm.name} on {name}: {cell.why}.", letter_name(len(marks)))
-            shown.append(ShownCell(row, foot=mark))
-        lines.append(((arm.name,), tuple(shown)))
+            shown_cells.append(ShownCell(row, foot=mark))
+        lines.append(((arm.name,), tuple(shown_cells)))
     feet = tuple(f"{mark} {text}" for text, mark in marks.items())
     return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), feet)
 
 
-def _columns_of_tests(transfer: "Transfer", named: tuple[str, str, str]) -> dict[str, str]:
+def _list_columns(transfer: "Transfer", named: tuple[str, str, str]) -> dict[str, str]:
     """Small print of each column: size, chance, and the set that is chosen on."""
     columns: dict[str, str] = {}
     for test in transfer.tests:
@@ -127,14 +127,14 @@ def _columns_of_tests(transfer: "Transfer", named: tuple[str, str, str]) -> dict
     return columns
 
 
-def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
+def _make_table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
     """A table of accuracy by gender and the gaps, for each arm.
 
     The first row of an arm is on all problems, the others without and with gotchas.
     """
     lines = []
     for cell in cells:
-        lines.append(((cell.arm, "all"), _cells_by_gender(cell)))
+        lines.append(((cell.arm, "all"), _make_gender_cells(cell)))
         for label, flag in (("no", "not_gotcha"), ("yes", "gotcha")):
             rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
             if any(rows):
@@ -151,7 +151,7 @@ def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
     return TransferTable(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), tuple(feet))
 
 
-def _cells_by_gender(cell: "TransferCell") -> tuple[ShownCell, ...]:
+def _make_gender_cells(cell: "TransferCell") -> tuple[ShownCell, ...]:
     """Accuracy on female, male and neutral pronouns, then the two gaps."""
     accuracies = [ShownCell(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
     gaps = [ShownCell(cell.row("delta", gender, "gender")) for gender in ("female", "male")]

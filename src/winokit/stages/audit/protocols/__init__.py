@@ -52,6 +52,7 @@ def check_protocols(names: Iterable[str]) -> None:
 _HOMES = {
     "accuracy": "accuracy:accuracy",
     "groups": "groups:groups",
+    "samples": "samples:samples",
     "switching": "consistency:switching",
     "association": "subsets:association",
     "artifacts": "artifacts:artifacts",

@@ -19,7 +19,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)
     if unlabelled:
         sheet.leave_out("accuracy", "all", "the answer is hidden", unlabelled)
-    missing = len(sheet.dataset) - unlabelled - len(answers)
+    missing = len(sheet.dataset) - unlabelled - answers.problem_count
     if missing:
         sheet.leave_out("accuracy", "all", "no prediction", missing)
     yield from sheet.accuracy("accuracy", "all", answers)
@@ -30,13 +30,14 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         yield from sheet.accuracy("accuracy", WITHOUT_ERRATA, answers.subset(is_sound))
     yield from sheet.judge.expected_accuracy("all", answers)
     silent = abstained(answers.predictions)
-    yield sheet.judge.row(("accuracy", "all", "abstained"), silent, len(answers), details=_abstentions(sheet))
+    yield sheet.judge.row(("accuracy", "all", "abstained"), silent, answers.problem_count, details=_abstentions(sheet))
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
         yield from sheet.accuracy("accuracy", "all", answers.subset(~answers.silent), "precision")
     constant = majority_class(answers.answers)
     chance = float((1 / answers.candidates).mean())
-    yield sheet.judge.row(("accuracy", "all", "majority_class"), constant, len(answers), chance=chance)
+    n = answers.problem_count
+    yield sheet.judge.row(("accuracy", "all", "majority_class"), constant, n, chance=chance)
 
 
 def _abstentions(sheet: AuditSheet) -> dict[str, float]:

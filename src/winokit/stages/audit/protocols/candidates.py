@@ -37,9 +37,10 @@ def position(sheet: AuditSheet) -> Iterable[Metric]:
         again = in_first_order(backwards.predictions, [(1, 0)] * len(asked))
         kept = choice_kept(asked.predictions, again)
         guessing = choice_kept_chance(asked.predictions, again, asked.candidates)
-        yield from sheet.judge.share(("position", "all", "order_invariance"), kept, asked.units, guessing)
+        n = asked.problem_count
+        yield from sheet.judge.share(("position", "all", "order_invariance"), kept, asked.units, guessing, n=n)
         changed = choice_turned(asked.predictions, again)
-        yield from sheet.judge.share(("position", "all", "order_turned"), changed, asked.units, guessing)
+        yield from sheet.judge.share(("position", "all", "order_turned"), changed, asked.units, guessing, n=n)
 
 
 @protocol()
@@ -55,7 +56,8 @@ def length(sheet: AuditSheet) -> Iterable[Metric]:
     rows = np.flatnonzero(~is_equal & ~answers.silent)
     chosen = [answers.choices[row] == shorter[row] for row in rows]
     units = answers.units.take(rows)
-    yield from sheet.judge.share(("length", "unequal", "shorter_chosen"), chosen, units, 0.5)
+    n = answers.subset(rows).problem_count
+    yield from sheet.judge.share(("length", "unequal", "shorter_chosen"), chosen, units, 0.5, n=n)
 
 
 @lru_cache(2)  # the same for every scorer of a dataset

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from winokit.methods.metrics.consistency import CONSISTENCY_CHANCE, choice_kept, choice_kept_chance, role_kept
-from winokit.methods.metrics.judge import layout_of
+from winokit.methods.metrics.judge import count_groups, layout_of
 from winokit.methods.transforms.variants import PERTURBED
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
@@ -34,7 +34,7 @@ def switching(sheet: AuditSheet) -> Iterable[Metric]:
         yield from sheet.judge.fall(("switching", "switchable", "unswitched_minus_switched"), before, after, note)
         name = ("switching", "switchable", "consistency")
         kept = role_kept(before.predictions, after.predictions)
-        yield from sheet.judge.share(name, kept, before.units, CONSISTENCY_CHANCE, note)
+        yield from sheet.judge.share(name, kept, before.units, CONSISTENCY_CHANCE, note, n=before.problem_count)
 
 
 @protocol(PERTURBED)
@@ -52,7 +52,9 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
         if len(after):
             kept = choice_kept(before.predictions, after.predictions)
             guessing = choice_kept_chance(before.predictions, after.predictions, after.candidates)
-            yield from sheet.judge.share(("stability", subset, "stability"), kept, after.units, guessing)
+            name = ("stability", subset, "stability")
+            n = after.problem_count
+            yield from sheet.judge.share(name, kept, after.units, guessing, n=n)
 
 
 @protocol("switched", PERTURBED)
@@ -64,15 +66,16 @@ def strict(sheet: AuditSheet) -> Iterable[Metric]:
     layout = layout_of(answers)
     if not any(len(version) for version in versions) or not layout.members:
         return
-    is_right = dict(zip(answers.ids, answers.correct.tolist(), strict=True))
-    chance = dict(zip(answers.ids, answers.chances.tolist(), strict=True))
+    is_right = dict(zip(answers.keys, answers.correct.tolist(), strict=True))
+    chance = dict(zip(answers.keys, answers.chances.tolist(), strict=True))
     for version in versions:
-        for name, right, own_chance in zip(version.ids, version.correct, version.chances, strict=True):
-            if name in is_right:
-                is_right[name] = is_right[name] and bool(right)
-                chance[name] *= float(own_chance)
-    groups = [[answers.ids[row] for row in rows] for rows in layout.members]
-    values = [all(is_right[name] for name in names) for names in groups]
-    guessing = [float(np.prod([chance[name] for name in names])) for names in groups]
+        for key, right, own_chance in zip(version.keys, version.correct, version.chances, strict=True):
+            if key in is_right:
+                is_right[key] = is_right[key] and bool(right)
+                chance[key] *= float(own_chance)
+    groups = [[answers.keys[row] for row in rows] for rows in layout.members]
+    values = [all(is_right[key] for key in keys) for keys in groups]
+    guessing = [float(np.prod([chance[key] for key in keys])) for keys in groups]
     units = answers.units.take(layout.rows[layout.starts])
-    yield from sheet.judge.share(("strict", "complete", "group_accuracy"), values, units, guessing)
+    name = ("strict", "complete", "group_accuracy")
+    yield from sheet.judge.share(name, values, units, guessing, n=count_groups(answers))

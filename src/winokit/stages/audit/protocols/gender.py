@@ -32,4 +32,4 @@ def gender(sheet: AuditSheet) -> Iterable[Metric]:
         own = answers.subset(stereotypes == side)
         if len(own):
             score = f1(own.predictions, own.answers).macro
-            yield sheet.judge.row(("gender", side, "f1"), score, len(own), note=note)
+            yield sheet.judge.row(("gender", side, "f1"), score, own.problem_count, note=note)

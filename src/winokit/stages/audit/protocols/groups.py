@@ -10,7 +10,7 @@ import numpy as np
 
 from winokit.answers import Answers
 from winokit.methods.metrics.groups import independent_group_accuracy, same_option_chance, same_options
-from winokit.methods.metrics.judge import complete_pairs, layout_of
+from winokit.methods.metrics.judge import complete_pairs, count_groups, layout_of
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet, flags
@@ -24,11 +24,11 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
     is_grouped = np.zeros(len(answers), np.bool_)
     is_grouped[layout_of(answers).rows] = True
     is_single = flags(group is None for group in answers.groups)
-    torn = int((~is_grouped & ~is_single).sum())
+    torn = answers.subset(~is_grouped & ~is_single).problem_count
     if torn:
         sheet.leave_out("groups", "complete", "a member of the group has no prediction", torn)
     if not is_grouped.any():
-        sheet.leave_out("groups", "complete", "the dataset has no groups", len(answers))
+        sheet.leave_out("groups", "complete", "the dataset has no groups", answers.problem_count)
     for metric in ("group_accuracy", "one_right", "none_right"):
         yield from sheet.by_group(("groups", "complete", metric), answers)
     yield from sheet.judge.twins("complete", answers)
@@ -53,12 +53,13 @@ def dependence(sheet: AuditSheet) -> Iterable[Metric]:
         same = same_options(_options(chosen), chosen.groups)
         chance = same_option_chance(chosen.candidates, chosen.groups)
         units = answers.units.take(in_full[:, 0])
-        yield from sheet.judge.share(("dependence", "complete", "same_option"), same, units, chance)
+        n = count_groups(chosen)
+        yield from sheet.judge.share(("dependence", "complete", "same_option"), same, units, chance, n=n)
     paired = answers.subset(pairs.ravel())
     independent = independent_group_accuracy(paired.correct, paired.groups)
     guessing = float(paired.chances.mean()) ** 2
     name = ("dependence", "complete", "independent_group_accuracy")
-    yield sheet.judge.row(name, independent, len(pairs), chance=guessing)
+    yield sheet.judge.row(name, independent, count_groups(paired), chance=guessing)
 
 
 def _options(answers: Answers) -> list[str]:

@@ -58,4 +58,6 @@ def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
     ends = np.concatenate([thirds[0], thirds[-1]])
     is_likely = np.arange(len(ends)) < len(thirds[0])
     yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), answers.subset(ends), is_likely)
-    yield from sheet.judge.mean(("naturalness", "all", "surprisal_per_word"), values, answers.units)
+    row_name = ("naturalness", "all", "surprisal_per_word")
+    n = answers.problem_count
+    yield from sheet.judge.mean(row_name, values, answers.units, n=n)

@@ -1,0 +1,155 @@
+"""Layouts: files of predictions that some tool or paper writes, each turned into rows by a function of ten lines.
+
+A layout is a function from the path of a file to rows, mappings whose keys are roles of docs/audit.md: `text` or `id`,
+and `prediction`, `scores`, `losses` or `correct`; perhaps `option1`, `option2`, `candidate`, `answer` and `model`. All
+the rest is what is done with any table.
+
+One of our own registers itself, and says by what its files are recognised:
+
+    @layout("openeval", keys={"item_id", "responses"})
+    def read_rows(path):
+        ...
+
+Another package adds one by an entry point of the group `winokit.layouts`. Anybody names a function of theirs on the
+command line: `--columns layout=python:module:function`.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from winokit.data.formats.base import FileHead
+from winokit.data.formats.source import Source
+from winokit.data.formats.tables import Table, numbered_rows
+from winokit.data.predictions.columns import ROLES
+from winokit.data.predictions.match import Matcher, PredictionRow, option_behind
+from winokit.data.predictions.read import LAYOUT
+from winokit.errors import BadInput
+from winokit.registry import Registry
+
+LayoutRow = Mapping[str, Any]
+"""What a row of a file says, by roles."""
+LayoutRows = Callable[[Path], Iterable[LayoutRow]]
+"""Reads the rows of a file; their keys are roles."""
+OURS = ("every-eval-ever", "openeval")
+HOW = (
+    "or write ten lines of Python that yield its rows, and name them: --columns layout=python:module:function "
+    "(docs/data.md#a-layout-of-your-own)"
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How files of one layout are recognised and read."""
+
+    rows: LayoutRows
+    keys: frozenset[str]
+    """What the first object of such a file has, or the first line of a table; none if a layout must be named."""
+
+    def __call__(self, path: Path) -> Iterable[Mapping[str, Any]]:
+        """The rows of a file."""
+        return self.rows(path)
+
+
+LAYOUTS: Registry[LayoutRows] = Registry(
+    "layout of predictions",
+    "winokit.layouts",
+    {name: f"winokit.data.predictions.layout_{name.replace('-', '_')}" for name in OURS},
+)
+
+
+def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layout]:
+    """Register the decorated function as the layout of a name."""
+
+    def register(rows: LayoutRows) -> Layout:
+        registered = Layout(rows, frozenset(keys))
+        LAYOUTS.register(name)(registered)
+        return registered
+
+    return register
+
+
+def layout_of(path: Path) -> str | None:
+    """The name of a file's layout by its keys, or None."""
+    head = FileHead(path)
+    if head.bytes.startswith(b"PAR1"):
+        return None
+    keys = head.json_keys or head.array_keys or head.columns
+    for name in LAYOUTS.homes:
+        own = LAYOUTS[name]
+        if isinstance(own, Layout) and own.keys and own.keys <= keys:
+            return name
+    return None
+
+
+def named_layout(name: str) -> LayoutRows:
+    """The function of a layout: registered, or `python:module:function`."""
+    if not name.startswith("python:"):
+        return LAYOUTS[name]
+    from winokit.models.python_function import function_named
+
+    _, function = function_named(name, name.removeprefix("python:"))
+    return cast("LayoutRows", function)
+
+
+def read_layout(
+    source: Source, matcher: Matcher, name: str, given: Mapping[str, str] | None = None
+) -> Iterator[PredictionRow]:
+    """The rows of a file in a layout.
+
+    Parameters
+    ----------
+    given
+        What else the user says of the rows, `where=COLUMN=VALUE` and roles.
+    """
+    from winokit.data.predictions.table import read_rows
+
+    table = layout_table(source.path, name)
+    roles = {column: column for column in table.columns if is_role(column)}
+    yield from read_rows(table, source, matcher, {**roles, **(given or {})})
+
+
+def layout_table(path: Path, name: str) -> Table:
+    """The rows that a layout makes of a file, as a table whose columns are roles."""
+    function = named_layout(name)
+    try:
+        rows = [dict(row) for row in function(path)]
+    except BadInput:
+        raise
+    except Exception as error:  # somebody's own code, or a file that is something else
+        raise BadInput(f"{path}: layout {name!r} failed with {type(error).__name__}: {error}") from error
+    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    if not rows or not any(map(is_role, columns)):
+        found = ", ".join(columns) or "no rows"
+        raise BadInput(
+            f"{path}: layout {name!r}: expected rows with keys that are roles "
+            f"({', '.join(sorted(ROLES))}), found {found}"
+        )
+    return Table(str(path), columns, numbered_rows(rows))
+
+
+def is_role(column: str) -> bool:
+    """Whether a key of a row is a role: `text`, `option2`."""
+    bare = column.rstrip("0123456789")
+    return column not in ("where", LAYOUT) and (bare in ROLES or f"{bare}1" in ROLES)
+
+
+def listed_choice(reply: str, prompt: str) -> str:
+    r"""A reply; if it is a letter or number that the prompt lists an option behind, that option.
+
+    >>> listed_choice("B", "Who is she?\nA) Nora\nB) Ines\nAnswer:")
+    'Ines'
+    """
+    label = reply.strip().rstrip(".)").lstrip("(")
+    if len(label) > 1:
+        return reply
+    return option_behind(label, prompt) or reply
+
+
+def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
+    """The layout among the columns, and the other roles."""
+    if given is None or LAYOUT not in given:
+        return None, None if given is None else dict(given)
+    others = {role: column for role, column in given.items() if role != LAYOUT}
+    return given[LAYOUT], others or None

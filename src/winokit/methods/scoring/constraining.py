@@ -1,0 +1,71 @@
+"""Decide whether a server holds replies to the options, before the first question.
+
+A constrained reply is the answer to another task, and is kept apart. By default a server that can constrain does,
+unless free replies to these questions are kept: what a user has begun goes on as it was, and says so. What was decided
+for a model is remembered beside its answers, so that a replay needs no server, and a run that goes on does so alike.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from winokit.errors import BadInput
+from winokit.methods.scoring.cache import Cache, key_of
+from winokit.methods.scoring.shelf import served_fingerprint, server_identity
+from winokit.models.base import Model, Request
+
+if TYPE_CHECKING:
+    from winokit.models.chat import ChatModel
+
+KEPT_FREE = (
+    "replies are free, as those that are kept; ?constrain=choice, json or grammar asks anew, with replies held to the "
+    "options as the server can"
+)
+UNDECIDED = "whether the server holds replies to the options is found out when it is asked; here they count as free"
+
+
+def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
+    """Decide by what the replies of a model are constrained.
+
+    None stands for free replies. A SPEC that says it has nothing to decide.
+    """
+    if getattr(model, "wish", None) != "auto":
+        return getattr(model, "constraint", None)
+    chat: ChatModel = model  # type: ignore[assignment]
+    remembered_as = f"constraint of {chat.free_fingerprint}"
+    decision = cache.last_identity(remembered_as)
+    if not decision:
+        decision = _find_decision(chat, requests, cache)
+        if decision:
+            cache.keep_identity(remembered_as, decision)
+    chat.wish = decision or chat.wish
+    if chat.wish not in ("auto", "off"):
+        chat.constrain(chat.wish)
+    return chat.constraint
+
+
+def _find_decision(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> str:
+    """Decide for a model that has no decision yet.
+
+    Empty if it stays open.
+    """
+    if _has_kept_replies(chat, requests, cache):
+        chat.constraint_notes = [KEPT_FREE]
+        return "off"
+    if cache.ledger.spending.dry_run:
+        chat.constraint_notes = [UNDECIDED]
+        return ""
+    if not requests:
+        return ""
+    try:
+        return chat.find_constraint() or "off"
+    except BadInput:  # the first question will tell what is wrong
+        return ""
+
+
+def _has_kept_replies(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> bool:
+    """Whether a free reply to any of these questions is kept."""
+    identity = server_identity(chat, cache)
+    names = dict.fromkeys((served_fingerprint(chat, identity), chat.fingerprint, *chat.earlier))
+    keys = [key_of(name, request) for name, request in product(names, requests)]
+    return bool(cache.find(keys))

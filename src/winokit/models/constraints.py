@@ -1,0 +1,88 @@
+"""Hold replies to the options by a choice, a grammar or a JSON schema.
+
+No standard says how. Which way a server accepts, and obeys, is found out by asking it for a fruit where the question is
+a city: many servers take a field that they do not know, and ignore it.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from winokit.models.server import Body
+
+AUTO = "auto"
+OFF = "off"
+CHOICE = "choice"
+GRAMMAR = "grammar"
+JSON = "json"
+KINDS = (CHOICE, GRAMMAR, JSON)
+"""What replies are constrained by, from what changes a reply least."""
+WISHES = (AUTO, OFF, *KINDS)
+"""What `?constrain=` takes."""
+ANSWER = "answer"
+"""The only field of a reply in JSON."""
+QUESTION = "What is the capital of France? Answer in one short sentence."
+FRUITS = ("quince", "medlar")
+"""What the question is to be answered with, by constraint alone."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One way to tell a server which replies are allowed."""
+
+    kind: str
+    field: str
+    """Its name in a request, by which it is told."""
+    value_of: Callable[[Sequence[str]], Any]
+
+    def body(self, options: Sequence[str]) -> Body:
+        """The fields of a request beside its messages."""
+        return {self.field: self.value_of(options)}
+
+    def said(self, answer: str) -> str:
+        """The answer, without its JSON if it has one."""
+        return said_in_json(answer) if self.kind == JSON else answer
+
+
+def said_in_json(answer: str) -> str:
+    """The answer in a reply of JSON, or the reply itself.
+
+    >>> said_in_json('{"answer": "B"}'), said_in_json("B")
+    ('B', 'B')
+    """
+    try:
+        parsed = json.loads(answer)
+    except ValueError:
+        return answer
+    value = parsed.get(ANSWER) if isinstance(parsed, dict) else None
+    return value if isinstance(value, str) else answer
+
+
+def _make_grammar(options: Sequence[str]) -> str:
+    """A grammar of llama.cpp that allows the options alone.
+
+    >>> _make_grammar(["A", "B"])
+    'root ::= "A" | "B"'
+    """
+    return "root ::= " + " | ".join(json.dumps(option, ensure_ascii=False) for option in options)
+
+
+def _make_schema(options: Sequence[str]) -> Body:
+    """A response format of OpenAI with one field, an option."""
+    schema = {
+        "type": "object",
+        "properties": {ANSWER: {"type": "string", "enum": list(options)}},
+        "required": [ANSWER],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": ANSWER, "strict": True, "schema": schema}}
+
+
+CONSTRAINTS = (
+    Constraint(CHOICE, "structured_outputs", lambda options: {"choice": list(options)}),  # vLLM since 0.11
+    Constraint(CHOICE, "guided_choice", list),  # vLLM before
+    Constraint(GRAMMAR, "grammar", _make_grammar),  # llama.cpp
+    Constraint(JSON, "response_format", _make_schema),  # OpenAI, and most others
+)
+"""Every way there is, in the order in which a server is asked for them."""

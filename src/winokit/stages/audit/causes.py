@@ -1,0 +1,79 @@
+"""The cause of a verdict that is not good, if one of the tested rows shows it.
+
+A cause is what the scorer does instead of reading the text. It claims facts as a finding does.
+"""
+
+from collections.abc import Callable
+
+from winokit.drawing.decision import BAD, State, VerdictPoint
+from winokit.drawing.wording import percent, plural, points
+from winokit.results import ABOVE, BELOW, ONE_CHOICE
+from winokit.stages.audit.scored_rows import ALL, FALLS, SEVERAL, SOME, MetricRows
+
+MOSTLY = 0.5
+"""The share of undecided problems from which silence is the cause."""
+
+
+def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """The first cause that the rows show; None if they show none."""
+    causes = (explain(rows, state) for explain in CAUSES)
+    return next((cause for cause in causes if cause is not None), None)
+
+
+def _no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("accuracy", "all", "abstained")
+    if row is None or state["abstained"] != ALL:
+        return None
+    return VerdictPoint(f"it answers none of {plural(row.n, 'problem')}", BAD, {"abstained": ALL})
+
+
+def _one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.single
+    if row is None or not row.details.get(ONE_CHOICE) or state["places"] != SEVERAL:
+        return None
+    return VerdictPoint("it always gives the same answer", BAD, {"single": state["single"]})
+
+
+def _lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.tested["switched"]
+    if row is None or state["fall"] != FALLS:
+        return None
+    lost = points(row.value).removeprefix("+")
+    return VerdictPoint(f"it loses {lost} points when the candidates change places", BAD, {"fall": FALLS})
+
+
+def _same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("dependence", "complete", "same_option")
+    if row is None or state["told"] != BELOW:
+        return None
+    text = f"it takes the same option for both twins in {percent(row.value)} of pairs"
+    return VerdictPoint(text, BAD, {"told": BELOW})
+
+
+def _place_of_candidate(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("position", "all", "first_minus_second")
+    if row is None or state["place"] not in (ABOVE, BELOW):
+        return None
+    first, second = (row.details.get(side) for side in ("first", "second"))
+    if first is None or second is None:  # a run that was written before they were kept
+        return None
+    shares = f"{percent(float(first))} if the right candidate is offered first, {percent(float(second))} if second"
+    return VerdictPoint(f"it goes by the order of the candidates ({shares})", BAD, {"place": state["place"]})
+
+
+def _few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("accuracy", "all", "abstained")
+    if row is None or state["abstained"] != SOME or row.value < MOSTLY:
+        return None
+    return VerdictPoint(f"it leaves {percent(row.value)} of problems undecided", BAD, {"abstained": SOME})
+
+
+CAUSES: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
+    _no_answers,
+    _one_answer,
+    _lost_points,
+    _same_option,
+    _place_of_candidate,
+    _few_answers,
+)
+"""In the order in which they are tried."""
