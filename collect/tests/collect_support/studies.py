@@ -84,7 +84,8 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
     When the work comes to wait for them in turn, it closes the circle, and PostgreSQL ends it: the others are patient.
     """
     have_first, may_go_on = threading.Event(), threading.Event()
-    working_thread, is_looking = threading.get_ident(), False
+    working_thread = threading.get_ident()
+    is_looking = False
 
     def wait_for_the_work() -> None:
         with study.store.write() as session:

@@ -77,7 +77,8 @@ def seen_by_an_attacker(page, headers):
 def told_apart(pages):
     """How well gold is told from the rest on pages not seen before (area under the curve), and on shuffled labels."""
     texts = [seen_by_an_attacker(page, dict(headers)) for page, headers, _, _ in pages]
-    gold, groups = np.array([page[2] for page in pages]), np.array([page[3] for page in pages])
+    gold = np.array([page[2] for page in pages])
+    groups = np.array([page[3] for page in pages])
     model = make_pipeline(
         make_union(
             TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)),
@@ -92,7 +93,8 @@ def told_apart(pages):
         scores = cross_val_predict(model[1], features, labels, groups=groups, cv=folds, method="decision_function")
         return roc_auc_score(labels, scores)
 
-    names, chance = np.unique(groups), np.random.default_rng(0)
+    names = np.unique(groups)
+    chance = np.random.default_rng(0)
     is_gold = dict(zip(groups, gold, strict=True))
     shuffled = []
     for _ in range(SHUFFLES):
@@ -171,7 +173,8 @@ def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
 def test_correcting_gold_takes_the_same_statements_as_correcting_the_rest(mixed, browser_of):
     study, statements, by_gold = mixed(), [], defaultdict(set)
     event.listen(study.store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
-    person, ballot = browser_of(study).join(study), {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
+    person = browser_of(study).join(study)
+    ballot = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
     path = person.take("validate")
     for _ in range(25):
         with study.store.read() as session:

@@ -14,7 +14,8 @@ from winokit_collect.platforms.base import arrive
 from winokit_collect.study import ledger, listings
 from winokit_collect.web.app import create_app
 
-EARNED, REWARD = 123, 50
+EARNED = 123
+REWARD = 50
 
 
 @pytest.fixture

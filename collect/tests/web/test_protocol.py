@@ -62,7 +62,9 @@ class Line:
     """A connection to a server in the same event loop."""
 
     def __init__(self, protocol, reader, writer):
-        self.protocol, self.reader, self.writer = protocol, reader, writer
+        self.protocol = protocol
+        self.reader = reader
+        self.writer = writer
         self.sent = 0
 
     async def send(self, data):

@@ -20,7 +20,8 @@ WAITING = THREADS + 4
 @pytest.fixture
 def begun(monkeypatch):
     """Slow work that is done, or waits for a thread to be done in."""
-    pieces, run_sync = [], visit.run_sync
+    pieces = []
+    run_sync = visit.run_sync
 
     async def count(work, *arguments, **more):
         pieces.append(work)
