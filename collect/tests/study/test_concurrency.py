@@ -41,7 +41,10 @@ class Person(threading.Thread):
 
     def __init__(self, study, worker, clock, seed):
         super().__init__()
-        self.study, self.worker, self.clock, self.random = study, worker, clock, Random(seed)
+        self.study = study
+        self.worker = worker
+        self.clock = clock
+        self.random = Random(seed)
         self.forgotten = []
         self.worst = 0
         self.error = None

@@ -283,7 +283,9 @@ def test_a_server_that_closed_its_connections_is_connected_to_anew(postgresql):
 
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_a_connection_that_breaks_under_a_prepared_statement_is_replaced(postgresql, kind):
-    store, other, number = Store(postgresql()), Store(postgresql()), Prepared(select(func.pg_backend_pid()))
+    store = Store(postgresql())
+    other = Store(postgresql())
+    number = Prepared(select(func.pg_backend_pid()))
 
     def break_it():
         with getattr(store, kind)() as session:

@@ -146,7 +146,9 @@ def test_the_same_classifier_finds_gold_by_the_pronoun_in_its_blank(mixed, brows
 
 def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
     """Time on a server is statements; those of a vote and of the page after it, in their order."""
-    study, statements, by_gold = mixed(), [], defaultdict(Counter)
+    study = mixed()
+    statements = []
+    by_gold = defaultdict(Counter)
     study.config = study.config.model_copy(update={"tasks": study.config.tasks.model_copy(update={"votes": 3})})
 
     def note(connection, cursor, statement, *rest):
@@ -175,7 +177,9 @@ def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
 
 
 def test_correcting_gold_takes_the_same_statements_as_correcting_the_rest(mixed, browser_of):
-    study, statements, by_gold = mixed(), [], defaultdict(set)
+    study = mixed()
+    statements = []
+    by_gold = defaultdict(set)
     event.listen(study.store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
     person = browser_of(study).join(study)
     ballot = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}

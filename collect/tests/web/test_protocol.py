@@ -93,7 +93,8 @@ def play(scene):
     async def played():
         loop = asyncio.get_running_loop()
         config = uvicorn.Config(answer, lifespan="off", log_config=None, ws="none", timeout_keep_alive=KEEP_ALIVE)
-        made, state = [], ServerState()
+        made = []
+        state = ServerState()
 
         def accept():
             made.append(Watched(config, state, {}, loop))

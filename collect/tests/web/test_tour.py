@@ -76,7 +76,8 @@ def study(make_study, books):
 @pytest.fixture
 def look(axe, screen):
     """Looks a page over: nothing for axe to find, nothing beyond the edge; and takes its picture, if asked."""
-    numbers, shots = count(1), os.environ.get("WINOKIT_TOUR")
+    numbers = count(1)
+    shots = os.environ.get("WINOKIT_TOUR")
 
     def look(page, name):
         page.wait_for_load_state()

@@ -31,7 +31,7 @@ def load(spec: Spec) -> "PythonFunction":
 
 
 def function_named(spec: str, place: str) -> tuple[ModuleType, Callable[..., object]]:
-    """The module and the function that `module:function` names."""
+    """Import the module and the function that `module:function` names."""
     module_name, _, name = place.partition(":")
     if not module_name or not name:
         raise BadInput(f"{spec}: expected python:module:function")
