@@ -46,7 +46,8 @@ def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
 
 
 def check_walk(heading: str, job: Callable[[], object]) -> None:
-    steps, seen = walk(heading), calls(job)
+    steps = walk(heading)
+    seen = calls(job)
     assert len(steps) >= 10
     assert [step for step in steps if step not in seen] == []
     assert steps == sorted(steps, key=seen.__getitem__)

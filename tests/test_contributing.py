@@ -125,7 +125,8 @@ def test_a_debias_method(add, tmp_path):
         str(tmp_path),
     )
     assert "100 of 428 problems kept" in shown
-    kept, everything = winokit.load(tmp_path / "kept.jsonl"), winokit.load("open")
+    kept = winokit.load(tmp_path / "kept.jsonl")
+    everything = winokit.load("open")
     lengths = sorted(len(problem.sentence.split()) for problem in everything)
     assert max(len(problem.sentence.split()) for problem in kept) <= lengths[120]
 

@@ -141,7 +141,8 @@ def test_the_reference_has_every_public_name():
 def test_a_public_name_is_documented(name):
     """Calls say what they take, return and raise; what shows no example in the reference has one of its own."""
     known = getattr(winokit, name)
-    text, page = inspect.getdoc(known), (ROOT / "docs/api.md").read_text("utf-8")
+    text = inspect.getdoc(known)
+    page = (ROOT / "docs/api.md").read_text("utf-8")
     if inspect.isfunction(known):
         assert "Returns\n" in text
         assert "Raises\n" in text or name in RAISES_NOTHING
@@ -151,7 +152,8 @@ def test_a_public_name_is_documented(name):
 
 def run_blocks(page, blocks):
     assert blocks
-    runner, names = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), {"winokit": winokit}
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    names = {"winokit": winokit}
     for number, block in enumerate(blocks):
         test = doctest.DocTestParser().get_doctest(block, names, f"{page} {number}", page, 0)
         runner.run(test, clear_globs=False)

@@ -228,7 +228,8 @@ def test_compressed_files_are_read_and_arrays_are_identified():
     assert text_of(gzip.compress(b'{"a": 1}'), "x.json.gz") == "a = 1\n"
     file = io.BytesIO()
     np.save(file, np.ones((2, 3)))
-    same, other = text_of(file.getvalue(), "X.npy"), io.BytesIO()
+    same = text_of(file.getvalue(), "X.npy")
+    other = io.BytesIO()
     np.save(other, np.ones((2, 3)) + 1e-9)
     assert same.startswith("array (2, 3) float64, mean 1, deviation 0, SHA-256 ")
     assert text_of(other.getvalue(), "X.npy") != same
@@ -293,7 +294,8 @@ def test_a_part_may_change_where_the_rest_of_the_line_stays():
 
 
 def test_parts_of_several_entries_add_up():
-    base, head = "a 1 [2]\n", "a 3 [4]\n"
+    base = "a 1 [2]\n"
+    head = "a 3 [4]\n"
     number = Allowance("The first number is another.", part=r"(?<=a )\d")
     interval = Allowance("So is the interval.", part=r"\[\d\]")
     assert compared(number, interval, base=base, head=head).state == "allowed"

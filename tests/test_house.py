@@ -44,7 +44,8 @@ def test_a_method_has_a_file_whose_head_names_its_paper(method, author, file):
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
 def test_the_tree_of_a_page_is_the_folder(page):
     block = re.search(r"```text\nsrc/winokit/\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL).group(1)
-    room, shown = "", {"": set()}
+    room = ""
+    shown = {"": set()}
     for line in block.splitlines():
         if not line.startswith("  "):
             break

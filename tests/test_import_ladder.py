@@ -83,7 +83,8 @@ def rungs(ladder: list[set[str]]) -> dict[str, int]:
 
 def misplaced(ladder: list[set[str]], below: str = "", root: Path = ROOT) -> list[str]:
     """Imports that point up, or sideways to another on the same rung."""
-    rung, wrong = rungs(ladder), []
+    rung = rungs(ladder)
+    wrong = []
     prefix = f"{below}." if below else ""
     for name, path in modules(root).items():
         own = name.removeprefix(prefix).split(".")[0]

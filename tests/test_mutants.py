@@ -62,7 +62,8 @@ def test_every_module_and_every_test_named_exists():
 
 
 def test_a_mutant_is_killed_if_a_test_fails_or_never_ends_and_survives_if_all_pass(tmp_path):
-    module, test = tmp_path / "counted.py", tmp_path / "test_counted.py"
+    module = tmp_path / "counted.py"
+    test = tmp_path / "test_counted.py"
     module.write_text("def doubled(count):\n    while count < 0:\n        count += 1\n    return 2 * count\n")
     test.write_text("import counted\n\ndef test_two():\n    assert counted.doubled(-1) + counted.doubled(2) == 4\n")
     tried = (

@@ -169,7 +169,8 @@ def test_answers_of_a_function_are_kept_for_that_object_alone(twins, tmp_path):
 
         return scorer
 
-    up, down = counting(1), counting(-1)
+    up = counting(1)
+    down = counting(-1)
     first = winokit.score(twins, up, cache=tmp_path / "answers").predictions
     asked = len(calls)
     assert winokit.score(twins, up, cache=tmp_path / "answers").predictions == first

@@ -63,7 +63,8 @@ def test_a_mean_statement_is_counted_in_nodes():
 
 
 def test_a_room_that_has_a_habit_more_often_than_before_is_named():
-    plain, habitual = room_of(PLAIN), room_of(PLAIN, *[HABITUAL["one_word"]] * 3)
+    plain = room_of(PLAIN)
+    habitual = room_of(PLAIN, *[HABITUAL["one_word"]] * 3)
     shares = lowered({"birds": plain, HOUSE: plain}, {}, [])
     assert find_rises({"birds": plain}, shares) == []
     assert "birds: one_word 3 of 3 private, 1.0 allowed" in find_rises({"birds": habitual}, shares)
@@ -76,7 +77,8 @@ def test_a_new_room_may_be_as_the_house_is():
 
 
 def test_stored_shares_fall_and_rise_only_for_a_room_that_is_named(tmp_path):
-    plain, habitual = room_of(PLAIN), room_of(PLAIN, HABITUAL["semicolons"])
+    plain = room_of(PLAIN)
+    habitual = room_of(PLAIN, HABITUAL["semicolons"])
     before = lowered({"birds": habitual, HOUSE: habitual}, {}, [])
     after = lowered({"birds": plain, HOUSE: plain}, before, [])
     assert after["birds"]["semicolons"] == 0 < before["birds"]["semicolons"]

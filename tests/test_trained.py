@@ -33,7 +33,8 @@ def assert_counted(record: Record):
 
 
 def test_steps_are_chosen_on_the_papers_set_and_not_on_what_was_trained_on(tmp_path):
-    rules, empty = {"dpr-test": "dpr-train", "wsc273": "pdp"}, {"dpr": {"dpr-train": "trained on it"}}
+    rules = {"dpr-test": "dpr-train", "wsc273": "pdp"}
+    empty = {"dpr": {"dpr-train": "trained on it"}}
     store = Store(tmp_path / "store.json")
     store.put(Record("sets", {}, texts={"rules": json.dumps(rules), "empty": json.dumps(empty)}))
     values = {"pdp": (0.6, 0.8, 0.8), "dpr-train": (0.9, 0.5, 0.5)}

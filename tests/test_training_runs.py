@@ -24,7 +24,8 @@ from runs.training import Order
 from winokit.errors import BadInput
 
 TABLE = "winogrande-4-trained"
-FIRST, SECOND = "winogrande/4/dpr/0", "winogrande/4/dpr-debiased/0"
+FIRST = "winogrande/4/dpr/0"
+SECOND = "winogrande/4/dpr-debiased/0"
 
 
 @pytest.fixture

@@ -157,7 +157,8 @@ def test_what_was_a_command_before_is_not_listed():
 
 
 def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
-    out, mine = tmp_path / "open+more.jsonl", tmp_path / "mine.csv"
+    out = tmp_path / "open+more.jsonl"
+    mine = tmp_path / "mine.csv"
     out.touch()  # as mktemp does
     for _ in range(2):
         assert run("convert", "open", out).exit_code == 0
@@ -347,7 +348,8 @@ def test_help_has_the_words_of_a_docstring_without_its_sections(verb):
 
 @pytest.mark.parametrize("verb", [["audit"], ["train"], ["release"], ["debias", "aflite"]])
 def test_long_verbs_show_the_usual_options_and_all_when_asked(verb):
-    usual, everything = run(*verb, "--help").output, run(*verb, "--help-all").output
+    usual = run(*verb, "--help").output
+    everything = run(*verb, "--help-all").output
     options = re.compile(r"^  (?:-h, )?(--[a-z-]+)", re.MULTILINE)
     assert len(options.findall(usual)) <= 15
     assert {"--json", "--help", "--help-all"} <= {*options.findall(usual)}

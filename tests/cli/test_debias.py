@@ -45,7 +45,8 @@ def test_aflite_writes_what_it_kept_what_it_removed_and_a_page(planted):
         "aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", out, "--set", "null_runs=2"
     )
     assert result.exit_code == 0, result.output
-    kept, removed = read(out / "kept.jsonl"), read(out / "removed.jsonl")
+    kept = read(out / "kept.jsonl")
+    removed = read(out / "removed.jsonl")
     assert len(kept) + len(removed) == 400
     assert f"{len(kept):,} of 400 problems kept, {len(removed):,} removed in " in result.output
     assert "train size 160, cutoff 5, threshold 0.75, ensemble 64" in result.output
@@ -240,7 +241,8 @@ def test_features_of_other_problems_are_refused(planted):
 
 
 def test_a_size_must_be_given_and_a_seed_that_can_be_drawn_from():
-    without_size, negative_seed = run("pmi", "open"), run("pmi", "open", "--size", 5, "--seed", -1)
+    without_size = run("pmi", "open")
+    negative_seed = run("pmi", "open", "--size", 5, "--seed", -1)
     assert without_size.exit_code == 2
     assert "--size" in without_size.output
     assert isinstance(negative_seed.exception, BadInput)
@@ -251,7 +253,8 @@ def test_a_size_must_be_given_and_a_seed_that_can_be_drawn_from():
 class LongestFirst(DebiasMethod):
     """Keep the problems with the most words."""
 
-    name, title = "longest", "Longest first"
+    name = "longest"
+    title = "Longest first"
     size: Size
     margin: Annotated[int, Help("Words that do not count.")] = 0
     seed: Seed = 0

@@ -98,7 +98,8 @@ def test_audit_takes_the_place_of_an_audit_and_of_nothing_else(here):
 
 
 def test_audit_says_whose_audit_it_replaces(here):
-    one, other = labels(here / "one.lst", 1), labels(here / "other.lst", 2)
+    one = labels(here / "one.lst", 1)
+    other = labels(here / "other.lst", 2)
     assert "replaced" not in run("audit", "open", "--predictions", one).stderr
     assert "replaced" not in run("audit", "open", "--predictions", one, "--predictions", other).stderr
     said = run("audit", "open", "--predictions", other).stderr

@@ -27,7 +27,8 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory) -> dict[str, Path]:
     """The bundled twins in three files that have nothing in common, and one without answers."""
-    folder, data = tmp_path_factory.mktemp("parts"), load("open")
+    folder = tmp_path_factory.mktemp("parts")
+    data = load("open")
     places = {"train": data[:40], "dev": data[40:60], "test": data[60:80]}
     places["hidden"] = [problem.replace(answer=None) for problem in data[80:100]]
     for name, part in places.items():

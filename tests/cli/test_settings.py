@@ -104,7 +104,8 @@ def test_all_commands_together_have_few_options():
 
 def test_help_shows_every_bound_and_every_number_has_bounds():
     shown = stored_help()
-    missing, bound_count = [], 0
+    missing = []
+    bound_count = 0
     for name, call in named_calls():
         rows = [row for section in shown[name].everything.values() for row in section]
         for parameter in signature_of(call).parameters.values():

@@ -61,9 +61,11 @@ def home():
         def log_message(self, *_):
             pass
 
-    served, asked = {}, []
+    served = {}
+    asked = []
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.served, server.asked = served, asked
+        server.served = served
+        server.asked = asked
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server

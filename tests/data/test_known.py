@@ -129,7 +129,8 @@ def test_where_only_some_problems_are_known_a_note_says_how_many(real_file, tmp_
 
 def test_a_card_in_a_file_is_believed_unless_it_claims_a_public_set(tmp_path):
     path = tmp_path / "rows.jsonl"
-    own, claimed = Card("mine", "Mine", "CC0-1.0"), Card("winogrande/dev", "WinoGrande", "CC BY", human_accuracy=0.94)
+    own = Card("mine", "Mine", "CC0-1.0")
+    claimed = Card("winogrande/dev", "WinoGrande", "CC BY", human_accuracy=0.94)
     for card, name in ((own, "mine"), (claimed, "winogrande/dev, changed")):
         write(Dataset(OWN, card), path)
         found = read(path).card
@@ -139,7 +140,8 @@ def test_a_card_in_a_file_is_believed_unless_it_claims_a_public_set(tmp_path):
 def test_joined_datasets_share_only_what_is_true_of_both(real_file, tmp_path):
     path = tmp_path / "own.jsonl"
     path.write_text(rows(OWN))
-    dev, test = real_file("winogrande/dev.jsonl"), real_file("winogrande/test.jsonl")
+    dev = real_file("winogrande/dev.jsonl")
+    test = real_file("winogrande/test.jsonl")
     assert load(f"{dev}+{path}", groups=False).card == Card(f"winogrande/dev+{tmp_path.name}/own", language="en")
     assert load(f"{dev}+{test}", groups=False).card.title == "WinoGrande"
 

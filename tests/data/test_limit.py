@@ -8,7 +8,8 @@ import winokit
 from winokit.data.loading import AHEAD, load, load_first, load_one
 from winokit.problem import Problem
 
-COUNT, LIMIT = AHEAD + 500, 6
+COUNT = AHEAD + 500
+LIMIT = 6
 
 
 def row(number: int) -> dict[str, str]:
@@ -42,7 +43,8 @@ def test_a_limit_parses_the_first_problems_and_a_thousand_more(file, monkeypatch
 
 
 def test_a_limited_dataset_is_the_beginning_of_the_whole_one(file):
-    limited, whole = load_one(file, limit=LIMIT), load(file)[:LIMIT]
+    limited = load_one(file, limit=LIMIT)
+    whole = load(file)[:LIMIT]
     assert limited.problems == whole.problems
     assert limited.card == whole.card
     assert limited.card.name.endswith(f"{LIMIT} of {COUNT:,}")

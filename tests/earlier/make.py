@@ -94,7 +94,8 @@ def model() -> None:
 def hunting() -> None:
     Path("corpus.txt").write_text(CORPUS)
     run("hunt index corpus.txt --out index.db")
-    start, people = "Nora could not carry Ines because ", ("Nora", "Ines")
+    start = "Nora could not carry Ines because "
+    people = ("Nora", "Ines")
     twins = [winokit.Problem(start, f" was {end}.", people, right) for end, right in (("tired", 0), ("heavy", 1))]
     winokit.write(winokit.Dataset(twins, winokit.Card("carried")), Path("carried.jsonl"), "jsonl")
 
@@ -121,7 +122,8 @@ def filtering() -> None:
     from winokit.debias import checkpoint
 
     run(f"{AFLITE} --out debiased")
-    whole, phases = checkpoint.save, []
+    whole = checkpoint.save
+    phases = []
 
     def save(*arguments) -> None:
         whole(*arguments)
@@ -224,7 +226,8 @@ def pack(name: str) -> None:
         for pattern in PACKED[name].split():
             for path in sorted(one for top in Path().glob(pattern) for one in (top, *top.rglob("*")) if one.is_file()):
                 entry = tarfile.TarInfo(str(path))
-                entry.size, entry.mode = path.stat().st_size, path.stat().st_mode & 0o777  # secrets are their owner's
+                entry.size = path.stat().st_size
+                entry.mode = path.stat().st_mode & 0o777  # secrets are their owner's
                 archive.addfile(entry, io.BytesIO(path.read_bytes()))
     FILES.mkdir(exist_ok=True)
     (FILES / f"{name}.tar.gz").write_bytes(gzip.compress(out.getvalue(), mtime=0))

@@ -341,7 +341,8 @@ def test_a_training_run_gets_its_page_anew(files, winokit):
 def test_a_search_goes_on_without_training_again(files, winokit, one_thread):
     pytest.importorskip("optuna")
     files("data", "search")
-    before, old = stamps("search/trials"), Path("search/trials.csv").read_text().splitlines()
+    before = stamps("search/trials")
+    old = Path("search/trials.csv").read_text().splitlines()
     told = winokit(f"{SEARCH} 3").json
     now = stamps("search/trials")
     assert len(before) == 2

@@ -112,7 +112,8 @@ def test_one_twin_to_train_on_and_the_other_to_test_on_is_found_for_every_pair(r
     pairs = list(load(real_file("winogrande/train_s.jsonl")).groups.values())
     assert len(pairs) == 320
     order = np.random.default_rng(3).permutation(320)
-    train, test = alone(pairs[at][0] for at in order), alone(pair[1] for pair in pairs)
+    train = alone(pairs[at][0] for at in order)
+    test = alone(pair[1] for pair in pairs)
     found = overlap(train, test)
     assert (len(found.given), len(found.held)) == (320, 320)
     hidden = Dataset([problem.replace(answer=None) for problem in test])
@@ -121,7 +122,8 @@ def test_one_twin_to_train_on_and_the_other_to_test_on_is_found_for_every_pair(r
 
 def test_twins_that_differ_in_a_whole_clause_are_found_nearly_always(real_file):
     pairs = [pair for part in ("train", "test") for pair in load(real_file(f"dpr/{part}.c.txt")).groups.values()]
-    train, test = alone(pair[0] for pair in pairs), alone(pair[1] for pair in pairs)
+    train = alone(pair[0] for pair in pairs)
+    test = alone(pair[1] for pair in pairs)
     assert len(overlap(train, test).held) >= 920
     assert len(pairs) == 943
     dpr = [load(real_file(f"dpr/{part}.c.txt")) for part in ("train", "test")]
@@ -210,7 +212,8 @@ def test_the_same_short_text_about_others_shares_no_key_but_its_own():
 
 
 def test_whole_texts_of_a_few_words_share_no_key_unless_they_are_the_same():
-    one, other = Problem.whole(["She sleep.", "She sleeps."], 1), Problem.whole(["She sing.", "She sings."], 1)
+    one = Problem.whole(["She sleep.", "She sleeps."], 1)
+    other = Problem.whole(["She sing.", "She sings."], 1)
     assert set(copy_keys(one)).isdisjoint(copy_keys(other))
     assert set(copy_keys(one)) & set(copy_keys(Problem.whole(["she sleeps", "she sleep"], 0)))
 

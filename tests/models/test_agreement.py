@@ -68,7 +68,8 @@ def test_xwinograd_is_scored_in_each_language_as_by_a_plain_loop(real_file):
         for candidate, score in zip(problem.candidates, prediction.scores, strict=True):
             filled = substitute(problem, candidate)
             given = (filled.before + filled.candidate).rstrip()
-            ids, first = tokenizer(filled.text, return_tensors="pt").input_ids, len(tokenizer(given).input_ids)
+            ids = tokenizer(filled.text, return_tensors="pt").input_ids
+            first = len(tokenizer(given).input_ids)
             logprobs = network(ids).logits[0].log_softmax(-1)
             plain = sum(logprobs[at - 1, ids[0, at]].item() for at in range(first, ids.shape[1]))
             assert score == pytest.approx(plain, abs=1e-3), filled.text

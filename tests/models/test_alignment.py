@@ -94,9 +94,11 @@ TEXTS = ("The jug can't fill the cup.", "a a", "naïve café, ok", "Ann said: �
 
 
 def test_the_short_way_says_what_the_long_one_says_or_nothing():
-    draw, short = random.Random(0), 0
+    draw = random.Random(0)
+    short = 0
     for _ in range(4000):
-        text, mark = draw.choice(TEXTS), draw.choice("  Ġ▁")
+        text = draw.choice(TEXTS)
+        mark = draw.choice("  Ġ▁")
         cuts = sorted(draw.sample(range(len(text) + 1), draw.randint(0, 3)))
         spelt = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
         spelt[0] = draw.choice(["", "", " "]) + spelt[0]

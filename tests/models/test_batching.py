@@ -24,7 +24,8 @@ class Memory:
     """Holds so many tokens, and knows what it was asked to hold."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.asked = size, []
+        self.size = size
+        self.asked = []
 
     def hold(self, tokens: int) -> None:
         self.asked.append(tokens)
@@ -93,7 +94,9 @@ def test_a_folder_that_cannot_be_written_costs_a_second_look_only(monkeypatch, t
 
 
 def test_memory_that_runs_out_halves_all_batches_that_are_left_and_that_is_remembered():
-    memory, budget, items = Memory(30), BatchBudget(50, name=lambda: "it"), [9, 3, 8, 7, 5, 6]
+    memory = Memory(30)
+    budget = BatchBudget(50, name=lambda: "it")
+    items = [9, 3, 8, 7, 5, 6]
     assert sorted(in_batches(memory.run, items, items, budget)) == list(enumerate([90, 30, 80, 70, 50, 60]))
     assert memory.asked[0] == 45
     assert max(memory.asked[1:]) <= budget.tokens == 22
@@ -102,7 +105,8 @@ def test_memory_that_runs_out_halves_all_batches_that_are_left_and_that_is_remem
 
 
 def test_a_second_time_is_an_error_that_names_the_way_out():
-    memory, items = Memory(12), [9, 3, 8, 7, 5, 6]
+    memory = Memory(12)
+    items = [9, 3, 8, 7, 5, 6]
     with pytest.raises(BadInput, match=r"out of memory with 18 tokens per batch.*\?budget=4 "):
         list(in_batches(memory.run, items, items, BatchBudget(50)))
     assert memory.asked == [45, 18]
@@ -121,7 +125,8 @@ def test_a_model_looks_for_its_budget_when_it_is_first_asked_and_not_when_it_is_
     )  # a device like any other but in name
     monkeypatch.setattr("winokit.models.hf_causal.GPU_BUDGET", 128)
     for spec, sizes in ((f"hf:{place}", [2, 4]), (f"hf:{place}", []), (f"hf:{place}?budget=64", [])):
-        model, read = load_model(spec), []
+        model = load_model(spec)
+        read = []
         forward = model.reader.network.forward
 
         def counting(ids: torch.Tensor, forward=forward, read=read, **options: object) -> object:

@@ -87,7 +87,8 @@ def folder(tmp_path):
 
 def texts_read(model, monkeypatch) -> list[tuple[int, ...]]:
     """The tokens of every text that every fitting scoring has the model read, and of a text that is embedded."""
-    read, plain = [], model.reader.read
+    read = []
+    plain = model.reader.read
     monkeypatch.setattr(model.reader, "read", lambda texts: read.extend(t.tokens for t in texts) or plain(texts))
     fitting = [scoring.name for scoring in SCORINGS.values() if fits(scoring, model)]
     assert {"partial", "full", "ask", "pronoun", "special-word"} <= set(fitting)
@@ -205,7 +206,8 @@ def test_what_bos_cannot_be_is_said(folder, spec, said):
 
 
 def test_scoring_says_that_a_bos_is_left_out(folder, tmp_path):
-    place, out = folder(adds=False), tmp_path / "p.jsonl"
+    place = folder(adds=False)
+    out = tmp_path / "p.jsonl"
     common = ["score", "open", "--limit", "2", "--scoring", "partial", "--set", "cache=off", "--out", str(out)]
     told = CliRunner().invoke(app, [*common, "--model", f"hf:{place}?device=cpu"])
     assert "texts are read without '<s>' before them, as its files say; ?bos=on puts it there" in told.stderr

@@ -82,7 +82,8 @@ def log_softmax(logits):
 def one_at_a_time(session, tokenizer, text, *, within_word):
     """Log-probability of each token: mask it, run, look, and go on to the next."""
     encoding = tokenizer.encode(text)
-    tokens, ids = encoding.tokens, encoding.ids
+    tokens = encoding.tokens
+    ids = encoding.ids
     mask = tokenizer.token_to_id("[MASK]")
     found = []
     for column in range(1, len(ids) - 1):
@@ -124,7 +125,8 @@ def test_pseudo_likelihood_of_a_span_is_that_part_of_the_whole(model):
 
 @pytest.mark.parametrize("text", ["tea", "snickerdoodle", "the Zoë's fiancé"])
 def test_fill_masks_every_piece_at_once(model, session, tokenizer, text):
-    before, after = "She drank a cup of ", " with him."
+    before = "She drank a cup of "
+    after = " with him."
     (pieces,) = answers(model, Fill(before, text, after))
     left, middle, right = (tokenizer.encode(part, add_special_tokens=False).ids for part in (before, text, after))
     mask = tokenizer.token_to_id("[MASK]")

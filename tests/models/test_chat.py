@@ -540,7 +540,8 @@ def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody(simulated):
         free_from.append(is_free)
         return replace(says("A"), pause=is_free - server.second)
 
-    server, free_from = simulated(behave), [0.0, 0.0]
+    server = simulated(behave)
+    free_from = [0.0, 0.0]
     assert len(dict(chat(server, concurrency=12, timeout=2).answer(asks(13)))) == 13
     assert len(server.bodies) == 13
     assert server.second == 13 * 0.25, "the last of twelve waited for three seconds"
@@ -793,7 +794,8 @@ def test_a_server_that_dies_half_way_loses_nothing_that_was_answered(simulated):
     def behave(number, body):
         return Response(dies=True) if number == 3 else says("B", SURE_OF_B)
 
-    questions, answered = asks(6), {}
+    questions = asks(6)
+    answered = {}
     server = simulated(behave)
     with pytest.raises(BadInput) as failure:  # noqa: PT012 - a caller's loop
         model = chat(server, retries=2, concurrency=1)

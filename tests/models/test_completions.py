@@ -299,7 +299,8 @@ def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(
             return flaky.respond(number, path, body) if number >= sound_calls else sound
 
     flaky = FlakyServer(CompletionsServer(), 1.0, [trouble])
-    cache, out = tmp_path / "cache", tmp_path / "p.jsonl"
+    cache = tmp_path / "cache"
+    out = tmp_path / "p.jsonl"
     spec = f"completions:m@{simulated(Failing()).url}{QUICK}&concurrency=1&batch={batch}"
     result = CliRunner().invoke(
         app, ["score", "open", "--model", spec, "--limit", "40", "--set", f"cache={cache}", "--out", str(out)]

@@ -54,7 +54,8 @@ def test_votes_are_counted_and_a_split_is_a_tie():
         answers = {Continuation(c, " slid."): (Piece(0, 6, v),) for c, v in zip(contexts, (first, second), strict=True)}
         return FakeModel(answers)
 
-    likes_cup, likes_tray = voter(-1, -9), voter(-2, -1)
+    likes_cup = voter(-1, -9)
+    likes_tray = voter(-2, -1)
     (made,) = score(
         Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray, likes_tray], "vote"), ScoringPlan("partial")
     )
@@ -78,5 +79,6 @@ def test_an_ensemble_is_loaded_from_its_spec():
 
 
 def test_the_fingerprint_names_every_member():
-    one, other = load_model("ensemble:random+random"), load_model("ensemble:random+random?combine=logprob")
+    one = load_model("ensemble:random+random")
+    other = load_model("ensemble:random+random?combine=logprob")
     assert one.fingerprint != other.fingerprint

@@ -131,7 +131,8 @@ def test_a_model_that_cannot_read_trees_is_noticed(folder, dropped, dtype):
 
 def test_a_model_that_wants_logits_for_every_position_is_noticed(folder):
     model = load_model(f"hf:{folder('gpt2')}")
-    right, forward = logprobs(model, REQUESTS), model.reader.network.forward
+    right = logprobs(model, REQUESTS)
+    forward = model.reader.network.forward
 
     def strict(ids: torch.Tensor, **options: object) -> object:
         output = forward(ids, **options)
@@ -238,7 +239,8 @@ def test_ask_weighs_each_option_after_the_prompt(folder):
 @pytest.mark.parametrize("name", ["gpt2", "bloom"])
 def test_embeddings_are_last_hidden_states(folder, name):
     path = folder(name)
-    model, tokenizer = load_model(f"hf:{path}"), transformers.AutoTokenizer.from_pretrained(path)
+    model = load_model(f"hf:{path}")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     network = transformers.AutoModelForCausalLM.from_pretrained(path).eval()
     text = "The cup fell off the table."
     with torch.inference_mode():
@@ -265,7 +267,9 @@ def test_requests_of_several_kinds_are_answered_together(folder):
 
 def test_memory_that_runs_out_halves_the_batches(folder):
     model = load_model(f"hf:{folder('llama')}")
-    right, read, forward = logprobs(model, REQUESTS), [], model.reader.network.forward
+    right = logprobs(model, REQUESTS)
+    read = []
+    forward = model.reader.network.forward
 
     def forgetful(ids: torch.Tensor, **options: object) -> object:
         read.append(ids.numel())
@@ -309,7 +313,8 @@ def test_an_adapter_changes_the_answers_and_the_fingerprint(folder, tmp_path):
     get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)).save_pretrained(
         tmp_path
     )
-    plain, adapted = load_model(f"hf:{path}"), load_model(f"hf:{path}?adapter={tmp_path}")
+    plain = load_model(f"hf:{path}")
+    adapted = load_model(f"hf:{path}?adapter={tmp_path}")
     network = transformers.AutoModelForCausalLM.from_pretrained(path)
     network = PeftModel.from_pretrained(network, tmp_path).eval()
     right = [slow(path, request, network) for request in REQUESTS]
@@ -340,7 +345,8 @@ def test_the_fingerprint_is_of_the_content(folder, tmp_path):
 
 
 def test_half_precision_comes_close(folder):
-    full, half = load_model(f"hf:{folder('llama')}"), load_model(f"hf:{folder('llama')}?dtype=bfloat16")
+    full = load_model(f"hf:{folder('llama')}")
+    half = load_model(f"hf:{folder('llama')}?dtype=bfloat16")
     assert half.reader.network.dtype == torch.bfloat16
     assert 1e-4 < furthest(logprobs(half, REQUESTS), logprobs(full, REQUESTS)) < 0.5
 
@@ -355,7 +361,8 @@ def test_a_model_that_says_no_numbers_is_refused(folder, tmp_path):
 
 
 def test_texts_longer_than_the_context_are_refused_and_the_others_answered(folder):
-    model, long = load_model(f"hf:{folder('gpt2')}"), "Nora " * 80
+    model = load_model(f"hf:{folder('gpt2')}")
+    long = "Nora " * 80
     fine = [Continuation("Nora", " left."), Ask("Nora thanked", ("Ines", "Nora")), Embed("Nora left.")]
     alone = dict(model.answer(fine))
     beside = dict(model.answer([Continuation(long, "left"), Ask("Who?", ("Nora", long)), Embed(long), *fine]))

@@ -34,7 +34,8 @@ SENTENCES = [
     "The ropes held the crates, although the ropes' ends were thin.",
     "Unhelpful people poured out the unfitting water.",
 ]
-SHORT, LONG = SENTENCES[1], " ".join(SENTENCES)
+SHORT = SENTENCES[1]
+LONG = " ".join(SENTENCES)
 SIZES = {
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
@@ -152,7 +153,8 @@ class Slow:
     def inside(self, text, start, end):
         """Tokens with a letter in the span; a token of nothing but space goes with the one after it."""
         encoded, _ = self.encode(text)
-        places, special = encoded["offset_mapping"], encoded["special_tokens_mask"]
+        places = encoded["offset_mapping"]
+        special = encoded["special_tokens_mask"]
         found = []
         for at in reversed(range(len(places))):
             letters = [c for c in range(*places[at]) if not text[c].isspace()]
@@ -352,7 +354,8 @@ def test_candidates_of_equally_many_pieces_share_one_pass(bert, monkeypatch):
     seen = []
     usual = bert._compute_logprobs
     monkeypatch.setattr(bert, "_compute_logprobs", lambda batch: seen.extend(batch) or usual(batch))
-    before, after = "The water was in the ", " until it was full."
+    before = "The water was in the "
+    after = " until it was full."
     requests = [Fill(before, "water", after), Fill(before, "because", after)]
     found = answers(bert, *requests)
     assert len(seen) == 1
@@ -414,7 +417,8 @@ def test_half_precision_is_close_and_its_own_fingerprint(folders, bert):
 )
 def test_a_text_may_have_as_many_tokens_as_positions_and_no_more(tmp_path, family, positions, most):
     model = load_model(f"hf:{tiny(family, tmp_path, max_position_embeddings=positions)}?device=cpu")
-    fits, too_long = "." * (most - 2), "." * (most - 1)
+    fits = "." * (most - 2)
+    too_long = "." * (most - 1)
     answers(model, Embed(fits), Fill(fits[1:], ".", ""))
     told, vector = answers(model, Embed(too_long), Embed(fits))
     assert told == Refusal(f"{most + 1} tokens; the model reads at most {most}")

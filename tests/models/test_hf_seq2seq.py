@@ -94,7 +94,8 @@ def test_an_option_gets_the_sum_over_its_tokens_without_the_end(model):
 
 
 def test_a_continuation_gets_its_pieces(model):
-    context, text = "I poured water from", " the jug into the cup."
+    context = "I poured water from"
+    text = " the jug into the cup."
     (pieces,) = answers(model, Continuation(context, text))
     assert numbers(pieces) == pytest.approx(slow(model, context, text), abs=1e-4)
     assert "".join(text[piece.start : piece.end] for piece in pieces) == text.replace(" ", "")

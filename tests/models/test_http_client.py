@@ -30,7 +30,8 @@ def _environment(monkeypatch):
 def saying(*replies, host="127.0.0.1"):
     """A server that sends raw bytes, a reply for each request, all on the first connection and then closes it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening, asked = create_server((host, 0), family=family), []
+    listening = create_server((host, 0), family=family)
+    asked = []
 
     def serve():
         connection, _ = listening.accept()
@@ -149,7 +150,9 @@ class Tunnel:
     """A proxy for TLS: it hands bytes on both ways, if it is asked with the right user and password."""
 
     def __init__(self, credentials=None, answer=None):
-        self.credentials, self.answer, self.asked = credentials, answer, []
+        self.credentials = credentials
+        self.answer = answer
+        self.asked = []
 
     def __enter__(self):
         self._listening = create_server(("127.0.0.1", 0))
@@ -325,7 +328,8 @@ def test_a_redirect_is_a_reply_and_a_cookie_is_not_kept():
 
 def test_a_post_on_a_connection_that_the_server_has_closed_is_sent_on_a_new_one_once():
     ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-    listening, asked = create_server(("127.0.0.1", 0)), []
+    listening = create_server(("127.0.0.1", 0))
+    asked = []
     closed = threading.Event()
 
     def serve():

@@ -66,7 +66,8 @@ SPREADING = (
 def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, options):
     file = tmp_path / "map.json"
     file.write_text(json.dumps(SPREAD))
-    plain, spread = load_model(f"hf:{place}"), load_model(f"hf:{place}?{options.format(file=file)}")
+    plain = load_model(f"hf:{place}")
+    spread = load_model(f"hf:{place}?{options.format(file=file)}")
     if "device_map=auto" not in options:
         assert "meta" in {weights.device.type for weights in spread.reader.network.parameters()}, "some are on disk"
         assert any("are loaded for every batch" in note for note in spread.notes)
@@ -109,7 +110,8 @@ def test_a_fingerprint_names_the_precision_of_the_weights_and_not_how_it_was_ask
 def test_a_masked_model_may_be_spread_too(tmp_path):
     from winokit.models.base import Fill
 
-    folder, asked = tiny("bert", tmp_path), [Fill("", "the book", " was small"), Fill("he sold ", "it", " to bill")]
+    folder = tiny("bert", tmp_path)
+    asked = [Fill("", "the book", " was small"), Fill("he sold ", "it", " to bill")]
     plain, spread = (
         dict(load_model(f"hf:{folder}{more}").answer(asked)) for more in ("", "?device_map=auto&max_memory=cpu:1KiB")
     )
@@ -194,7 +196,8 @@ def test_without_its_extra_hf_names_the_pip_command(package):
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
 def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_own(tmp_path, bits):
     place = tiny_llama(tmp_path, hidden_size=128, intermediate_size=256, initializer_range=0.1)
-    plain, quantised = load_model(f"hf:{place}"), load_model(f"hf:{place}?load_in={bits}")
+    plain = load_model(f"hf:{place}")
+    quantised = load_model(f"hf:{place}?load_in={bits}")
     gaps = [abs(a - b) for a, b in zip(logprobs(plain), logprobs(quantised), strict=True)]
     assert 1e-4 < sum(gaps) / len(gaps) < 1
     products = " compute_dtype=bfloat16" if bits == "4bit" else ""
@@ -274,8 +277,10 @@ def test_code_that_comes_with_a_model_runs_only_where_it_is_trusted(place, tmp_p
 
 def test_a_prompt_is_written_as_the_tokenizer_writes_it_and_with_one_bos(instructed):
     model = load_model(f"hf:{instructed}?chat_template=auto")
-    tokenizer, network = model.boundary.tokenizer, model.reader.network
-    prompt, options = "Nora thanked Ines. Who?", ("Ines", "Nora")
+    tokenizer = model.boundary.tokenizer
+    network = model.reader.network
+    prompt = "Nora thanked Ines. Who?"
+    options = ("Ines", "Nora")
     ((_, reply),) = model.answer([Ask(prompt, options)])
     written = tokenizer.apply_chat_template(
         [{"role": "user", "content": prompt}], add_generation_prompt=True, tokenize=False

@@ -241,7 +241,8 @@ def test_a_function_answers_no_other_request(module):
 
 
 def test_the_fake_model_gives_the_answers_it_was_given_and_remembers_the_questions():
-    known, unknown = Continuation("The jug", " fell."), Continuation("The cup", " fell.")
+    known = Continuation("The jug", " fell.")
+    unknown = Continuation("The cup", " fell.")
     model = FakeModel({known: (Piece(0, 6, -1.0),)})
     assert isinstance(model, Model)
     assert (model.kind, model.can) == ("causal", frozenset({Continuation}))
@@ -254,7 +255,8 @@ def test_the_fake_model_gives_the_answers_it_was_given_and_remembers_the_questio
 
 def test_fake_models_with_other_answers_have_other_fingerprints():
     request = Continuation("The jug", " fell.")
-    one, other = FakeModel({request: (Piece(0, 6, -1.0),)}), FakeModel({request: (Piece(0, 6, -2.0),)})
+    one = FakeModel({request: (Piece(0, 6, -1.0),)})
+    other = FakeModel({request: (Piece(0, 6, -2.0),)})
     assert one.fingerprint == FakeModel(one.answers).fingerprint != other.fingerprint
 
 

@@ -24,7 +24,8 @@ def weights(network: torch.nn.Module) -> list[weakref.ref]:
 def test_nothing_keeps_a_causal_model_that_was_let_go(causal):
     model = load_model(causal)
     list(model.answer([Continuation("Nora", " left."), Ask("Nora", ("left", "fell"))]))
-    known, held = (model.fingerprint, model.plan, model.notes), weights(model.reader.network)
+    known = (model.fingerprint, model.plan, model.notes)
+    held = weights(model.reader.network)
     release(model)
     assert not any(part() is not None for part in held)
     assert (model.fingerprint, model.plan, model.notes) == known

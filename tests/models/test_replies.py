@@ -9,7 +9,8 @@ from winokit.data.predictions.answers import named_in
 from winokit.models import replies
 from winokit.models.replies import FilledText, choice_in, letters_of
 
-JUG, CUP = 0, 1
+JUG = 0
+CUP = 1
 VESSELS = Problem.from_text("Mia poured water from the jug into the cup until _ was full.", ("the jug", "the cup"))
 CHESS = Problem.from_text("Nora's uncle beat Nora at chess, although _ is 30 years older.", ("Nora's uncle", "Nora"))
 SHIRTS = Problem.from_text("Zoë washed the t-shirt and the café curtain, and _ shrank.", ("t-shirt", "café curtain"))
@@ -155,7 +156,8 @@ def test_accents_marks_and_case_do_not_count():
 def test_nothing_is_compiled_for_a_reply(monkeypatch):
     read(VESSELS, "warm up: the cup")
     read(GERMAN, "warm up: der Koffer")
-    compiled, look_up = [], re._compile
+    compiled = []
+    look_up = re._compile
     monkeypatch.setattr(re, "_compile", lambda *args: compiled.append(args) or look_up(*args))
     for number in range(50):
         names = (f"the {number} jugs", f"{number} cups")

@@ -127,7 +127,9 @@ def test_a_number_of_samples_that_is_none_is_refused(given):
 def test_members_of_an_ensemble_vote_sample_by_sample():
     problems = {ORIGINAL: winokit.load("open")[:2]}
     with SamplingServer() as server:
-        three, also_three, one = chat(server, n=3), chat(server, n=3, name="b"), chat(server, name="c")
+        three = chat(server, n=3)
+        also_three = chat(server, n=3, name="b")
+        one = chat(server, name="c")
         made = score_variants(problems, EnsembleModel("both", [three, also_three], "vote"))
         assert [row.sample for row in made] == [0, 0, 1, 1, 2, 2]
         with pytest.raises(BadInput, match=r"both: members cast votes sample by sample: give each the same \?n="):

@@ -31,8 +31,10 @@ PROBLEMS = [
 def joining() -> transformers.PreTrainedTokenizerFast:
     """A tokenizer that has learnt to join words with the particles after them."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    alphabet, special = pre_tokenizers.ByteLevel.alphabet(), ["<s>", "</s>", "<mask>"]
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<s>", "</s>", "<mask>"]
     trainer = trainers.BpeTrainer(
         vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
@@ -55,7 +57,8 @@ def sizes(tokenizer) -> dict:
 @pytest.mark.parametrize("bos", [False, True])
 @pytest.mark.parametrize("text", TEXTS[:3])
 def test_every_token_that_reaches_into_the_text_is_scored_and_no_other(text, bos):
-    tokenizer, across = joining(), 0
+    tokenizer = joining()
+    across = 0
     whole = tokenizer(text, return_offsets_mapping=True)
     for cut in range(1, len(text)):
         (encoded,) = Boundary(tokenizer, bos=bos).split([Continuation(text[:cut], text[cut:])])
@@ -68,7 +71,8 @@ def test_every_token_that_reaches_into_the_text_is_scored_and_no_other(text, bos
 
 
 def test_llama_cpp_scores_the_same_tokens():
-    tokenizer, text = joining(), TEXTS[0]
+    tokenizer = joining()
+    text = TEXTS[0]
     reader = SimpleNamespace(
         tokens=lambda words: tokenizer(words)["input_ids"] if words else [],
         spelling=lambda token: b"." * len(tokenizer.convert_ids_to_tokens(token)),  # a character a byte

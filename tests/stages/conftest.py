@@ -13,7 +13,8 @@ from winokit.models.random_model import RandomModel
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 
-GUESSER, READER = ("random", "full"), ("reader <1>", "full")
+GUESSER = ("random", "full")
+READER = ("reader <1>", "full")
 
 
 def interval(right: float, n: int) -> tuple[float, float]:
@@ -27,7 +28,9 @@ class Rows:
     """Collects the rows of one scorer."""
 
     def __init__(self, model: str, scoring: str) -> None:
-        self.model, self.scoring, self.rows = model, scoring, []
+        self.model = model
+        self.scoring = scoring
+        self.rows = []
 
     def share(self, name: str, hits: Iterable[bool], chance: float | None = 0.5, **more: str) -> None:
         hits = list(hits)
@@ -56,7 +59,8 @@ def variants_of(dataset: Dataset) -> dict[str, Dataset]:
 
 def reading(dataset: Dataset, variant: str, skill: float) -> list[Prediction]:
     """Predictions that are right with a probability of `skill`; one in fifty is an abstention."""
-    draws, made = Random(variant), []
+    draws = Random(variant)
+    made = []
     scoring = "special-word" if variant == "special-word" else READER[1]
     for problem in dataset:
         name = problem.provenance.get("of", problem.id)
@@ -76,7 +80,8 @@ def right(predictions: Sequence[Prediction]) -> dict[str, bool]:
 
 
 def rows_of(scorer: tuple[str, str], dataset: Dataset, made: dict[str, list[Prediction]]) -> list[Metric]:
-    rows, hits = Rows(*scorer), right(made["original"])
+    rows = Rows(*scorer)
+    hits = right(made["original"])
     rows.share("accuracy/all/accuracy", hits.values())
     out = sum(p.prediction is None for p in made["original"])
     rows.plain("accuracy/all/abstained", out / len(hits), len(hits))
@@ -118,7 +123,8 @@ def run() -> Run:
     dataset = dataset.with_problems([strange, *dataset[1:]])
     variants = variants_of(dataset)
     skills = {"original": 0.8, "switched": 0.72, "no-cands": 0.6, "part-sent": 0.53, "special-word": 0.66}
-    metrics, predictions = [], []
+    metrics = []
+    predictions = []
     for scorer in (READER, GUESSER):
         everything = {"original": dataset, **variants}
         guesses = score_variants(everything, RandomModel(3), ScoringPlan("full"))

@@ -190,7 +190,8 @@ def test_a_transfers_page_never_contradicts_itself(gap, warnings):
         cells[0] = TransferCell("a", "x", (*cells[0].rows, row(whole, "complete", "group_accuracy", "groups")))
         tests = [SimpleNamespace(name="x"), SimpleNamespace(name="y")]
         found = SimpleNamespace(cells=cells, tests=tests, warnings=warnings)
-        verdict, state = transfer_page.verdict_of_transfer(found), transfer_page.state_of(found)
+        verdict = transfer_page.verdict_of_transfer(found)
+        state = transfer_page.state_of(found)
         assert ("gender" in verdict.word) == (gap in (ABOVE, BELOW))
         assert verdict.tone != GOOD or (whole in (ABOVE, UNKNOWN) and not warnings and gap in (AT, None))
         claimed = {"x/cells": together(places[:2]), "y/cells": places[2], "x/groups": whole}
@@ -212,7 +213,8 @@ def searched(state):
     for fact, name in (("guessers", "p_guessing"), ("equals", "p_equal")):
         setattr(overall, name, 0.01 if state[fact] == ABOVE else 0.4)
     best = SimpleNamespace(formalization="mc", chosen=SimpleNamespace(number=1), spread=None)
-    best.degenerate, best.score = {"none": 0, "some": 3, "all": 9}[state["degenerate"]], lambda _, name: rows[name]
+    best.degenerate = {"none": 0, "some": 3, "all": 9}[state["degenerate"]]
+    best.score = lambda _, name: rows[name]
     tests = {name: SimpleNamespace(card=SimpleNamespace(name=name)) for name in rows}
     return SimpleNamespace(overall=overall, best=best, found=[best], trials=[0] * 9, tests=tests), rows
 

@@ -64,9 +64,12 @@ def real_file() -> Callable[[str], Path]:
 
 @pytest.fixture
 def twins() -> Dataset:
-    poured, thanked = "I poured water from the jug into the cup until ", "Nora thanked Ines because "
+    poured = "I poured water from the jug into the cup until "
+    thanked = "Nora thanked Ines because "
     held = "The rope held the crate although "
-    vessels, people, things = ("the jug", "the cup"), ("Nora", "Ines"), ("the rope", "the crate")
+    vessels = ("the jug", "the cup")
+    people = ("Nora", "Ines")
+    things = ("the rope", "the crate")
     return Dataset(
         [
             Problem(poured, " was empty.", vessels, 0, "it", group="pour"),

@@ -342,7 +342,9 @@ def filled(pair: Pair, which: int, candidate: int) -> str:
 
 def mentions(pair: Pair, which: int) -> list[tuple[int, int, int]]:
     """Candidate, start and end of every mention, in the text with its blank."""
-    text, places, opened = re.sub(r"\|(?![^{]*\})", "", pair.text), [], 0
+    text = re.sub(r"\|(?![^{]*\})", "", pair.text)
+    places = []
+    opened = 0
     plain = ""
     for character in twin(text, which):
         if character in "<[":

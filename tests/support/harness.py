@@ -102,7 +102,8 @@ def later(problems: Dataset) -> Dataset:
 
 def run_tasks(folder: Path, name: str, out: Path, model: Model, *, model_args: str = "logits_cache=False") -> Path:
     """Write the logs that lm_eval 0.4.13 would: a stand-in for tests that have no harness."""
-    utils, logs = module_at(folder / "utils.py"), out / "org__small"
+    utils = module_at(folder / "utils.py")
+    logs = out / "org__small"
     logs.mkdir(parents=True)
     tasks = read_yaml(folder / f"{name}.yaml")["task"]
     for task in tasks:

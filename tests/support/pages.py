@@ -14,7 +14,8 @@ def opened(chromium: Any, path: Path, width: int = 1280, **more: Any) -> Iterato
     context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
     context.set_default_timeout(1000 * HANGS)
     try:
-        page, trouble = context.new_page(), []
+        page = context.new_page()
+        trouble = []
         page.on("console", lambda message: trouble.append(message.text))
         page.on("pageerror", lambda error: trouble.append(str(error)))
         page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))

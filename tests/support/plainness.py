@@ -44,7 +44,10 @@ SLACK_NODES = 0.1
 ROUNDING = 0.01
 """Of a share that is stored with four places."""
 
-MOST_BRANCHES, MOST_PARAMETERS, MOST_LINES, MOST_WORDS = 12, 7, 50, 12
+MOST_BRANCHES = 12
+MOST_PARAMETERS = 7
+MOST_LINES = 50
+MOST_WORDS = 12
 NAMESAKES = 3
 """The number of modules that may not share the name of a private function."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -204,7 +207,8 @@ def count_lines(function: Function) -> int:
 
 def is_tuple_line(statement: ast.Assign) -> bool:
     """Whether it assigns several things at once: `a, b = x, y`."""
-    target, value = statement.targets[0], statement.value
+    target = statement.targets[0]
+    value = statement.value
     return isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
 
 
@@ -256,7 +260,8 @@ def find_rises(rooms: Mapping[str, Room], shares: Mapping[str, Mapping[str, floa
             continue
         allowed = shares.get(name, shares[HOUSE])
         for habit, whole in HABITS.items():
-            count, limit = room.counts[habit], room.limit(habit, allowed[habit])
+            count = room.counts[habit]
+            limit = room.limit(habit, allowed[habit])
             if count > limit + ROUNDING:
                 lines.append(f"{name}: {habit} {count} of {room.counts[whole]} {whole}, {limit:.1f} allowed")
     return lines

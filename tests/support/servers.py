@@ -223,7 +223,10 @@ class FlakyServer(FakeServer):
         self, sound: FakeServer, share: float = 0.5, troubles: Sequence[str] = ("429",), *, seed: int = 0, port: int = 0
     ) -> None:
         super().__init__(port)
-        self.sound, self.share, self.troubles, self.failed = sound, share, troubles, 0
+        self.sound = sound
+        self.share = share
+        self.troubles = troubles
+        self.failed = 0
         self._chance = random.Random(seed)
 
     def respond(self, number: int, path: str, body: Any) -> Response:
@@ -306,7 +309,9 @@ class SamplingServer(ChatServer):
 
     def __init__(self, *, steady: bool = False, several: str = "takes", seed: int = 0, port: int = 0) -> None:
         super().__init__(self._sample, port)
-        self.steady, self.several, self._coin = steady, several, random.Random(seed)
+        self.steady = steady
+        self.several = several
+        self._coin = random.Random(seed)
 
     def _sample(self, number: int, body: Mapping[str, Any]) -> Response:
         count = int(body.get("n", 1))
@@ -334,7 +339,8 @@ class ConstrainingServer(ChatServer):
 
     def __init__(self, field: str, *, refuses: bool = False, port: int = 0) -> None:
         super().__init__(lambda number, body: self._answer(body), port)
-        self.field, self.refuses = field, refuses
+        self.field = field
+        self.refuses = refuses
 
     def respond_to_probe(self, body: Any) -> Response:
         """As to any other request."""
@@ -393,7 +399,8 @@ class ReasoningServer(ChatServer):
 
     def __init__(self, style: str = "reasoning_content", length: int = 6, port: int = 0) -> None:
         super().__init__(self._think, port)
-        self.style, self.length = style, length
+        self.style = style
+        self.length = length
 
     def _think(self, number: int, body: Mapping[str, Any]) -> Response:
         options = options_in(body)
@@ -448,7 +455,10 @@ class CompletionsServer(FakeServer):
         port: int = 0,
     ) -> None:
         super().__init__(port)
-        self.speaks, self.tokens, self.most, self.lists = speaks, tokens, most, lists
+        self.speaks = speaks
+        self.tokens = tokens
+        self.most = most
+        self.lists = lists
 
     def respond(self, number: int, path: str, body: Any) -> Response:
         """The log-probabilities of a text, where they are asked for as this server wants it."""
@@ -512,7 +522,8 @@ class NgramServer(FakeServer):
 
     def __init__(self, documents: Sequence[str], index: str = "small", *, seed: int = 0, port: int = 0) -> None:
         super().__init__(port)
-        self.documents, self.index = list(documents), index
+        self.documents = list(documents)
+        self.index = index
         self._tokens = [_places_of_tokens(document) for document in documents]
         self._chance = random.Random(seed)
 
@@ -525,7 +536,8 @@ class NgramServer(FakeServer):
         """Count, or show documents; what is wrong with a query is said in the reply."""
         if body.get("index") != self.index:
             return Response(payload={"error": f"Index {body.get('index')} does not exist"})
-        kind, query = body["query_type"], body["query"]
+        kind = body["query_type"]
+        query = body["query"]
         if kind == "count" and not query:
             return Response(payload={"count": sum(map(len, self._tokens)), "approx": False, "latency": 0.1})
         clauses = [clause.split(" OR ") for clause in query.split(" AND ")]
@@ -564,11 +576,13 @@ class NgramServer(FakeServer):
 
     def _shown(self, number: int, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
         """A document, cut into spans: those of the clauses, and what is between them."""
-        text, tokens = self.documents[number], self._tokens[number]
+        text = self.documents[number]
+        tokens = self._tokens[number]
         spans: list[tuple[str, str | None]] = []
         done = 0
         for clause, (first, last) in sorted(enumerate(places), key=lambda each: each[1]):
-            start, end = tokens[first][0], tokens[last - 1][1]
+            start = tokens[first][0]
+            end = tokens[last - 1][1]
             if start >= done:
                 spans += [(text[done:start], None), (text[start:end], str(clause))]
                 done = end

@@ -51,7 +51,8 @@ class SimulatedServer:
     """
 
     def __init__(self, server: FakeServer, patch: pytest.MonkeyPatch) -> None:
-        self.server, self.url = server, URL
+        self.server = server
+        self.url = URL
         self.second = 0.0
         self.bodies: list[Any] = []
         self.times: list[float] = []
@@ -93,7 +94,8 @@ class SimulatedClient:
     """An `HttpClient` that moves the clock on to the next reply, or as far as it was to wait."""
 
     def __init__(self, server: SimulatedServer, address: str) -> None:
-        self.server, self.path = server, urlsplit(address).path.removeprefix("/v1")
+        self.server = server
+        self.path = urlsplit(address).path.removeprefix("/v1")
         self._underway: dict[Any, tuple[float, Outcome]] = {}
         """By ticket, when its reply comes, and which."""
 

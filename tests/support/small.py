@@ -18,7 +18,8 @@ def twins(number: int, copy: int = 0) -> list[Problem]:
 
     Copies are the same story in other words.
     """
-    people, start = (f"Ann{number}", f"Bea{number}"), f"Ann{number} lent Bea{number} {number} books because "
+    people = (f"Ann{number}", f"Bea{number}")
+    start = f"Ann{number} lent Bea{number} {number} books because "
     if copy:
         start = f"For reason {copy}: {start}"
     ends = (" had read them all.", " wanted to read them.")
@@ -43,7 +44,8 @@ def small_release(
     """
     about = ABOUT | (about or {})
     groups = [twins(number) for number in range(26 + tests)]
-    train, dev = groups[:16], groups[16:26]
+    train = groups[:16]
+    dev = groups[16:26]
     test = [[problem for copy in range(copies) for problem in twins(number, copy)] for number in range(26, 26 + tests)]
     files = {f"train_{size}": train[:count] for size, count in SIZES.items()} | {"train_debiased": train, "dev": dev}
     for name, some in files.items():

@@ -38,10 +38,12 @@ def easy(n: int, seed: int, name: str) -> Dataset:
     Each has words of its own at both ends, so that none is nearly the same as another.
     """
     rng = np.random.default_rng(seed)
-    verbs, ends = ("lent", "asked", "sold", "hid", "thanked"), ("was upset", "had left", "knew it", "was glad")
+    verbs = ("lent", "asked", "sold", "hid", "thanked")
+    ends = ("was upset", "had left", "knew it", "was glad")
     problems = []
     for number in range(n):
-        right, wrong = ("Jim", "Bill")[rng.integers(2)], ("Kevin", "the book")[rng.integers(2)]
+        right = ("Jim", "Bill")[rng.integers(2)]
+        wrong = ("Kevin", "the book")[rng.integers(2)]
         pair = (right, wrong) if number % 2 else (wrong, right)
         start, end = (" ".join(f"{name}{number}{letter}" for letter in letters) for letters in ("abc", "def"))
         before = f"{start} {pair[0]} {verbs[rng.integers(5)]} {pair[1]} because "

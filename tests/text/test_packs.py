@@ -128,7 +128,8 @@ def test_what_a_pack_does_not_know_is_refused_by_name(code):
 
 def test_lengths_without_spaces_are_counted_in_characters_and_said_so():
     problem = Problem("奖杯放不进箱子，因为", "太大了。", ("奖杯", "箱子"), 0, "它", language="zh")
-    chinese, thai = statistics(Dataset([problem])), statistics(Dataset([problem.replace(language="th")]))
+    chinese = statistics(Dataset([problem]))
+    thai = statistics(Dataset([problem.replace(language="th")]))
     assert (chinese.mean_words, chinese.unit) == (15, "characters")
     assert thai.unit == "characters"
     english = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
@@ -148,7 +149,8 @@ def test_structure_is_not_told_by_the_words_of_another_language():
 
 
 def japanese_twins():
-    before, candidates = "少年は教師を待った。", ("少年", "教師たち")
+    before = "少年は教師を待った。"
+    candidates = ("少年", "教師たち")
     return Dataset(
         [
             Problem(before, after, candidates, answer, "彼", group="a", language="ja")

@@ -38,7 +38,8 @@ def test_a_personal_link_lets_its_worker_in_again_in_any_browser(app, study, per
 
 def test_the_invitation_lets_nobody_in_as_somebody_else(app, study, person):
     path = invites.create(study).path
-    first, second = person(app), person(app, "10.6.6.6")
+    first = person(app)
+    second = person(app, "10.6.6.6")
     first.send(path)
     answer = second.send(path)
     assert answer.status_code == 410
@@ -48,7 +49,8 @@ def test_the_invitation_lets_nobody_in_as_somebody_else(app, study, person):
 
 
 def test_a_link_from_the_requester_takes_the_place_of_the_personal_one(app, study, person, worker):
-    old, code = link_of(worker), code_of(study, worker)
+    old = link_of(worker)
+    code = code_of(study, worker)
     fresh = person(app)
     fresh.send(invites.create(study, worker=code).path)
     assert code_of(study, fresh) == code
@@ -78,7 +80,8 @@ def test_whom_a_platform_sends_has_no_personal_link(study):
 
 
 def test_no_consent_page_with_gaps_is_shown(app, study, person):
-    waiting, path = person(app), invites.create(study, uses=3).path
+    waiting = person(app)
+    path = invites.create(study, uses=3).path
     waiting.send(path)
     study.consent = f"# Consent **[{FILL_IN}: who]**"
     late = person(app)

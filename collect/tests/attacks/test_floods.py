@@ -80,7 +80,8 @@ def test_guesses_sent_at_once_are_counted_like_guesses_sent_one_by_one(app, stud
 
 
 def test_a_crowd_at_the_login_takes_turns(monkeypatch):
-    inside, most = [], []
+    inside = []
+    most = []
     together = threading.Barrier(requesters.AT_ONCE, timeout=HANGS)
 
     class Slow:

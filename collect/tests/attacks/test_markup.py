@@ -111,7 +111,8 @@ def insiders(app, study, person, look):
 
 def every_page(somebody, start, look, page_of):
     """Follow every link from a page; the addresses that were looked at."""
-    seen, waiting = set(), [start]
+    seen = set()
+    waiting = [start]
     while waiting:
         path = waiting.pop()
         if path in seen or len(seen) > 120:

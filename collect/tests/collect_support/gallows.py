@@ -22,7 +22,8 @@ class Gallows:
     """Counts statements, commits and calls of the platform, and kills at one: before it, or after what counts."""
 
     def __init__(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.left, self.armed = 0, False
+        self.left = 0
+        self.armed = False
         moments: list[tuple[Any, str]] = [(Session, "before_commit"), (Session, "after_commit")]
         if study.store.is_sqlite:  # where it takes no time
             moments.append((study.store.engine, "before_cursor_execute"))
@@ -52,7 +53,8 @@ class Gallows:
 
     def kills(self, point: int, do: Callable[[], object]) -> bool:
         """Whether there is such a point at all."""
-        self.left, self.armed = point, True
+        self.left = point
+        self.armed = True
         try:
             do()
         except Killed:

@@ -17,7 +17,8 @@ def pair(text, words, **fields):
     return {"first": text.format(words[0]), "second": text.format(words[1]), **fields}
 
 
-DOGS, JARS = ("the terrier", "the spaniel"), ("the blue jar", "the green jar")
+DOGS = ("the terrier", "the spaniel")
+JARS = ("the blue jar", "the green jar")
 PAIRS = [
     pair(GATE, ("never", "always"), anchor="gate", candidate_1=DOGS[0], candidate_2=DOGS[1], answer_1="2"),
     pair(SHELF, ("tall", "short"), anchor="shelf", candidate_1=JARS[0], candidate_2=JARS[1], answer_1="1"),

@@ -83,8 +83,10 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
 
     When the work comes to wait for them in turn, it closes the circle, and PostgreSQL ends it: the others are patient.
     """
-    have_first, may_go_on = threading.Event(), threading.Event()
-    working_thread, is_looking = threading.get_ident(), False
+    have_first = threading.Event()
+    may_go_on = threading.Event()
+    working_thread = threading.get_ident()
+    is_looking = False
 
     def wait_for_the_work() -> None:
         with study.store.write() as session:
@@ -177,7 +179,8 @@ class Places:
     """Places for studies on a PostgreSQL server, a schema each."""
 
     def __init__(self, uri: str) -> None:
-        self.uri, self._numbers = uri, itertools.count(1)
+        self.uri = uri
+        self._numbers = itertools.count(1)
         self.admin = create_engine(uri, isolation_level="AUTOCOMMIT")
         self._used: list[str] = []
 

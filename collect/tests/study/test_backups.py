@@ -32,7 +32,8 @@ def topics(study):
 def test_a_mistake_is_undone_and_everything_is_counted(study, database, crew, tmp_path):
     worker = crew.newcomer(study)
     crew.write(study, worker)
-    before, prepared = texts(study), topics(study)
+    before = texts(study)
+    prepared = topics(study)
     made = backups.make_backup(study, tmp_path / "kept.tar.gz")
     assert made.counts["workers"] == 1
     moderation.withdraw(study, worker.code, "requester:ann")

@@ -169,7 +169,8 @@ def test_who_says_no_keeps_everything(folder, monkeypatch):
     study = Study.open(folder, pilot=True)
     worker = workers.join(study, "links")
     study.close()
-    asked, terminal = [], SimpleNamespace(isatty=lambda: True)
+    asked = []
+    terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr("winokit.cli.options.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
 
     def no(question, *, abort, err):

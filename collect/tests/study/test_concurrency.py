@@ -15,7 +15,9 @@ from winokit_collect.study.refusals import LinkExpired, NotNow
 from winokit_collect.study.schema import EVALUATE, LIVE, Lease, Payment, Submission, Task, Vote, Worker
 from winokit_collect.study.study import Study
 
-PEOPLE, PROBLEMS, VOTES = 8, 12, 3
+PEOPLE = 8
+PROBLEMS = 12
+VOTES = 3
 
 
 @pytest.fixture
@@ -39,8 +41,13 @@ class Person(threading.Thread):
 
     def __init__(self, study, worker, clock, seed):
         super().__init__()
-        self.study, self.worker, self.clock, self.random = study, worker, clock, Random(seed)
-        self.forgotten, self.worst, self.error = [], 0, None
+        self.study = study
+        self.worker = worker
+        self.clock = clock
+        self.random = Random(seed)
+        self.forgotten = []
+        self.worst = 0
+        self.error = None
 
     def run(self):
         try:

@@ -12,7 +12,8 @@ from winokit_collect.study import export, listings, moderation, submissions, tas
 from winokit_collect.study.refusals import AlreadyHandedIn, Incomplete, NotNow
 from winokit_collect.study.schema import EXPIRED, Lease, LogEntry, Payment, ProblemRow, Submission, Task, Vote, Worker
 
-NEVER, ALWAYS = "never", "always"
+NEVER = "never"
+ALWAYS = "always"
 
 
 @pytest.fixture
@@ -136,7 +137,8 @@ def test_what_was_discarded_or_is_from_somebody_blocked_is_not_corrected(study, 
 
 def test_late_work_that_does_not_count_can_be_corrected_and_still_does_not(make_study, crew, clock):
     study = make_study(tasks={"twins": 1})
-    slow, quick = crew.newcomer(study), crew.newcomer(study)
+    slow = crew.newcomer(study)
+    quick = crew.newcomer(study)
     token = tasks.take(study, slow.id, "write")
     clock.pass_minutes(60)
     crew.write(study, quick, 7)
@@ -267,7 +269,8 @@ def test_two_votes_corrected_at_once_are_both_in_the_verdict(make_study, crew, m
         task = tasks.lease(study, judge.id, "validate")
         submissions.submit(study, judge.id, task.token, crew.ballot(task, equally_plausible="yes"))
         held.append((judge, task))
-    settle, settling = submissions.settle, []
+    settle = submissions.settle
+    settling = []
 
     def slowly(*arguments):
         settling.append(1)

@@ -31,7 +31,8 @@ def test_reliability_is_near_what_was_planted():
 
 def test_a_bot_outvotes_nobody_where_two_who_are_reliable_agree():
     truths, votes = planted_votes((0.97, 0.97, 0.5, 0.5, 0.5))
-    majority_right, right = 0, 0
+    majority_right = 0
+    right = 0
     labels = fit_dawid_skene(*votes).labels
     for item, truth in enumerate(truths):
         said = [choice for each, choice in zip(votes[0], votes[2], strict=True) if each == item]

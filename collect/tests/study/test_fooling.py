@@ -115,7 +115,9 @@ def test_a_requester_who_decides_while_the_last_vote_comes_has_the_last_word(foo
     with fooling.store.read() as session:
         about = select(schema.Task.problem_id).join(schema.Lease).where(schema.Lease.token == task.token)
         number = session.scalar(about)
-    looked, decided, settle_problem = threading.Event(), threading.Event(), gold.settle_problem
+    looked = threading.Event()
+    decided = threading.Event()
+    settle_problem = gold.settle_problem
 
     def slowly(session, config, row):
         settle_problem(session, config, row)

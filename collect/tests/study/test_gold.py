@@ -193,7 +193,8 @@ def test_what_is_left_to_do_goes_down_by_one_whatever_comes(make_study, crew, sk
     author = crew.newcomer(study)
     for number in range(8):
         crew.write(study, author, number)
-    worker, seen = crew.newcomer(study), set()
+    worker = crew.newcomer(study)
+    seen = set()
     left = tasks.available(study, worker.id)["validate"]
     while left:
         task = tasks.lease(study, worker.id, "validate")

@@ -138,7 +138,8 @@ def test_a_remark_is_exported_and_leaves_with_its_worker(study, flagged, tmp_pat
 
 def test_pay_per_hour_is_told_from_five_submissions_on_and_warned_about_under_the_floor(make_study, crew, clock):
     study = make_study(pay={"least_per_hour": 5}, tasks={"twins": 6})
-    author, judge = crew.newcomer(study), crew.newcomer(study)
+    author = crew.newcomer(study)
+    judge = crew.newcomer(study)
     for number in range(3):
         crew.write(study, author, number)
     for count in range(1, 6):

@@ -24,7 +24,9 @@ from winokit_collect.study.refusals import NotFound, NotNow
 from winokit_collect.study.schema import Payment, PayoutJob
 from winokit_collect.study.study import Study
 
-ADA, REWARD, EARNED = "requester:ada", 50, 123
+ADA = "requester:ada"
+REWARD = 50
+EARNED = 123
 PAY = "/pay/"
 ON_BOTH = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 

@@ -96,7 +96,8 @@ def test_a_payout_under_way_is_waited_for(piloted):
 
 
 def test_others_keep_what_they_did_and_their_pay(study, crew):
-    writer, judge = crew.newcomer(study), crew.newcomer(study)
+    writer = crew.newcomer(study)
+    judge = crew.newcomer(study)
     crew.write(study, writer)
     study.pilot = True
     for _ in range(2):

@@ -26,7 +26,9 @@ from winokit_collect.study import ledger, moderation, workers
 from winokit_collect.study.config import PlatformConfig as Settings
 from winokit_collect.study.refusals import NotAllowed, NotFound, NotNow
 
-PID, STUDY, SESSION = "5f8a1b2c3d4e5f6a7b8c9d0e", "60aa27810f15ab95381fe71d", "60c8d1ddf5b2aeb2c3b1f3aa"
+PID = "5f8a1b2c3d4e5f6a7b8c9d0e"
+STUDY = "60aa27810f15ab95381fe71d"
+SESSION = "60c8d1ddf5b2aeb2c3b1f3aa"
 ADDRESS = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
 VISITOR = Visitor(PID, STUDY, SESSION)
 

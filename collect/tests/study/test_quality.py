@@ -219,7 +219,8 @@ def counted_by_hand(study):
         except BadInput:
             kappa = None
         questions += [(len(asked), unanimous, kappa)] if kind in study.config.tasks.kinds else []
-    agreed, compared = Counter(), Counter()
+    agreed = Counter()
+    compared = Counter()
     for vote in votes:
         others = [other.choice for other in votes if other.task_id == vote.task_id and other is not vote]
         (most, count), *rest = Counter(others).most_common(2) or [(None, 0)]
@@ -233,7 +234,8 @@ def counted_by_hand(study):
 def test_what_the_database_counts_is_what_every_vote_says(make_study, crew, clock, kinds):
     more = {"tasks": {"kinds": kinds, "twins": 8}, "quality": {"gold_share": 0.2, "block_by_gold": False}}
     study = make_study(evaluate={"data": "open", "limit": 16, "abstain": True} if kinds == ["evaluate"] else {}, **more)
-    dice, people = random.Random(5), [crew.newcomer(study) for _ in range(5)]
+    dice = random.Random(5)
+    people = [crew.newcomer(study) for _ in range(5)]
     for number in range(0 if kinds == ["evaluate"] else 8):
         crew.write(study, people[number % 5], 4 * number)
     for worker in people * 12:

@@ -12,7 +12,9 @@ from winokit_collect.study import ledger, workers
 from winokit_collect.study.refusals import NotNow
 from winokit_collect.study.schema import Payment, PlatformVisit
 
-ADA, REWARD, EARNED = "requester:ada", 50, 123
+ADA = "requester:ada"
+REWARD = 50
+EARNED = 123
 ON_BOTH = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
@@ -165,7 +167,8 @@ def test_plain_links_have_no_other_books(make_study):
 @pytest.mark.parametrize(("reward", "currency", "why"), [(29, "USD", "pays 0.29"), (50, "GBP", "pays in GBP")])
 def test_a_server_does_not_start_with_a_reward_that_is_typed_wrong(study, books, reward, currency, why):
     assert warn_of_reward(study) == ""
-    books.reward, books.currency = reward, currency
+    books.reward = reward
+    books.currency = currency
     with pytest.raises(RewardDiffers, match=why):
         warn_of_reward(study)
     books.trouble = lambda path: ("before", 503)

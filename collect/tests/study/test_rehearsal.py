@@ -65,7 +65,10 @@ def test_bots_are_seen_to_cost_problems(folder):
 def test_the_power_is_that_of_a_simulated_test():
     from random import Random
 
-    draw, problems, seen, rounds = Random(5), 600, 0, 400
+    draw = Random(5)
+    problems = 600
+    seen = 0
+    rounds = 400
     for _ in range(rounds):
         steps = draw.choices((1, -1, 0), weights=(0.125, 0.075, 0.8), k=problems)
         ahead = sum(steps)

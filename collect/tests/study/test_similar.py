@@ -32,8 +32,10 @@ def test_a_row_with_a_lower_number_that_is_committed_later_is_found(study):
 
 
 def test_no_text_that_is_too_similar_is_missed_by_looking_only_at_those_with_its_rarest_words(make_study):
-    dice, words = random.Random(3), [f"word{number}" for number in range(60)]
-    study, earlier = make_study(rules={"most_similar": 0.7}), EarlierText()
+    dice = random.Random(3)
+    words = [f"word{number}" for number in range(60)]
+    study = make_study(rules={"most_similar": 0.7})
+    earlier = EarlierText()
     texts = [" ".join(dice.choices(words, k=dice.randint(6, 14))) + " _ x" for _ in range(40)]
     for number, text in enumerate(texts, 1):
         stored(study, number, text)

@@ -62,7 +62,8 @@ def differences(store):
     with store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         found = compare_metadata(context, Base.metadata)  # it knows nothing of conditions
-        own, wanted = conditions(connection), wanted_conditions(connection)
+        own = conditions(connection)
+        wanted = wanted_conditions(connection)
         return found + [(name, own.get(name), where) for name, where in wanted.items() if own.get(name) != where]
 
 
@@ -194,7 +195,8 @@ def test_sqlite_writes_ahead_and_what_was_acknowledged_to_the_disk(tmp_path):
     for opened in (store.write(), store.write(quick=True), store.write()):
         with opened as session:
             told.append([session.execute(text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")])
-    full, normal = 2, 1
+    full = 2
+    normal = 1
     assert told == [["wal", full], ["wal", normal], ["wal", full]]
     store.close()
 
@@ -281,7 +283,9 @@ def test_a_server_that_closed_its_connections_is_connected_to_anew(postgresql):
 
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_a_connection_that_breaks_under_a_prepared_statement_is_replaced(postgresql, kind):
-    store, other, number = Store(postgresql()), Store(postgresql()), Prepared(select(func.pg_backend_pid()))
+    store = Store(postgresql())
+    other = Store(postgresql())
+    number = Prepared(select(func.pg_backend_pid()))
 
     def break_it():
         with getattr(store, kind)() as session:

@@ -53,7 +53,8 @@ def test_the_database_itself_refuses_a_place_too_many(study):
 
 def test_an_expired_task_goes_to_somebody_else(make_study, crew, clock):
     study = make_study(tasks={"twins": 1})
-    first, second = crew.newcomer(study), crew.newcomer(study)
+    first = crew.newcomer(study)
+    second = crew.newcomer(study)
     given = tasks.lease(study, first.id, "write")
     with pytest.raises(NotNow):
         tasks.lease(study, second.id, "write")
@@ -86,7 +87,8 @@ def test_late_work_counts_when_nobody_has_ended_the_lease_yet(make_study, crew, 
 @pytest.mark.parametrize(("late", "cents"), [(True, 40), (False, 0)])
 def test_late_work_without_a_place_is_stored_and_paid_as_the_config_says(make_study, crew, clock, late, cents):
     study = make_study(tasks={"twins": 1}, pay={"late": late})
-    slow, quick = crew.newcomer(study), crew.newcomer(study)
+    slow = crew.newcomer(study)
+    quick = crew.newcomer(study)
     task = tasks.lease(study, slow.id, "write")
     clock.pass_minutes(46)
     crew.write(study, quick)
@@ -111,7 +113,8 @@ def test_handing_in_twice_changes_nothing(study, crew):
 def test_a_form_that_is_sent_twice_at_once_is_not_too_similar_to_itself(study, crew, monkeypatch):
     worker = crew.newcomer(study)
     task = tasks.lease(study, worker.id, "write")
-    refuse_broken, first = writing.refuse_broken, []
+    refuse_broken = writing.refuse_broken
+    first = []
 
     def while_the_other_is_stored(*arguments):
         monkeypatch.setattr(submissions, "refuse_broken", refuse_broken)
@@ -241,7 +244,8 @@ def test_the_order_of_options_is_the_lease_s_own_and_stays(study, crew, monkeypa
 
 
 def test_another_worker_s_task_does_not_exist(study, crew):
-    owner, thief = crew.newcomer(study), crew.newcomer(study)
+    owner = crew.newcomer(study)
+    thief = crew.newcomer(study)
     token = tasks.lease(study, owner.id, "write").token
     for steal in (
         lambda: tasks.look(study, thief.id, token),

@@ -28,7 +28,8 @@ LOCAL = Judgement(True, True, False)
     ],
 )
 def test_the_three_rules(votes, unanimous, majority, agreement, failed):
-    strict, loose = judge(votes), judge(votes, "majority")
+    strict = judge(votes)
+    loose = judge(votes, "majority")
     assert (strict.valid, strict.agreement, strict.failed) == (unanimous, agreement, failed)
     assert (loose.valid, loose.agreement) == (majority, agreement)
 

@@ -17,8 +17,11 @@ from winokit_collect.study import invites, ledger, moderation, pilot, workers
 from winokit_collect.study.refusals import NotAllowed
 from winokit_collect.study.schema import Payment, PayoutJob, PlatformVisit
 
-ADA, REWARD, EARNED = "requester:ada", 50, 123
-APPROVE, PAY = "/transition/", "/pay/"
+ADA = "requester:ada"
+REWARD = 50
+EARNED = 123
+APPROVE = "/transition/"
+PAY = "/pay/"
 ON_BOTH = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
@@ -209,7 +212,8 @@ def test_what_is_in_doubt_stays_so_when_its_second_sending_must_wait(study, book
 @pytest.mark.parametrize(("reward", "currency", "why"), [(71, "USD", "pays 0.71"), (50, "GBP", "pays in GBP")])
 def test_nothing_is_approved_while_the_reward_is_typed_wrong(study, books, visit, pay_all, reward, currency, why):
     visit()
-    books.reward, books.currency = reward, currency
+    books.reward = reward
+    books.currency = currency
     pay_all()
     (job,) = jobs(study)
     assert (job.state, books.paid) == ("refused", 0)

@@ -87,7 +87,8 @@ def test_an_authors_sentences_are_gone_with_what_was_said_about_them(played, tmp
 
 
 def test_nobody_is_asked_about_a_sentence_that_is_gone(study, crew):
-    author, judge = crew.newcomer(study), crew.newcomer(study)
+    author = crew.newcomer(study)
+    judge = crew.newcomer(study)
     crew.write(study, author)
     under_way = tasks.lease(study, judge.id, "validate")
     withdraw(study, author.code, "requester:ann")
@@ -163,7 +164,8 @@ def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypa
 
 
 def test_what_others_remarked_about_a_sentence_goes_with_it(study, crew):
-    author, judge = crew.newcomer(study), crew.newcomer(study)
+    author = crew.newcomer(study)
+    judge = crew.newcomer(study)
     crew.write(study, author)
     task = tasks.lease(study, judge.id, "validate")
     own_work.remark(study, judge.id, task.token, {"comment": f"{task.before} is odd"})

@@ -83,7 +83,8 @@ def test_special_words_are_what_differs_without_punctuation(one, other, words):
 
 
 def test_something_like_an_earlier_submission_is_refused(study, crew):
-    first, second = crew.newcomer(study), crew.newcomer(study)
+    first = crew.newcomer(study)
+    second = crew.newcomer(study)
     crew.write(study, first)
     copied = crew.form(first=LONG.replace("fetch", "bring"), second=LONG.replace("never", "often"))
     assert failing(study, copied) == {"new"}

@@ -340,7 +340,8 @@ def judge(study, crew, person):
 
 
 def test_votes_go_by_keys_and_are_said_aloud(judge):
-    task, said = judge.url, judge.locator("[data-chosen]")
+    task = judge.url
+    said = judge.locator("[data-chosen]")
     for key, name in (("1", "choice"), ("2", "equally_plausible"), ("2", "local_decides")):
         assert judge.locator(f"#{name}[data-at-hand] kbd:visible").count() == 2
         judge.keyboard.press(key)

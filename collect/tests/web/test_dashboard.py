@@ -10,7 +10,8 @@ from winokit_collect.study.progress import StudyDay
 from winokit_collect.web.dashboard import drawn_days
 from winokit_collect.web.rendering import _make_environment
 
-HEIGHT, WIDTH = 160, 600
+HEIGHT = 160
+WIDTH = 600
 
 
 def drawn(name, *values):

@@ -55,7 +55,8 @@ def test_a_forged_link_is_refused_and_logged(study, stranger, refused):
 
 
 def test_a_link_of_another_study_is_refused(make_study, browser_of):
-    one, other = make_study(), make_study()
+    one = make_study()
+    other = make_study()
     assert browser_of(one).get(invites.create(other).path).status_code == 403
 
 
@@ -106,7 +107,8 @@ def prolific(make_study, books):
 
 
 def test_a_visit_from_prolific_is_not_taken_over_in_another_browser(prolific, browser_of):
-    somebody, other = browser_of(prolific), browser_of(prolific)
+    somebody = browser_of(prolific)
+    other = browser_of(prolific)
     for browser in (somebody, other):
         browser.get("/start", params=PROLIFIC)
     for _ in range(2):  # pressed twice, or the answer was lost
@@ -189,7 +191,8 @@ def test_no_address_sends_anybody_elsewhere(requester):
 
 def test_who_signs_out_and_takes_the_same_link_again_is_marked(study, app, requester):
     path = invites.create(study, "the lab's list", uses=3).path
-    one, other = Person(app), Person(app)
+    one = Person(app)
+    other = Person(app)
     for somebody in (one, one, other):
         somebody.get(path)
         somebody.send(path)

@@ -77,7 +77,8 @@ def seen_by_an_attacker(page, headers):
 def told_apart(pages):
     """How well gold is told from the rest on pages not seen before (area under the curve), and on shuffled labels."""
     texts = [seen_by_an_attacker(page, dict(headers)) for page, headers, _, _ in pages]
-    gold, groups = np.array([page[2] for page in pages]), np.array([page[3] for page in pages])
+    gold = np.array([page[2] for page in pages])
+    groups = np.array([page[3] for page in pages])
     model = make_pipeline(
         make_union(
             TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)),
@@ -92,7 +93,8 @@ def told_apart(pages):
         scores = cross_val_predict(model[1], features, labels, groups=groups, cv=folds, method="decision_function")
         return roc_auc_score(labels, scores)
 
-    names, chance = np.unique(groups), np.random.default_rng(0)
+    names = np.unique(groups)
+    chance = np.random.default_rng(0)
     is_gold = dict(zip(groups, gold, strict=True))
     shuffled = []
     for _ in range(SHUFFLES):
@@ -140,7 +142,9 @@ def test_the_same_classifier_finds_gold_by_the_pronoun_in_its_blank(mixed, brows
 
 def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
     """Time on a server is statements; those of a vote and of the page after it, in their order."""
-    study, statements, by_gold = mixed(), [], defaultdict(Counter)
+    study = mixed()
+    statements = []
+    by_gold = defaultdict(Counter)
     study.config = study.config.model_copy(update={"tasks": study.config.tasks.model_copy(update={"votes": 3})})
 
     def note(connection, cursor, statement, *rest):
@@ -169,9 +173,12 @@ def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
 
 
 def test_correcting_gold_takes_the_same_statements_as_correcting_the_rest(mixed, browser_of):
-    study, statements, by_gold = mixed(), [], defaultdict(set)
+    study = mixed()
+    statements = []
+    by_gold = defaultdict(set)
     event.listen(study.store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
-    person, ballot = browser_of(study).join(study), {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
+    person = browser_of(study).join(study)
+    ballot = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
     path = person.take("validate")
     for _ in range(25):
         with study.store.read() as session:

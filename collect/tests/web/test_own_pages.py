@@ -81,8 +81,10 @@ def vote(study, crew, clock, judge, count):
 
 
 def test_progress_of_a_visit_is_shown_and_the_minutes_left_once_they_are_known(prolific_study, browser_of, clock, crew):
-    study, somebody = prolific_study, browser_of(prolific_study)
-    author, judge = crew.newcomer(study), crew.newcomer(study)
+    study = prolific_study
+    somebody = browser_of(prolific_study)
+    author = crew.newcomer(study)
+    judge = crew.newcomer(study)
     for number in range(4):
         crew.write(study, author, number)
     address = study.books.arrives(1)

@@ -14,7 +14,8 @@ from winokit_collect.platforms.base import arrive
 from winokit_collect.study import ledger, listings
 from winokit_collect.web.app import create_app
 
-EARNED, REWARD = 123, 50
+EARNED = 123
+REWARD = 50
 
 
 @pytest.fixture
@@ -97,7 +98,8 @@ def test_the_server_pays_by_itself_and_goes_on_where_another_left_off(study, boo
 
 
 def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobody_twice(study, books):
-    is_paying, go_on = threading.Event(), threading.Event()
+    is_paying = threading.Event()
+    go_on = threading.Event()
     do = books.do
 
     def slow(method, path, body):

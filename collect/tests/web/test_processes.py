@@ -19,7 +19,9 @@ from winokit_collect import verbs
 from winokit_collect.study.schema import Payment, Submission, Task, Vote
 from winokit_collect.study.study import utc_now
 
-PROBLEMS, VOTES, PEOPLE = 4, 3, 5
+PROBLEMS = 4
+VOTES = 3
+PEOPLE = 5
 BALLOT = {"choice": "0"}
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 

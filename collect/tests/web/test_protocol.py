@@ -62,7 +62,9 @@ class Line:
     """A connection to a server in the same event loop."""
 
     def __init__(self, protocol, reader, writer):
-        self.protocol, self.reader, self.writer = protocol, reader, writer
+        self.protocol = protocol
+        self.reader = reader
+        self.writer = writer
         self.sent = 0
 
     async def send(self, data):
@@ -91,7 +93,8 @@ def play(scene):
     async def played():
         loop = asyncio.get_running_loop()
         config = uvicorn.Config(answer, lifespan="off", log_config=None, ws="none", timeout_keep_alive=KEEP_ALIVE)
-        made, state = [], ServerState()
+        made = []
+        state = ServerState()
 
         def accept():
             made.append(Watched(config, state, {}, loop))

@@ -143,7 +143,8 @@ def test_the_studys_own_texts_cannot_bring_scripts(make_study, browser_of):
 
 
 def test_a_changed_consent_page_says_that_it_has_changed(study, worker):
-    study.consent, study.consent_sha256 = "# Other risks", "1" * 64
+    study.consent = "# Other risks"
+    study.consent_sha256 = "1" * 64
     assert worker.get("/begin").url.path == "/consent"
     assert "This page has changed since you agreed to it" in worker.seen
     assert worker.send("/consent", agree="yes").url.path == "/begin"

@@ -34,7 +34,8 @@ def test_workers_and_balances_come_page_by_page(study, requester):
     for code in codes:
         ledger.bonus(study, code, 5, "", "requester:ada")
     for path in ("/requester/workers", "/requester/pay"):
-        first, second = requester.get(path).text, requester.get(f"{path}?page=2").text
+        first = requester.get(path).text
+        second = requester.get(f"{path}?page=2").text
         assert f'{path}?page=2" rel="next"' in first
         assert f">{codes[-1]}<" not in first.partition("<h2>Ledger")[0]
         assert f">{codes[-1]}<" in second.partition("<h2>Ledger")[0]
@@ -161,7 +162,8 @@ def test_a_colleague_chooses_their_password_by_a_link_that_works_once(app, reque
     requester.send("/requester/account/colleague", name="bea", role="editor")
     path = requester.page.all("input", id="link")[0]["value"].removeprefix("http://testserver")
     assert requester.send("/requester/account/colleague", name="bea", role="editor").status_code == 422
-    bea, thief = type(requester)(app), type(requester)(app)
+    bea = type(requester)(app)
+    thief = type(requester)(app)
     for somebody in (bea, thief):
         assert "Choose a password for <b>bea</b>" in somebody.get(path).text
         assert not somebody.page.all("input", name="name")

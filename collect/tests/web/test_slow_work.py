@@ -20,7 +20,8 @@ WAITING = THREADS + 4
 @pytest.fixture
 def begun(monkeypatch):
     """Slow work that is done, or waits for a thread to be done in."""
-    pieces, run_sync = [], visit.run_sync
+    pieces = []
+    run_sync = visit.run_sync
 
     async def count(work, *arguments, **more):
         pieces.append(work)
@@ -42,7 +43,8 @@ def answers_during(worker, begun, gate, path, fields):
     """What many slow requests and one page are answered, where the page comes last and the slow ones must wait."""
 
     async def run():
-        transport, cookies = httpx.ASGITransport(worker.app), dict(worker.client.cookies)
+        transport = httpx.ASGITransport(worker.app)
+        cookies = dict(worker.client.cookies)
         async with (
             worker.app.router.lifespan_context(worker.app),
             httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=cookies) as client,

@@ -40,7 +40,8 @@ class Words(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.read, self.language = [], None
+        self.read = []
+        self.language = None
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):

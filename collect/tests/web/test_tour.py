@@ -30,7 +30,8 @@ SCREENS = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True, "is_mobile": True},
 }
 RIGHT = {"never": "the spaniel", "always": "the terrier"}
-REWARD, QUIZ = 12, 10
+REWARD = 12
+QUIZ = 10
 FINDINGS = """async () => (await axe.run(document)).violations.map(
     rule => [rule.id, rule.help, ...rule.nodes.map(node => node.target.join(" ") + ": " + node.failureSummary)])"""
 
@@ -75,7 +76,8 @@ def study(make_study, books):
 @pytest.fixture
 def look(axe, screen):
     """Looks a page over: nothing for axe to find, nothing beyond the edge; and takes its picture, if asked."""
-    numbers, shots = count(1), os.environ.get("WINOKIT_TOUR")
+    numbers = count(1)
+    shots = os.environ.get("WINOKIT_TOUR")
 
     def look(page, name):
         page.wait_for_load_state()
@@ -215,7 +217,8 @@ def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, loo
     assert arrive(reader, books, 2, study, lambda page, name: None) == "validate"  # pages that were looked over
     judge(reader, study, look)
     for number in (3, 4):  # and two who need no browser
-        worker, crew = platform.arrive(study, books.arrives(number)), Crew()
+        worker = platform.arrive(study, books.arrives(number))
+        crew = Crew()
         workers.consent(study, worker.id)
         workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
         workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])

@@ -50,7 +50,8 @@ def test_questions_about_one_blank_repeat_each_other_across_files_only(real_file
 
 
 def test_winogrande_train_and_dev_share_no_problem(real_file):
-    train, dev = load(real_file("winogrande/train_xl.jsonl")), load(real_file("winogrande/dev.jsonl"))
+    train = load(real_file("winogrande/train_xl.jsonl"))
+    dev = load(real_file("winogrande/dev.jsonl"))
     found = find_duplicates([train, dev])
     assert Counter(d.kind for d in found if d.across) == {"near": 20, "twin": 5}
     within = [d.kind for d in found if not d.across]

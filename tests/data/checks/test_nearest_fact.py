@@ -10,7 +10,8 @@ from winokit.problem import Card, Dataset, Problem
 
 
 def ball(word="steel", other="foam", answers=(0, 1)):
-    start, things = "The ball crashed through the table because ", ("the ball", "the table")
+    start = "The ball crashed through the table because "
+    things = ("the ball", "the table")
     return [
         Problem(start, f" was made of {w}.", things, a, "it", group="ball")
         for w, a in zip((word, other), answers, strict=True)
@@ -18,7 +19,8 @@ def ball(word="steel", other="foam", answers=(0, 1)):
 
 
 def training():
-    start, things = "The hammer broke the plate since ", ("the hammer", "the plate")
+    start = "The hammer broke the plate since "
+    things = ("the hammer", "the plate")
     return Dataset(
         [
             Problem(start, " was made of steel.", things, 0, "it", group="hammer"),
@@ -113,7 +115,8 @@ def test_the_command_takes_training_data(tmp_path):
 def test_winogrande_says_in_training_what_it_asks_in_dev(real_file):
     from winokit.data.loading import load
 
-    dev, train = load(real_file("winogrande/dev.jsonl")), load(real_file("winogrande/train_l.jsonl"))
+    dev = load(real_file("winogrande/dev.jsonl"))
+    train = load(real_file("winogrande/train_l.jsonl"))
     facts = nearest_facts(dev, [train])
     assert len(facts) == 1267
     assert sum(fact.similarity > 0.99 for fact in facts) >= 5

@@ -281,7 +281,8 @@ def test_people_are_asked_for_where_no_list_knows_a_noun():
 
 
 def test_a_text_is_in_its_language():
-    english, german = "She gave him the key because it was late.", "Sie gab ihm den Schlüssel, weil es spät war."
+    english = "She gave him the key because it was late."
+    german = "Sie gab ihm den Schlüssel, weil es spät war."
     assert in_language([english, english]) is None
     assert in_language([german, german]) == "this does not look like English"
     assert in_language([english, english], "de") == "this does not look like German"

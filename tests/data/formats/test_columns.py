@@ -345,7 +345,8 @@ def test_winogrande_under_foreign_names_is_the_same_dataset(name, real_file, tmp
     rows = [{names[key]: value for key, value in json.loads(line).items()} for line in lines]
     path = tmp_path / name
     if name.endswith("parquet"):
-        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     elif "json" in name:
         shapes = {"array.json": rows, "columns.json": {key: [row[key] for row in rows] for key in rows[0]}}

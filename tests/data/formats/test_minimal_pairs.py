@@ -86,7 +86,8 @@ def test_two_contexts_and_two_targets_are_twins(tmp_path):
     path.write_text(lines(EWOK, {**EWOK, "Target2": "Ann swims."}), "utf-8")
     loaded = load(path)
     assert sorted(map(len, loaded.groups.values())) == [2, 2]
-    first, second = loaded[0], loaded[1]
+    first = loaded[0]
+    second = loaded[1]
     assert (first.text, first.right) == ("_ Ann floats.", EWOK["Context1"])
     assert (second.text, second.right) == ("_ Ann sinks.", EWOK["Context2"])
     assert first.candidates == second.candidates

@@ -71,7 +71,8 @@ def test_a_public_file_has_its_known_number_of_problems(name, real_file):
 @pytest.mark.parametrize("name", [name for name in COUNTS if not name.startswith(("lmeval", "xwinograd"))])
 def test_a_public_file_comes_back_from_its_own_format(name, real_file, tmp_path):
     path = real_file(name)
-    form, dataset = recognise(path).name, load(path)
+    form = recognise(path).name
+    dataset = load(path)
     for beside in BESIDE:
         if (path.parent / beside).exists():
             shutil.copy(path.parent / beside, tmp_path)
@@ -215,7 +216,9 @@ def instantiate(templates):
 
 
 def _instance(template, who, gender):
-    labels, before, after = dict(template.labels), template.before, template.after
+    labels = dict(template.labels)
+    before = template.before
+    after = template.after
     case = labels.pop("case")
     if gender == "neutral" and case == "NOM":
         after = re.sub(r"^ was\b", " were", after)
@@ -267,7 +270,8 @@ def test_knowref_takes_the_candidate_its_text_supports(real_file):
 
 def test_superglue_rows_stay_judgements_and_merge_on_request(real_file):
     path = real_file("superglue-wsc/train.jsonl")
-    rows, merged = read(path), load(path, as_="choice")
+    rows = read(path)
+    merged = load(path, as_="choice")
     assert {problem.candidates for problem in rows} == {("no", "yes")}
     assert all(problem.query is None and problem.right is not None for problem in merged)
     refused = sum(int(note.split(" ")[0]) for note in merged.notes)
@@ -295,5 +299,6 @@ def test_the_summary_row_of_a_prediction_file_is_no_problem(real_file):
 
 
 def test_a_harness_log_holds_the_same_problems(real_file):
-    log, dev = read(real_file("lmeval/samples_winogrande_smollm2.jsonl")), read(real_file("winogrande/dev.jsonl"))
+    log = read(real_file("lmeval/samples_winogrande_smollm2.jsonl"))
+    dev = read(real_file("winogrande/dev.jsonl"))
     assert log == dev

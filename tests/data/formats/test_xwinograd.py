@@ -35,7 +35,8 @@ def test_every_text_is_kept_to_the_letter_with_its_pronoun_and_candidates(xwinog
     lines = real_file(FILE).read_text("utf-8").splitlines()
     for line, problem in zip(lines, xwinograd, strict=True):
         cells = line.split("\t")
-        pronoun, candidates = json.loads(cells[5])[0], json.loads(cells[6])
+        pronoun = json.loads(cells[5])[0]
+        candidates = json.loads(cells[6])
         assert problem.sentence == cells[3]
         assert problem.pronoun == pronoun.rstrip(".,")
         assert problem.candidates == tuple(candidate[0] for candidate in candidates)
@@ -73,7 +74,8 @@ def test_its_originals_have_the_groups_that_the_collection_of_wsc_has(xwinograd,
         return {frozenset(letters(problems[row].sentence) for row in rows) for rows in groups}
 
     originals = [p for p in xwinograd if p.language == "en" and p.labels["source"] == "original"]
-    own, known = named(originals), named(read(real_file("wsc/WSCollection.xml"), "wsc"))
+    own = named(originals)
+    known = named(read(real_file("wsc/WSCollection.xml"), "wsc"))
     assert len(originals) == 273
     assert len(own) == 136
     assert own <= known

@@ -41,7 +41,8 @@ def lines(path):
 
 def test_a_model_has_an_aggregate_and_its_samples_which_name_each_other(records, run, tmp_path):
     aggregate_path, samples_path = records.files
-    aggregate, samples = json.loads(aggregate_path.read_text()), lines(samples_path)
+    aggregate = json.loads(aggregate_path.read_text())
+    samples = lines(samples_path)
     pointer = aggregate["detailed_evaluation_results"]
     assert tmp_path / pointer["file_path"] == samples_path
     assert pointer["checksum"] == sha256(samples_path.read_bytes()).hexdigest()

@@ -58,7 +58,8 @@ def test_predictions_in_german_are_counted(tmp_path):
         ("Der Pokal passt nicht in den Koffer, weil _ zu groß ist.", "der Pokal", "den Pokal"),
         ("Der Pokal passt nicht in den Koffer, weil _ zu klein ist.", "der Koffer", "In den Koffer."),
     ]
-    data, said = tmp_path / "satz.csv", tmp_path / "antworten.csv"
+    data = tmp_path / "satz.csv"
+    said = tmp_path / "antworten.csv"
     with data.open("w", newline="") as file:
         table = csv.writer(file, delimiter=";")
         table.writerows([("text", "option1", "option2", "answer"), *((text, *CASE, right) for text, right, _ in rows)])

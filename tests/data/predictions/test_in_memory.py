@@ -38,7 +38,8 @@ def test_a_value_that_is_missing_is_an_abstention(twins):
 
 
 def test_columns_are_models_by_their_names(twins):
-    right, first = [problem.answer + 1 for problem in twins], [1] * len(twins)
+    right = [problem.answer + 1 for problem in twins]
+    first = [1] * len(twins)
     frame = twins.to_frame("pandas").assign(gpt=right, llama=first)
     for predictions in (["gpt", "llama"], frame[["gpt", "llama"]], {"gpt": right, "llama": np.array(first)}):
         run = winokit.audit(frame, predictions=predictions)
@@ -97,7 +98,8 @@ def test_a_frame_with_ids_is_matched_by_them(twins):
 
 
 def test_gate_and_compare_take_values(twins):
-    right, first = [problem.answer + 1 for problem in twins], [1] * len(twins)
+    right = [problem.answer + 1 for problem in twins]
+    first = [1] * len(twins)
     frame = twins.to_frame("pandas").assign(old=right, new=first)
     outcome = winokit.gate(frame["new"], against="old", data=frame, metric="accuracy")
     assert [(test.old, test.new) for test in outcome.tests] == [(1.0, 0.5)]

@@ -73,7 +73,8 @@ def test_letters_are_choices_and_choices_are_candidates_by_their_text(twins, wri
 
 def test_an_archive_says_the_same_as_one_object(twins, written, archived):
     samples = [sample(problem, "A", order=(place % 2, 1 - place % 2)) for place, problem in enumerate(twins)]
-    (one,), (other,) = read_predictions(written(*samples), twins), read_predictions(archived(*samples), twins)
+    (one,) = read_predictions(written(*samples), twins)
+    (other,) = read_predictions(archived(*samples), twins)
     assert one.predictions == other.predictions
     assert predictions(one) == [0, 1, 0, 1, 0, 1]
 

@@ -37,7 +37,8 @@ def test_the_real_log_says_the_same_of_a_dataset_with_its_options_turned(real_fi
     dev = load(real_file("winogrande/dev.jsonl"))
     turned = dev.with_problems(problem.with_order((1, 0)) for problem in dev)
     path = real_file("lmeval/samples_winogrande_smollm2.jsonl")
-    (straight,), (read,) = read_predictions(path, dev), read_predictions(path, turned)
+    (straight,) = read_predictions(path, dev)
+    (read,) = read_predictions(path, turned)
     assert sum(made.prediction == made.answer for made in read.predictions) == 639
     assert [made.scores[::-1] for made in read.predictions] == [made.scores for made in straight.predictions]
 

@@ -34,8 +34,10 @@ def winogrande(problems, scores=(-1, -2)) -> list[dict]:
 
 
 def test_the_real_log_alone_is_an_audit_of_the_dev_set_with_its_twins(real_file):
-    log, dev = real_file("lmeval/samples_winogrande_smollm2.jsonl"), load(real_file("winogrande/dev.jsonl"))
-    alone, beside = audit(predictions=[log]), audit(dev, predictions=[log])
+    log = real_file("lmeval/samples_winogrande_smollm2.jsonl")
+    dev = load(real_file("winogrande/dev.jsonl"))
+    alone = audit(predictions=[log])
+    beside = audit(dev, predictions=[log])
     assert alone.dataset.card.name == "winogrande/dev"
     assert alone.dataset.content_hash == dev.content_hash
     assert alone.metrics == beside.metrics
@@ -89,7 +91,8 @@ def test_logs_of_two_datasets_are_refused_with_their_names(twins, log, tmp_path)
 
 
 def test_a_log_that_a_shell_puts_in_the_datasets_place_is_refused(twins, log):
-    one, other = log("mine", *winogrande(twins)), log("mine", *winogrande(twins), model="org__large")
+    one = log("mine", *winogrande(twins))
+    other = log("mine", *winogrande(twins), model="org__large")
     with pytest.raises(BadInput, match="a log, not a dataset; put --predictions before each"):
         audit(other, predictions=[one])
     assert len(audit(one, predictions=[one], protocol="accuracy").dataset) == 6
@@ -125,7 +128,8 @@ def test_a_variant_that_nobody_names_is_known_by_its_text(twins, log):
 
 def test_the_array_of_the_first_versions_and_compressed_logs_are_read(twins, tmp_path):
     rows = [row | {"doc_id": number} for number, row in enumerate(winogrande(twins))]
-    old, packed = tmp_path / "gpt2_winogrande.jsonl", tmp_path / f"samples_mine_{DATE}.jsonl.gz"
+    old = tmp_path / "gpt2_winogrande.jsonl"
+    packed = tmp_path / f"samples_mine_{DATE}.jsonl.gz"
     old.write_text(json.dumps(rows, indent=2))
     packed.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
     for path, named in ((old, ("gpt2_winogrande", "lmeval")), (packed, (tmp_path.name, "lmeval:mine"))):

@@ -239,7 +239,8 @@ def test_one_number_in_a_column_of_scores_is_a_confidence_and_not_scores(sourced
 
 
 def test_numbers_and_replies_may_stand_side_by_side_and_a_stray_word_is_a_slip(sourced, written):
-    head, rows = "idx,response\n", "0,1\n1,Option 2\n2,I am sorry to say that I cannot tell.\n3,2\n"
+    head = "idx,response\n"
+    rows = "0,1\n1,Option 2\n2,I am sorry to say that I cannot tell.\n3,2\n"
     (read,) = read_predictions(written(head + rows), sourced)
     assert [made.prediction for made in read.predictions] == [0, 1, None, 1]
     with pytest.raises(Malformed, match="expected 1 or 2, found 'the mug'"):

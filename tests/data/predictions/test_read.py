@@ -81,7 +81,8 @@ def mutated(data: bytes, seed: int) -> bytes:
     for _ in range(rng.randint(1, 6)):
         if not changed:
             break
-        at, size = rng.randrange(len(changed)), rng.choice((1, 1, 2, 30))
+        at = rng.randrange(len(changed))
+        size = rng.choice((1, 1, 2, 30))
         match rng.randrange(4):
             case 0:
                 changed[at] = rng.randrange(256)

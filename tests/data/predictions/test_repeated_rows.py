@@ -97,7 +97,8 @@ def test_an_audit_stops_at_a_contradiction_and_goes_on_when_lenient(twins, writt
 
 def test_an_object_that_says_two_things_under_one_key_is_refused(twins, tmp_path):
     path = tmp_path / "mine.json"
-    first, second = twins[0].id, twins[1].id
+    first = twins[0].id
+    second = twins[1].id
     path.write_text(f'{{"{first}": 1, "{second}": 2, "{first}": 2}}')
     with pytest.raises(BadInput, match=rf"mine\.json: key '{first}' is there twice, with 1 and 2: keep the one"):
         read_predictions(path, twins)

@@ -15,15 +15,18 @@ from winokit.methods.aflite.rows import keys, salts
 
 def plain_aflite(X, y, n, m, k, threshold, seed):
     """Algorithm 1 as printed, one classifier after the other; subsets and ties from the same keys."""
-    left, phase_of = np.arange(len(X)), np.full(len(X), -1)
+    left = np.arange(len(X))
+    phase_of = np.full(len(X), -1)
     phase = 0
     while len(left) > m:
         phase += 1
-        right, made = np.zeros(len(X)), np.zeros(len(X))
+        right = np.zeros(len(X))
+        made = np.zeros(len(X))
         for classifier in range(n):
             key = keys(left.astype(np.uint32), salts(seed, phase, [classifier]))[:, 0]
             order = np.argsort(key)
-            train, test = left[order[:m]], left[order[m:]]
+            train = left[order[:m]]
+            test = left[order[m:]]
             model = LogisticRegression(C=1.0, tol=1e-10, max_iter=5000).fit(X[train], y[train])
             right[test] += model.predict(X[test]) == y[test]
             made[test] += 1

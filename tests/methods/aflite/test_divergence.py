@@ -28,8 +28,10 @@ def normals(n, shift=0.0, scale=1.0, seed=0):
 def answers(shift, n=4000, seed=0):
     """Values of twins side by side, the second answer's shifted, and their groups."""
     first, second = normals(n, shift, seed=seed)
-    values, y = np.empty(2 * n), np.tile([0, 1], n)
-    values[::2], values[1::2] = first, second
+    values = np.empty(2 * n)
+    y = np.tile([0, 1], n)
+    values[::2] = first
+    values[1::2] = second
     return values, y, np.arange(2 * n) // 2
 
 
@@ -100,14 +102,18 @@ def test_the_two_directions_differ_where_the_widths_do(name):
 
 
 def test_a_histogram_by_hand():
-    p, q = np.array([0.0, 0.1, 0.9]), np.array([0.2, 0.8, 1.0])
-    one, other = np.array([2.5, 1.5]) / 4, np.array([1.5, 2.5]) / 4
+    p = np.array([0.0, 0.1, 0.9])
+    q = np.array([0.2, 0.8, 1.0])
+    one = np.array([2.5, 1.5]) / 4
+    other = np.array([1.5, 2.5]) / 4
     assert kl_histogram(p, q, bins=2, smoothing=0.5) == pytest.approx((one * np.log(one / other)).sum())
 
 
 def test_neighbours_by_hand():
-    p, q = np.array([0.0, 1.0, 3.0]), np.array([0.5, 5.0])
-    within, across = np.array([1.0, 1.0, 2.0]), np.array([0.5, 0.5, 2.0])
+    p = np.array([0.0, 1.0, 3.0])
+    q = np.array([0.5, 5.0])
+    within = np.array([1.0, 1.0, 2.0])
+    across = np.array([0.5, 0.5, 2.0])
     assert kl_knn(p, q, k=1) == pytest.approx(np.log(across / within).mean() + np.log(2 / 2))
 
 
@@ -137,7 +143,8 @@ def test_turning_keeps_twins_opposite():
         seen.append(np.sort(np.concatenate([first, second + 0.5])))
         return 0.0
 
-    values, y = np.repeat(np.arange(50.0), 2), np.tile([0, 1], 50)
+    values = np.repeat(np.arange(50.0), 2)
+    y = np.tile([0, 1], 50)
     by_chance(values, y, remember, np.arange(100) // 2, draws=3)
     # Each group is one value twice: once with either answer, whichever way it was turned.
     assert all((one == np.arange(100) / 2).all() for one in seen)
@@ -154,8 +161,10 @@ def test_the_standard_error_is_that_of_new_samples(name):
 
 def test_twins_that_move_together_make_it_less_certain():
     rng = np.random.default_rng(0)
-    values, y = rng.normal(size=1000) + np.tile([0, 1], 500), np.tile([0, 1], 500)
-    copied, twice = np.tile(values, 4), np.tile(y, 4)
+    values = rng.normal(size=1000) + np.tile([0, 1], 500)
+    y = np.tile([0, 1], 500)
+    copied = np.tile(values, 4)
+    twice = np.tile(y, 4)
     alone = standard_error(copied, twice, kl_gaussian, np.arange(4000), draws=100).forward
     together = standard_error(copied, twice, kl_gaussian, np.tile(np.arange(1000), 4), draws=100).forward
     assert together == pytest.approx(2 * alone, rel=0.3)

@@ -56,7 +56,8 @@ def test_the_tolerance_is_the_change_in_log_odds_still_to_come(planted):
         for column in range(4):
             own = rows._train[:, column] == 1
             exact = log_odds(X[own], reference(X[own], y[own]))
-            gap, p = log_odds(X[own], fit.theta[:, column]) - exact, 1 / (1 + np.exp(-exact))
+            gap = log_odds(X[own], fit.theta[:, column]) - exact
+            p = 1 / (1 + np.exp(-exact))
             assert np.sqrt(np.average(gap**2, weights=p * (1 - p))) < 2 * tolerance
 
 
@@ -81,7 +82,8 @@ def test_more_columns_than_rows_still_converge(planted):
 
 def test_a_large_mean_and_uneven_answers_are_left_to_the_intercept(planted):
     X, y, _ = planted(800)
-    X, y = X + 20, np.where(np.arange(800) % 4 == 0, y, 1)
+    X = X + 20
+    y = np.where(np.arange(800) % 4 == 0, y, 1)
     rows = held(X, y, FitPlan(0, 3, 300))
     rows.draw(1)
     fit = ClassifierEnsemble(rows, 1.0, 1e-6, 300).fit()
@@ -91,7 +93,8 @@ def test_a_large_mean_and_uneven_answers_are_left_to_the_intercept(planted):
 
 def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
     X, y, _ = planted(500)
-    rows, fewer = held(X, y, FitPlan(0, 4, 100)), np.arange(0, 500, 7)
+    rows = held(X, y, FitPlan(0, 4, 100))
+    fewer = np.arange(0, 500, 7)
     theta = np.linspace(-1, 1, 25)[:, None]
     before = rows.gram(theta)
     after = before - rows.drop(fewer)
@@ -108,8 +111,10 @@ def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
 
 def test_a_gradient_is_the_same_whichever_columns_have_moved(planted):
     X, y, _ = planted(500)
-    plan, rng = FitPlan(0, 6, 200), np.random.default_rng(0)
-    rows, anew = held(X, y, plan), held(X, y, plan)
+    plan = FitPlan(0, 6, 200)
+    rng = np.random.default_rng(0)
+    rows = held(X, y, plan)
+    anew = held(X, y, plan)
     rows.draw(1)
     theta = rng.normal(size=(25, 1))
     for moved in (slice(0, 1), slice(0, 6), [1, 4], [], [5], slice(0, 6)):
@@ -126,7 +131,8 @@ def test_a_gradient_is_the_same_whichever_columns_have_moved(planted):
 
 def test_the_curvature_along_a_classifier_is_the_grams(planted):
     X, y, _ = planted(500)
-    rows, theta = held(X, y, FitPlan(0, 4, 100)), np.linspace(-1, 1, 25)[:, None]
+    rows = held(X, y, FitPlan(0, 4, 100))
+    theta = np.linspace(-1, 1, 25)[:, None]
     assert rows.curvature(theta) == pytest.approx(rows.gram(theta) @ theta, abs=1e-9)
 
 
@@ -149,7 +155,8 @@ def test_a_metric_too_steep_along_the_mean_costs_no_more_steps(planted):
 
 def test_a_feature_that_says_nothing_is_fitted_without_a_warning():
     rng = np.random.default_rng(2)
-    X, y = rng.integers(0, 2, (60, 2)).astype(np.float32), rng.integers(2, size=60)
+    X = rng.integers(0, 2, (60, 2)).astype(np.float32)
+    y = rng.integers(2, size=60)
     assert AFLite(backend="numpy").fit(X, y).keep_.shape == (60,)
 
 
@@ -189,7 +196,8 @@ def test_steps_taken_without_looking_that_went_too_far_do_not_count(planted, mon
     ensemble = ensemble_of(rows, True)
     rows.draw(1)
     ensemble.fit()
-    run_ahead, asked = Objective.run_ahead, []
+    run_ahead = Objective.run_ahead
+    asked = []
 
     def too_far(self, *arguments):
         asked.append(arguments)
@@ -213,7 +221,9 @@ def test_an_inverse_is_refined_from_the_one_before_or_doubted():
     from winokit.methods.aflite.torch_rows import TorchRows
 
     rng = np.random.default_rng(0)
-    X, numbers, ridge = rng.normal(size=(300, 12)), np.arange(300), torch.full((13, 1), 0.5, dtype=torch.float64)
+    X = rng.normal(size=(300, 12))
+    numbers = np.arange(300)
+    ridge = torch.full((13, 1), 0.5, dtype=torch.float64)
     rows = TorchRows(X, numbers % 2, numbers, numbers, FitPlan(0, 2, 100), "cpu")
     whole = np.column_stack([X, np.ones(300)])
     rows.inverse(torch.as_tensor(whole.T @ whole), ridge)
@@ -230,7 +240,8 @@ def test_a_doubted_inverse_is_made_anew(planted, monkeypatch):
     from winokit.methods.aflite.torch_rows import TorchRows
 
     X, y, _ = planted(600)
-    numbers, fits = np.arange(600), []
+    numbers = np.arange(600)
+    fits = []
     for doubted in (False, True):
         rows = TorchRows(X, y, numbers, numbers, FitPlan(0, 5, 250), "cpu")
         if doubted:

@@ -12,7 +12,8 @@ from winokit.units import Units
 def noise(seed):
     """A run on rows with nothing to find, and these: how many it removes is right-skewed."""
     rng = np.random.default_rng(seed)
-    X, y = rng.standard_normal((150, 6)).astype(np.float32), rng.integers(2, size=150)
+    X = rng.standard_normal((150, 6)).astype(np.float32)
+    y = rng.integers(2, size=150)
     return AFLite(16, 50, 20, 0.9, seed=seed).fit(X, y), X, y
 
 
@@ -56,7 +57,8 @@ def test_no_relabelled_run_is_too_few():
 
 
 def test_twins_keep_opposite_answers_when_relabelled():
-    y, units = np.tile([0, 1], 100), np.repeat(np.arange(0, 200, 2), 2)
+    y = np.tile([0, 1], 100)
+    units = np.repeat(np.arange(0, 200, 2), 2)
     found = relabelled(y, units, seed=1)
     assert (found[::2] != found[1::2]).all()
     assert 30 < (found != y).sum() / 2 < 70

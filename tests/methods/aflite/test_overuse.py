@@ -27,7 +27,8 @@ def test_a_trait_that_nobody_or_everybody_has_stays_finite_and_says_nothing():
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
     rng = np.random.default_rng(0)
-    a, b = rng.binomial(2000, 0.3, 4000), rng.binomial(3000, 0.25, 4000)
+    a = rng.binomial(2000, 0.3, 4000)
+    b = rng.binomial(3000, 0.25, 4000)
     _, low, high = log_odds(a, 2000, b, 3000)
     truth = np.log(0.3 / 0.7) - np.log(0.25 / 0.75)
     assert 0.93 < np.mean((low <= truth) & (truth <= high)) < 0.98

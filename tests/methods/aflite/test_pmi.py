@@ -94,7 +94,8 @@ def test_twins_are_kept_in_increasing_order_and_never_cut():
 
 def test_the_words_twins_share_do_not_matter():
     longer = [["prologue", *text] for text in TEXTS]
-    one, other = fitted(size=4), PMIFilter(4).fit(longer, Y, GROUPS)
+    one = fitted(size=4)
+    other = PMIFilter(4).fit(longer, Y, GROUPS)
     assert (one.keep_ == other.keep_).all()
 
 
@@ -117,7 +118,9 @@ def test_a_triplet_counts_the_mean_of_each_side():
 
 
 def test_ties_are_broken_by_the_seed():
-    texts, y, groups = [["same"]] * 40, [0, 1] * 20, [row // 2 for row in range(40)]
+    texts = [["same"]] * 40
+    y = [0, 1] * 20
+    groups = [row // 2 for row in range(40)]
     keeps = [PMIFilter(20, seed=seed).fit(texts, y, groups).keep_ for seed in (0, 0, 1)]
     assert (keeps[0] == keeps[1]).all()
     assert (keeps[0] != keeps[2]).any()

@@ -57,7 +57,8 @@ def test_twins_never_straddle_folds():
 def test_a_probe_that_sees_a_twin_is_misled_and_ours_is_not():
     rng = np.random.default_rng(2)
     shared = rng.normal(size=(200, 300)).repeat(2, axis=0)
-    x, y = shared + 0.01 * rng.normal(size=shared.shape), np.tile([0, 1], 200)
+    x = shared + 0.01 * rng.normal(size=shared.shape)
+    y = np.tile([0, 1], 200)
     apart = linear_probe(x, y, Units.alone(400)).accuracy
     together = linear_probe(x, y, Units(np.arange(400) // 2)).accuracy
     assert apart < 0.3

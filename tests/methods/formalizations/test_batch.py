@@ -34,7 +34,8 @@ def test_another_device_gets_the_same_shapes_and_kinds_of_numbers():
     here = collate([ONE, OTHER], pad=9, segments=True)
     there = here.to(torch.device("meta"))
     for field in fields(here):
-        one, other = getattr(here, field.name), getattr(there, field.name)
+        one = getattr(here, field.name)
+        other = getattr(there, field.name)
         if isinstance(one, torch.Tensor):
             assert (one.shape, one.dtype) == (other.shape, other.dtype)
             assert other.device.type == "meta"

@@ -47,7 +47,8 @@ def test_it_scores_as_its_formalization_decides(trained, name, problems):
     assert model.formalization == name
     assert default_scoring(model) == "own"
     formalization = Formalization.parse(name)
-    network, found = model.network, cases(data, formalization)
+    network = model.network
+    found = cases(data, formalization)
     read = encode(found, formalization, network.reader)
     for prediction, case, one in zip(score(data, model), found, read, strict=True):
         expected = one

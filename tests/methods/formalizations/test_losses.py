@@ -72,7 +72,8 @@ class ByHand:
     """One text at a time, with the model's weights and nothing of ours."""
 
     def __init__(self, network):
-        self.network, self.tokenizer = network, network.reader.tokenizer
+        self.network = network
+        self.tokenizer = network.reader.tokenizer
 
     def tokens(self, text):
         return self.tokenizer(text, add_special_tokens=False).input_ids
@@ -83,11 +84,13 @@ class ByHand:
             return self.network.encoder(input_ids=torch.tensor([ids]), **more)
 
     def linear(self, vector):
-        weight, bias = self.network.head.layers.weight[0], self.network.head.layers.bias[0]
+        weight = self.network.head.layers.weight[0]
+        bias = self.network.head.layers.bias[0]
         return (vector @ weight + bias).item()
 
     def sentence(self, problem, option):
-        first, second = self.tokens(problem.before), self.tokens(option + problem.after)
+        first = self.tokens(problem.before)
+        second = self.tokens(option + problem.after)
         ids = [0, *first, 2, *second, 2]
         segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
         return self.linear(self.states(ids, segments).last_hidden_state[0, 0])
@@ -95,7 +98,8 @@ class ByHand:
     def span(self, problem, option):
         ids = [0, *self.tokens(problem.sentence), 2]
         states = self.states(ids).last_hidden_state[0]
-        named, blank = ids.index(self.tokens(option)[0]), 1 + len(self.tokens(problem.before))
+        named = ids.index(self.tokens(option)[0])
+        blank = 1 + len(self.tokens(problem.before))
         assert len(self.tokens(option)) == 1
         return self.linear(torch.cat([states[0], states[named], states[blank]]))
 
@@ -125,7 +129,8 @@ def test_numbers_and_loss_of_a_tiny_model(networks, name):
 
 def by_formula(name, numbers):
     if name in ("mc-sent", "mc-mlm"):
-        first, second = np.array(numbers[:2]), np.array(numbers[2:])
+        first = np.array(numbers[:2])
+        second = np.array(numbers[2:])
         return (np.log(np.exp(first - first[0]).sum()) + np.log(np.exp(second - second[1]).sum())) / 2
     return np.mean([log1pexp(-x if right else x) for x, right in zip(numbers, RIGHT, strict=True)])
 

@@ -83,7 +83,8 @@ def test_a_head_that_needs_all_positions_gets_them(folders):
 
 
 def test_the_seed_decides_the_head_and_nothing_outside(folders):
-    spec, formalization = f"hf:{folders['bert']}", Formalization.parse("mc-sent")
+    spec = f"hf:{folders['bert']}"
+    formalization = Formalization.parse("mc-sent")
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)

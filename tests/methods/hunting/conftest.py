@@ -40,7 +40,8 @@ def twins(before, after, candidates, pronoun, group):
 @pytest.fixture(scope="session")
 def planted() -> Dataset:
     """Twins with evidence in the corpus for each of them."""
-    things, people = ("the jug", "the cup"), ("Nora", "Ines")
+    things = ("the jug", "the cup")
+    people = ("Nora", "Ines")
     poured = "I poured water from the jug into the cup until "
     return Dataset(
         [

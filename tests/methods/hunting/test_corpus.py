@@ -37,7 +37,8 @@ def test_text_is_the_same_however_it_is_packed(tmp_path, ending, packed):
 
 
 def test_a_document_is_a_paragraph_a_line_or_a_record(tmp_path):
-    text, rows = tmp_path / "text.txt", tmp_path / "rows.jsonl.gz"
+    text = tmp_path / "text.txt"
+    rows = tmp_path / "rows.jsonl.gz"
     text.write_text(TEXT)
     rows.write_bytes(gzip.compress(b'{"text": "one\\n\\nthing", "n": 1}\n\n"another"\n'))
     assert [part.strip() for part in read(text)] == ["One sentence. Another sentence.", "A second paragraph,\nwrapped."]

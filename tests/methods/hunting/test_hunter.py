@@ -40,7 +40,8 @@ def test_evidence_decides_and_without_evidence_nobody_is_chosen(planted, unplant
 
 def test_precision_recall_f1_and_expected_accuracy_as_in_the_papers(planted, unplanted, misled, index):
     problems = [*planted, *unplanted, misled]
-    predicted, answers = choices(problems, index), [problem.answer for problem in problems]
+    predicted = choices(problems, index)
+    answers = [problem.answer for problem in problems]
     assert (precision(predicted, answers), accuracy(predicted, answers)) == (8 / 9, 8 / 13)
     assert f1(predicted, answers).micro == pytest.approx(2 * (8 / 9) * (8 / 13) / (8 / 9 + 8 / 13))
     assert expected_accuracy(predicted, answers, [2] * 13) == (8 + 4 / 2) / 13

@@ -78,7 +78,8 @@ def test_a_hunter_of_a_served_corpus_decides_as_one_of_an_index(served, index, p
 
 
 def test_what_a_hunter_found_is_kept_dated_and_told(served, planted, tmp_path, monkeypatch):
-    spec, cache = load_hunter(Spec.parse(f"hunter:{place_of(served)}")), tmp_path / "answers.sqlite"
+    spec = load_hunter(Spec.parse(f"hunter:{place_of(served)}"))
+    cache = tmp_path / "answers.sqlite"
     first = audit(planted, model=spec, cache=cache)
     asked = len(served.bodies)
     assert any(note.startswith("asked: ") and note.endswith(" requests") for note in first.notes)
@@ -155,7 +156,8 @@ def test_a_check_says_of_when_its_lookups_are(tmp_path):
 
 
 def test_calls_are_as_few_a_second_as_the_rate_says(monkeypatch):
-    times, send = [], HttpClient.send
+    times = []
+    send = HttpClient.send
 
     def timed_send(*given):
         times.append(monotonic())

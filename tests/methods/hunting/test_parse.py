@@ -33,7 +33,8 @@ Alex/PROPN/nsubj/2 left/VERB/ROOT/0 Alex/PROPN/dobj/2 with/ADP/prep/2 her/PRON/p
 
 def spelt(words):
     """The text of some words, and where each stands in it."""
-    text, places = "", []
+    text = ""
+    places = []
     for word in words:
         text += "" if not text or word in (",", ".", "n't") else " "
         places.append(len(text))
@@ -158,7 +159,8 @@ def test_places_in_the_masked_text_are_known_in_the_problem():
 
 def test_a_hunt_uses_and_names_its_parser(parses, index):
     one = problem("Ann, who thanked Eve, left because _ cried.", "Ann", "Eve")
-    by_rules, by_parse = Hunter(index).hunt(one), Hunter(index, parser=str(parses)).hunt(one)
+    by_rules = Hunter(index).hunt(one)
+    by_parse = Hunter(index, parser=str(parses)).hunt(one)
     assert (by_rules.reading, by_rules.parser) == (None, "rules")
     assert by_parse.reading is not None
     assert by_parse.parser.startswith("by hand ")

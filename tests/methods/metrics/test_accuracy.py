@@ -62,7 +62,8 @@ def test_an_abstention_costs_recall_and_not_precision():
 
 
 def test_the_knowledge_hunters_precision_and_recall_make_its_f1():
-    of_answered, recall = precision(HUNTER, [1] * 273), accuracy(HUNTER, [1] * 273)
+    of_answered = precision(HUNTER, [1] * 273)
+    recall = accuracy(HUNTER, [1] * 273)
     assert of_answered == 119 / 199
     assert f1(HUNTER, [1] * 273).micro == pytest.approx(2 * of_answered * recall / (of_answered + recall))
 

@@ -55,7 +55,9 @@ class Case:
 def make_case(seed: int, *, skill: float, abstaining: float = 0.1, most: int = 3, groups: int = 60) -> Case:
     """Twins with different answers; `skill` is how often the answer is known, guessing does the rest."""
     rng = np.random.default_rng(seed)
-    answers, candidates, names = [], [], []
+    answers = []
+    candidates = []
+    names = []
     for number in range(groups):
         size = 3 if number % 10 == 0 else 1 if number % 10 == 1 else 2
         options = int(rng.integers(2, most + 1))
@@ -76,7 +78,9 @@ def make_case(seed: int, *, skill: float, abstaining: float = 0.1, most: int = 3
     genders = [("female", "male", "neutral")[i] for i in rng.integers(3, size=n)]
     gotchas = [None if gender == "neutral" else bool(rng.integers(2)) for gender in genders]
     stereotypes = [("pro", "anti")[i] for i in rng.integers(2, size=n)]
-    predictions, switched, other = predict(), predict(), predict()
+    predictions = predict()
+    switched = predict()
+    other = predict()
     return Case(predictions, answers, candidates, names, switched, other, genders, gotchas, stereotypes)
 
 
@@ -323,7 +327,8 @@ def test_asked_twice_a_metric_says_the_same(name):
 def test_a_metric_can_tell_a_model_from_another(name):
     """Otherwise none of the invariances above would mean anything."""
     row = TABLE[name]
-    one, other = case_for(row, seed=0, skill=0.2), case_for(row, seed=1, skill=0.9, abstaining=0.0)
+    one = case_for(row, seed=0, skill=0.2)
+    other = case_for(row, seed=1, skill=0.9, abstaining=0.0)
     assert row.metric(one) != pytest.approx(row.metric(other))
 
 

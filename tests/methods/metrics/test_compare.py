@@ -35,7 +35,8 @@ def test_where_nobody_has_a_twin_the_test_is_mcnemars_exactly(one, other):
 
 def test_a_comparison_counts_what_only_one_gets_right():
     """Sums of groups: 1, 0, 1 and 1; all signs alike happen in one case of four."""
-    first, second = [True, True, True, False, True, True], [True, False, False, True, False, False]
+    first = [True, True, True, False, True, True]
+    second = [True, False, False, True, False, False]
     units = Units.of_names(["a", "a", "b", "b", None, None])
     found = compare(first, second, units)
     assert (found.only_first, found.only_second, found.n, found.unit_count) == (4, 1, 6, 4)
@@ -46,8 +47,10 @@ def test_a_comparison_counts_what_only_one_gets_right():
 
 def test_swapping_the_models_turns_the_difference():
     rng = np.random.default_rng(0)
-    first, second = alike(rng, 100, 2), alike(rng, 100, 2)
-    one, other = compare(first, second, pairs(200)), compare(second, first, pairs(200))
+    first = alike(rng, 100, 2)
+    second = alike(rng, 100, 2)
+    one = compare(first, second, pairs(200))
+    other = compare(second, first, pairs(200))
     assert one.difference == -other.difference
     assert one.p == other.p
     assert (one.interval.low, one.interval.high) == pytest.approx((-other.interval.high, -other.interval.low))
@@ -72,7 +75,8 @@ def test_changing_places_is_counted_out_over_all_signs(seed):
     """Twelve groups of one to four: all 4,096 signs, one by one."""
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(12), rng.integers(1, 5, 12))
-    first, second = rng.random(len(groups)) < 0.7, rng.random(len(groups)) < 0.5
+    first = rng.random(len(groups)) < 0.7
+    second = rng.random(len(groups)) < 0.5
     sums = np.bincount(groups, weights=first.astype(float) - second)
     signs = 1 - 2 * ((np.arange(2**12)[:, None] >> np.arange(12)) & 1)
     as_far = np.abs(signs @ sums) >= abs(sums.sum())
@@ -82,7 +86,8 @@ def test_changing_places_is_counted_out_over_all_signs(seed):
 @pytest.mark.parametrize("scale", [1.0, 0.7123])
 def test_a_lead_that_must_exceed_something_is_counted_out_over_the_same_signs(scale):
     """The more it must exceed, the larger p; also where signs are drawn, as they are where sums are no whole parts."""
-    first, second = np.array([1, 1, 1, 1, 1, 1, 1, 0]) * scale, np.array([0, 0, 0, 0, 0, 0, 1, 1]) * scale
+    first = np.array([1, 1, 1, 1, 1, 1, 1, 0]) * scale
+    second = np.array([0, 0, 0, 0, 0, 0, 1, 1]) * scale
     signs = 1 - 2 * ((np.arange(2**7)[:, None] >> np.arange(7)) & 1)
     for least in (0.0, 0.1, 0.3, 0.6, 0.9):
         as_far = np.abs(signs.sum(axis=1)) >= 5 - 8 * least / scale
@@ -101,7 +106,8 @@ def test_by_groups_one_in_twenty_null_comparisons_is_significant_where_mcnemar_e
 
 def test_a_real_difference_is_found():
     rng = np.random.default_rng(4)
-    better, worse = rng.random(600) < 0.8, rng.random(600) < 0.65
+    better = rng.random(600) < 0.8
+    worse = rng.random(600) < 0.65
     found = compare(better, worse, pairs(600))
     assert found.p < 0.01
     assert 0 < found.interval.low < found.difference < found.interval.high
@@ -138,7 +144,8 @@ def test_ten_groups_that_lean_one_way_have_one_p_and_one_interval():
     rng = np.random.default_rng(1)
     units = Units(np.repeat(np.arange(10), 4))
     for _ in range(100):
-        first, second = alike(rng, 10, 4), alike(rng, 10, 4)
+        first = alike(rng, 10, 4)
+        second = alike(rng, 10, 4)
         found = compare(first | (rng.random(40) < 0.4), second, units)
         assert (found.interval.low > 0 or found.interval.high < 0) == (found.p <= 0.05)
 
@@ -256,7 +263,8 @@ def test_four_groups_of_eleven_are_too_few_to_tell_two_apart():
 
 
 def test_twins_change_places_together_and_problems_alone_by_themselves():
-    first, second = [1.0] * 6, [0.0] * 6
+    first = [1.0] * 6
+    second = [0.0] * 6
     assert p_exchanged(first, second, pairs(6)) == pytest.approx(2 / 2**3)
     assert p_exchanged(first, second, Units.alone(6)) == pytest.approx(2 / 2**6)
 
@@ -264,17 +272,20 @@ def test_twins_change_places_together_and_problems_alone_by_themselves():
 def test_that_many_problems_tell_two_models_apart_in_four_cases_of_five():
     """Twins in groups of two, drawn anew from the same mixture; the test is the one that is used."""
     rng = np.random.default_rng(0)
-    first, second = alike(rng, 1000, 2), alike(rng, 1000, 2)
+    first = alike(rng, 1000, 2)
+    second = alike(rng, 1000, 2)
     better = first | (rng.random(2000) < 0.2)
     n = n_to_tell_apart(better, second, pairs(2000))
     drawn = rng.integers(1000, size=(600, round(n / 2)))
-    one, other = better.reshape(-1, 2), second.reshape(-1, 2)
+    one = better.reshape(-1, 2)
+    other = second.reshape(-1, 2)
     found = [p_paired(one[some].ravel(), other[some].ravel(), pairs(2 * len(some))) <= 0.05 for some in drawn]
     assert np.mean(found) == pytest.approx(0.8, abs=0.06)
 
 
 def test_models_that_fail_on_the_same_problems_are_told_apart_sooner():
-    rows, alone = range(100), Units.alone(100)
+    rows = range(100)
+    alone = Units.alone(100)
     same = n_to_tell_apart([i < 80 for i in rows], [i < 72 for i in rows], alone)
     some = n_to_tell_apart([i < 80 for i in rows], [14 <= i < 86 for i in rows], alone)
     other = n_to_tell_apart([i < 80 for i in rows], [i >= 28 for i in rows], alone)
@@ -284,7 +295,8 @@ def test_models_that_fail_on_the_same_problems_are_told_apart_sooner():
 
 
 def test_twins_that_fall_together_need_more_problems():
-    first, second = [True] * 60 + [False] * 40, [True] * 50 + [False] * 50
+    first = [True] * 60 + [False] * 40
+    second = [True] * 50 + [False] * 50
     apart = n_to_tell_apart(first, second, Units.alone(100))
     together = n_to_tell_apart(first, second, pairs(100))
     assert together == pytest.approx(2 * apart, abs=2)

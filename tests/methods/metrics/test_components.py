@@ -25,7 +25,9 @@ def test_one_factor_is_the_analysis_of_variance_of_the_textbook():
     values = right_or_wrong((30, 4, 1))
     table = values[..., 0]
     n, k = table.shape
-    rows, columns, mean = table.mean(axis=1), table.mean(axis=0), table.mean()
+    rows = table.mean(axis=1)
+    columns = table.mean(axis=0)
+    mean = table.mean()
     residual = table - rows[:, None] - columns[None, :] + mean
     error = (residual**2).sum() / (n - 1) / (k - 1)
     of_problems = k * ((rows - mean) ** 2).sum() / (n - 1)

@@ -17,13 +17,15 @@ from winokit.problem import Problem
 
 def test_the_knowledge_hunters_expected_consistency_comes_out():
     """105 of 131 answered, all in the same role; 26 without evidence. 118/131 is 0.90076: the paper cuts its digits."""
-    before, after = [0] * 105 + [None] * 26, [1] * 105 + [None] * 26
+    before = [0] * 105 + [None] * 26
+    after = [1] * 105 + [None] * 26
     assert math.floor(1e4 * consistency(before, after)) / 100 == 90.07
 
 
 def test_the_single_lms_consistency_does_not_ask_for_right_answers():
     """72 right before and 71 right after the switch, and 74 choices that change with it: 56.49 %."""
-    answer_before, answer_after = 0, 1
+    answer_before = 0
+    answer_after = 1
     before = [0] * 72 + [1] * 59
     after = [1] * 43 + [0] * 29 + [0] * 31 + [1] * 28
     assert (before.count(answer_before), after.count(answer_after)) == (72, 71)
@@ -55,7 +57,8 @@ def test_order_invariance_follows_the_candidate_not_its_index():
     order = (2, 0, 1)
     turned = problem.with_order(order)
     for name in problem.candidates:
-        before, after = problem.candidates.index(name), turned.candidates.index(name)
+        before = problem.candidates.index(name)
+        after = turned.candidates.index(name)
         assert in_first_order([after], [order]) == [before]
         assert order_invariance([before], [after], [order]) == 1
 

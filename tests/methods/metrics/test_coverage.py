@@ -63,7 +63,8 @@ def test_wrong_answers_have_the_interval_of_right_ones_turned_round(n):
 
 @pytest.mark.parametrize("n", GROUPS)
 def test_shares_of_units_that_stand_alone_are_covered_in_95_percent_whatever_the_share(n):
-    counts, limits = np.arange(n + 1), alone(n)
+    counts = np.arange(n + 1)
+    limits = alone(n)
     coverage = [stats.binom.pmf(counts, n, of)[covers(limits, of)].sum() for of in SHARES]
     assert min(coverage) >= 0.95
 
@@ -184,7 +185,8 @@ def test_the_paired_test_of_twins_rejects_equal_models_in_at_most_5_percent_and_
     p_values = []
     for split in counts:
         sums = np.repeat(ahead, split)
-        first, second = np.repeat(np.maximum(sums, 0) / 2, 2), np.repeat(np.maximum(-sums, 0) / 2, 2)
+        first = np.repeat(np.maximum(sums, 0) / 2, 2)
+        second = np.repeat(np.maximum(-sums, 0) / 2, 2)
         p_values.append(p_paired(first, second, Units(np.repeat(np.arange(8), 2))))
     sizes = [
         likelihood(counts, [two, one, 1 - 2 * two - 2 * one, one, two])[np.array(p_values) <= 0.05].sum()
@@ -258,11 +260,13 @@ def test_texts_that_are_read_three_times_are_covered_as_what_they_are():
     assert (len(data), data.units.count, texts.max() + 1) == (720, 60, 240)
     templates = np.unique([str(problem.labels["template"]) for problem in data], return_inverse=True)[1]
     rng = np.random.default_rng(0)
-    ours, naive = [], []
+    ours = []
+    naive = []
     for _ in range(400):
         by_template = rng.random(120) < 0.55
         right = np.where(rng.random(240)[texts] < 0.5, by_template[templates], (rng.random(240) < 0.55)[texts])
-        found, pretended = share_interval(right, data.units), wilson(int(right.sum()), 720)
+        found = share_interval(right, data.units)
+        pretended = wilson(int(right.sum()), 720)
         ours.append(found.low <= 0.55 <= found.high)
         naive.append(pretended.low <= 0.55 <= pretended.high)
     assert np.mean(ours) >= 0.91
@@ -292,7 +296,8 @@ def test_a_share_is_excluded_by_the_interval_where_its_p_value_is_below_5_percen
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 40)) * size
     found = share(rng.random(n) < rng.uniform(0.1, 0.9), Units(np.arange(n) // size))
-    interval, grid = found.interval(), 1e-4
+    interval = found.interval()
+    grid = 1e-4
     for of in SHARES:
         if of < interval.low or of > interval.high:
             assert found.p(of) <= 0.05
@@ -304,7 +309,8 @@ def test_a_share_is_excluded_by_the_interval_where_its_p_value_is_below_5_percen
 def test_a_difference_is_excluded_by_the_interval_where_its_p_value_is_below_5_percent(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 60))
-    right, first = rng.random(n) < 0.6, np.arange(n) % 3 == 0
+    right = rng.random(n) < 0.6
+    first = np.arange(n) % 3 == 0
     found = gap(right, first, ~first, Units(np.arange(n) // 2))
     interval = found.interval()
     for value in np.arange(-99, 100) / 100:
@@ -317,7 +323,9 @@ def test_a_difference_is_excluded_by_the_interval_where_its_p_value_is_below_5_p
 def test_large_equal_units_are_covered_though_half_credits_hide_that_nothing_varies(units, of, silent, agreement):
     """Units of 12 that are right or wrong nearly as a whole, some of whose problems are left open."""
     rng = np.random.default_rng(0)
-    rows, held, draws = Units(np.repeat(np.arange(units), 12)), 0, 600
+    rows = Units(np.repeat(np.arange(units), 12))
+    held = 0
+    draws = 600
     for _ in range(draws):
         of_unit = (rng.random(units) < of).astype(float)
         if agreement < 1:
@@ -334,7 +342,8 @@ def test_large_equal_units_are_covered_though_half_credits_hide_that_nothing_var
 def test_restarts_that_have_nearly_all_right_are_covered_on_large_units(units, of, agreement, own):
     """Restarts that agree except for some answers of their own: that units hardly vary may be luck."""
     rng = np.random.default_rng(0)
-    held, draws = 0, 400
+    held = 0
+    draws = 400
     for _ in range(draws):
         of_unit = (rng.random(units) < of).astype(float)
         if agreement < 1:

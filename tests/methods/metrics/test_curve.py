@@ -67,7 +67,8 @@ def test_a_slope_that_could_be_zero_never_certainly_arrives():
 
 
 def test_more_restarts_make_the_interval_narrower():
-    few, many = fit_log(*noisy(repeats=2)), fit_log(*noisy(repeats=40))
+    few = fit_log(*noisy(repeats=2))
+    many = fit_log(*noisy(repeats=40))
     width = [math.log(found.high / found.low) for found in (few.reaches_interval(94), many.reaches_interval(94))]
     assert width[1] < width[0] / 2
 

@@ -74,7 +74,8 @@ def test_a_lone_member_is_no_complete_group():
 
 
 def test_a_triplet_that_lost_a_member_is_complete_only_if_nobody_knows():
-    groups, right = ["a", "a", "b", "b"], [True, True, False, False]
+    groups = ["a", "a", "b", "b"]
+    right = [True, True, False, False]
     assert group_accuracy(right, groups) == 0.5
     assert complete_groups(groups, {"a": 3, "b": 2}) == {"b": [2, 3]}
     assert group_accuracy(right, groups, {"a": 3, "b": 2}) == 0

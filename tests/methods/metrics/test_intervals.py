@@ -33,7 +33,8 @@ def coverage(groups: int, size: int, of: float, alike: float) -> tuple[float, fl
     """How often our interval and Wilson's over problems contain the true share, of REPEATS times."""
     rng = np.random.default_rng(1)
     units = in_groups(groups, size)
-    clustered, naive = [], []
+    clustered = []
+    naive = []
     for _ in range(REPEATS):
         right = twins_alike(rng, groups, size, of, alike)
         clustered.append(covers(share_interval(right, units), of))
@@ -60,7 +61,8 @@ def test_intervals_of_independent_problems_are_as_good_as_wilsons():
 
 def test_twins_right_together_make_a_gap_between_first_and_second_members_surer_than_it_looks():
     rng = np.random.default_rng(3)
-    units, first = in_groups(120, 2), np.tile([True, False], 120)
+    units = in_groups(120, 2)
+    first = np.tile([True, False], 120)
     found = [gap(twins_alike(rng, 120, 2, 0.7, 0.8), first, ~first, units).interval() for _ in range(REPEATS)]
     assert 0.92 <= np.mean([covers(interval, 0.0) for interval in found]) <= 0.98
     widths = [interval.high - interval.low for interval in found]
@@ -84,10 +86,12 @@ def blakers_p(right: int, n: int, of: float) -> float:
 
 @pytest.mark.parametrize(("right", "n"), [(0, 4), (1, 4), (3, 10), (5, 10), (9, 37), (37, 37)])
 def test_an_exact_share_has_blakers_p_value_and_the_interval_that_it_leaves(right, n):
-    found, shares = share([True] * right + [False] * (n - right), Units.alone(n)), np.linspace(0.005, 0.995, 199)
+    found = share([True] * right + [False] * (n - right), Units.alone(n))
+    shares = np.linspace(0.005, 0.995, 199)
     his = np.array([blakers_p(right, n, of) for of in shares])
     assert [found.p(of) for of in shares] == pytest.approx(his)
-    kept, interval = shares[his > 0.05], found.interval()
+    kept = shares[his > 0.05]
+    interval = found.interval()
     assert interval.low == pytest.approx(0.0 if right == 0 else kept.min(), abs=0.0051)
     assert interval.high == pytest.approx(1.0 if right == n else kept.max(), abs=0.0051)
 
@@ -107,14 +111,16 @@ def test_of_one_group_nothing_is_known_but_its_value():
 
 def test_nothing_is_drawn_so_that_no_seed_matters():
     before = np.random.get_state()[1].tolist()
-    right, units = [True, False, True] * 9, Units.of_names(["a", "a", None] * 9)
+    right = [True, False, True] * 9
+    units = Units.of_names(["a", "a", None] * 9)
     assert share_interval(right, units) == share_interval(right, units)
     assert np.random.get_state()[1].tolist() == before
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_a_higher_level_is_wider_and_is_recorded(size):
-    right, units = np.random.default_rng(0).random(200) < 0.6, in_groups(200 // size, size)
+    right = np.random.default_rng(0).random(200) < 0.6
+    units = in_groups(200 // size, size)
     narrow, wide = (share_interval(right, units, level) for level in (0.8, 0.99))
     assert wide.low < narrow.low < right.mean() < narrow.high < wide.high
     assert (narrow.level, wide.level) == (0.8, 0.99)
@@ -169,7 +175,8 @@ def test_a_gap_of_pairs_answered_alike_is_far_surer_than_one_of_strangers():
     rng = np.random.default_rng(5)
     pro = rng.random(396) < 0.6
     anti = np.where(np.arange(396) < 11, ~pro, pro)
-    flags, first = np.concatenate([pro, anti]), np.arange(792) < 396
+    flags = np.concatenate([pro, anti])
+    first = np.arange(792) < 396
     paired = gap(flags, first, ~first, Units(np.tile(np.arange(396), 2))).interval()
     apart = gap(flags, first, ~first, Units.alone(792)).interval()
     assert paired.high - paired.low < 0.05 < 0.13 < apart.high - apart.low
@@ -180,7 +187,8 @@ def test_a_gap_of_pairs_answered_alike_is_far_surer_than_one_of_strangers():
 def test_wilsons_interval_by_hand():
     """8 of 10, z = 1.96: centre (0.8 + z²/20) / (1 + z²/10), and so on."""
     z = stats.norm.ppf(0.975)
-    centre, half = (0.8 + z**2 / 20) / (1 + z**2 / 10), z / (1 + z**2 / 10) * np.sqrt(0.016 + z**2 / 400)
+    centre = (0.8 + z**2 / 20) / (1 + z**2 / 10)
+    half = z / (1 + z**2 / 10) * np.sqrt(0.016 + z**2 / 400)
     found = wilson(8, 10)
     assert (found.low, found.high) == (pytest.approx(centre - half), pytest.approx(centre + half))
 
@@ -211,7 +219,8 @@ def test_what_has_no_interval_is_refused(call, says):
 
 def test_tests_of_many_groups_are_the_same_however_many_threads_there_are():
     rng = np.random.default_rng(0)
-    values, units = rng.random(60_000) < 0.52, in_groups(30_000, 2)
+    values = rng.random(60_000) < 0.52
+    units = in_groups(30_000, 2)
     first = rng.random(60_000) < 0.5
     found = []
     for threads in (1, 2, 3):

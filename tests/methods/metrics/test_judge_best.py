@@ -77,7 +77,8 @@ def test_one_good_trial_among_guessers_keeps_its_score():
 def test_trials_that_answer_alike_are_not_sixty_chances_at_luck():
     dataset = alone(200)
     one = guesses(1, 200)
-    once, often = judged(dataset, one), judged(dataset, np.repeat(one, 60, axis=0))
+    once = judged(dataset, one)
+    often = judged(dataset, np.repeat(one, 60, axis=0))
     assert often.equal == pytest.approx(often.best, abs=0.002)
     assert often.corrected == pytest.approx(often.best, abs=0.005)
     assert often.guessing == pytest.approx(once.guessing, abs=1e-9)
@@ -114,6 +115,7 @@ def test_problems_that_are_written_three_times_make_nothing_surer(dataset):
 def test_trials_that_find_the_same_problems_hard_are_told_apart_at_the_level_that_is_claimed():
     # The best score by itself moves with how hard a draw is: it had size 0 and power 0.3 here.
     found = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "search_luck.py"))
-    rejected, search = found["rejected"], found["Search"]
+    rejected = found["rejected"]
+    search = found["Search"]
     assert 0.01 <= rejected(search(20, 104, shared=4.0), 150, draws=200) <= 0.09
     assert rejected(search(20, 104, shared=4.0, ahead=0.12), 60, draws=200) >= 0.6

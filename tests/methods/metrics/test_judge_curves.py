@@ -25,7 +25,8 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.stages.curve.verdict import state_of, verdict_of_curve
 
 SIZES = (160, 640, 2560, 10_240)
-STRAIGHT, BENDING = (0.50, 0.58, 0.66, 0.74), (0.50, 0.70, 0.74, 0.75)
+STRAIGHT = (0.50, 0.58, 0.66, 0.74)
+BENDING = (0.50, 0.70, 0.74, 0.75)
 LIKE_AN_S = (0.52, 0.56, 0.86, 0.90)
 
 
@@ -90,7 +91,8 @@ def test_seeds_whose_lines_have_one_slope_are_said_to_differ_in_one_of_twenty_at
 
 def test_seeds_of_which_one_learns_and_another_forgets_are_said_to_differ():
     data = pairs(200)
-    rising, falling = drawn(data, STRAIGHT, 2), drawn(data, STRAIGHT[::-1], 2, seed=1)
+    rising = drawn(data, STRAIGHT, 2)
+    falling = drawn(data, STRAIGHT[::-1], 2, seed=1)
     choices = rising | {trial._replace(seed=trial.seed + 2): own for trial, own in falling.items()}
     single, _ = judged(data, choices)
     assert min(single.restart_slopes) < 0 < max(single.restart_slopes)

@@ -11,7 +11,9 @@ from winokit.methods.metrics.judge_canaries import NEIGHBOURS, judge_canaries
 from winokit.methods.metrics.judge_items import BOTH_WRONG, LANGUAGES, NEGATIVE, OTHER_ANSWER, judge_items
 from winokit.problem import Dataset, Problem
 
-PAIRS, SINGLES, MODELS = 20, 20, 120
+PAIRS = 20
+SINGLES = 20
+MODELS = 120
 
 
 def dataset() -> Dataset:
@@ -127,7 +129,8 @@ def test_a_choice_of_the_place_that_a_language_prefers_says_little_of_a_label():
     rng = np.random.default_rng(4)
     answers = AskedProblems.of(dataset()).answers
     right = rng.random((12, len(answers))) < np.where(answers == 1, 0.9, 0.5)
-    with_usual_choice, with_rare_choice = 2 * PAIRS, 2 * PAIRS + 1
+    with_usual_choice = 2 * PAIRS
+    with_rare_choice = 2 * PAIRS + 1
     right[:, [with_usual_choice, with_rare_choice]] = False
     languages = {f"l{number}": np.array([number]) for number in range(12)}
     ranked = judge_items(answers_of(right), np.arange(12), languages).ranked

@@ -52,7 +52,8 @@ def test_what_both_answered_is_matched_by_problem_and_judged_by_each_tables_own_
 
 
 def test_an_abstention_is_no_right_answer_unless_expected_accuracy_is_asked_for():
-    quiet, bad = answers(lambda row: None), answers(lambda row: row % 20 == 0)
+    quiet = answers(lambda row: None)
+    bad = answers(lambda row: row % 20 == 0)
     found = compare_answers(quiet, bad, ["accuracy", "group_accuracy", "expected_accuracy"])
     assert (found["accuracy"].first, found["accuracy"].second) == (0.0, pytest.approx(22 / 428))
     assert found["group_accuracy"].first == 0.0
@@ -60,7 +61,8 @@ def test_an_abstention_is_no_right_answer_unless_expected_accuracy_is_asked_for(
 
 
 def test_who_answers_nothing_is_never_ahead():
-    quiet, bad = answers(lambda row: None), answers(lambda row: row % 20 == 0)
+    quiet = answers(lambda row: None)
+    bad = answers(lambda row: row % 20 == 0)
     for tables, is_first in (((quiet, bad), True), ((bad, quiet), False)):
         found = compare_answers(*tables, ["expected_accuracy"])["expected_accuracy"]
         (verdict,) = verdicts([found], 0.05)
@@ -100,7 +102,8 @@ def test_groups_are_those_of_the_dataset_that_has_them_and_complete_with_all_mem
 
 def test_a_cut_off_triplet_is_no_pair():
     triplet = [OPEN[0], OPEN[1], OPEN[2].replace(group=OPEN[0].group)]
-    cut, whole = Dataset(triplet[:2]), Dataset(triplet)
+    cut = Dataset(triplet[:2])
+    whole = Dataset(triplet)
     for tables in ((cut, whole), (whole, cut)):
         shared = SharedAnswers.of(*(answers(bool, each) for each in tables))
         assert not shared.layout.members

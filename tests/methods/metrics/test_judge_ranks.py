@@ -14,7 +14,8 @@ def p_values(most):
     The observed value is then one more draw: with s of t draws at or above it, the next is so too with probability
     (s + 1) / (t + 2) (Pólya's urn).
     """
-    ends, ways = {}, {(): Fraction(1)}
+    ends = {}
+    ways = {(): Fraction(1)}
     while ways:
         going = {}
         for drawn, probability in ways.items():
@@ -23,7 +24,8 @@ def p_values(most):
                 ends[found.p_value] = ends.get(found.p_value, 0) + probability
                 continue
             reaches = Fraction(sum(drawn) + 1, len(drawn) + 2)
-            going[(*drawn, True)], going[(*drawn, False)] = probability * reaches, probability * (1 - reaches)
+            going[(*drawn, True)] = probability * reaches
+            going[(*drawn, False)] = probability * (1 - reaches)
         ways = going
     return ends
 

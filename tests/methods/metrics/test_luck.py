@@ -57,7 +57,8 @@ def enumerated(right: int, chances: list[float], times: list[int]) -> float:
 
 @pytest.mark.parametrize("right", range(13))
 def test_luck_is_exact_for_abstentions_mixed_candidates_and_texts_read_thrice(right):
-    chances, times = [0.5, 0.5, 0.2, 0.0, 1 / 3, 0.5, 0.0], [1, 3, 3, 1, 2, 1, 1]
+    chances = [0.5, 0.5, 0.2, 0.0, 1 / 3, 0.5, 0.0]
+    times = [1, 3, 3, 1, 2, 1, 1]
     assert p_chance(right, 12, chances, times) == pytest.approx(enumerated(right, chances, times))
 
 
@@ -68,7 +69,8 @@ def test_a_chance_for_each_guess_and_one_for_all_agree():
 
 def test_what_is_read_thrice_is_luckier_than_what_is_read_once():
     """Winogender through a scorer that does not see the pronoun: 240 guesses make 720 answers."""
-    once, thrice = p_chance(390, 720), p_chance(390, 720, 0.5, [3] * 240)
+    once = p_chance(390, 720)
+    thrice = p_chance(390, 720, 0.5, [3] * 240)
     assert once < 0.05 / 2 < 0.05 < thrice
     assert thrice == pytest.approx(p_chance(130, 240))
 

@@ -60,14 +60,17 @@ def by_enumeration(choices, answers) -> dict[int, float]:
 def test_problems_alone_are_counted_out_as_all_orders_of_the_answers_would_have_it(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 8))
-    choices, answers = rng.integers(-1, 2, size), rng.integers(0, 2, size)
-    chosen, right = [int((choices == place).sum()) for place in (0, 1)], np.bincount(answers, minlength=2)
+    choices = rng.integers(-1, 2, size)
+    answers = rng.integers(0, 2, size)
+    chosen = [int((choices == place).sum()) for place in (0, 1)]
+    right = np.bincount(answers, minlength=2)
     found = chances_of(matches_of_two(*chosen, *right.tolist()))
     assert found == pytest.approx(by_enumeration(choices.tolist(), answers.tolist()))
 
 
 def test_a_subset_is_read_under_the_draw_of_the_whole_table():
-    choices, answers = [0, 1, 0, 1, 1], [0, 0, 1, 1, 1]
+    choices = [0, 1, 0, 1, 1]
+    answers = [0, 0, 1, 1, 1]
     is_counted = np.array([True, True, False, False, False])
     counts = Counter(sum(choices[row] == order[row] for row in (0, 1)) for order in permutations(answers))
     total = sum(counts.values())
@@ -78,7 +81,8 @@ def test_a_subset_is_read_under_the_draw_of_the_whole_table():
 
 def test_draws_agree_with_enumeration_where_nothing_is_exact():
     rng = np.random.default_rng(0)
-    choices, answers = [0, 1, 2, 2, 0, 1], [0, 1, 2, 1, 0, 0]
+    choices = [0, 1, 2, 2, 0, 1]
+    answers = [0, 1, 2, 1, 0, 0]
     found = matches_if_exchanged(np.array(choices)[:, None], np.array(answers)[:, None], rng)
     wanted = by_enumeration(choices, answers)
     for count, chance in wanted.items():
@@ -103,7 +107,8 @@ def test_a_p_value_from_draws_is_never_smaller_than_draws_can_tell():
 
 def test_units_of_several_problems_swap_whole():
     """Two units of two: the second unit's answers come whole or not at all."""
-    first, second = np.array([[0, 0], [1, 1]]), np.array([[0, 0], [1, 1]])
+    first = np.array([[0, 0], [1, 1]])
+    second = np.array([[0, 0], [1, 1]])
     found = chances_of(matches_if_exchanged(first, second, np.random.default_rng(0)))
     assert set(found) == {0, 4}
     assert found[4] == pytest.approx(0.5, abs=0.015)
@@ -121,7 +126,8 @@ def test_one_coin_turns_all_groups_of_a_unit(choices):
 
 def test_a_place_that_is_right_and_never_chosen_is_drawn_like_any_other():
     """Choices of two places, right answers at three."""
-    choices, right = np.array([[0], [1], [1], [0], [1]]), np.array([[2], [1], [0], [0], [2]])
+    choices = np.array([[0], [1], [1], [0], [1]])
+    right = np.array([[2], [1], [0], [0], [2]])
     expected = by_enumeration(choices.ravel().tolist(), right.ravel().tolist())
     for first, second in ((choices, right), (right, choices)):
         found = chances_of(matches_if_exchanged(first, second, np.random.default_rng(0)))
@@ -331,7 +337,8 @@ def test_copies_side_by_side_or_one_after_another_are_counted_as_one(is_exact):
     """Three times the count, to the last digit: also where it is drawn."""
     rng = np.random.default_rng(3)
     width, values = (1, 2) if is_exact else (2, 3)
-    first, second = rng.integers(-1, values, (30, width)), rng.integers(0, values, (30, width))
+    first = rng.integers(-1, values, (30, width))
+    second = rng.integers(0, values, (30, width))
     once = matches_if_exchanged(first, second, np.random.default_rng(0))
     for copied in (lambda columns: np.tile(columns, (1, 3)), lambda columns: np.repeat(columns, 3, axis=1)):
         thrice = matches_if_exchanged(copied(first), copied(second), np.random.default_rng(0))
@@ -340,7 +347,8 @@ def test_copies_side_by_side_or_one_after_another_are_counted_as_one(is_exact):
 
 
 def test_columns_that_are_equal_in_one_table_alone_are_no_copies():
-    first, second = np.array([[0, 0], [1, 1], [0, 0]]), np.array([[0, 1], [1, 0], [0, 0]])
+    first = np.array([[0, 0], [1, 1], [0, 0]])
+    second = np.array([[0, 1], [1, 0], [0, 0]])
     found = matches_if_exchanged(first, second, np.random.default_rng(0))
     assert chances_of(found) == pytest.approx({2: 1 / 3, 4: 2 / 3}, abs=0.015)
 

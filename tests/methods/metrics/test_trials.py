@@ -85,9 +85,11 @@ def test_drawn_answers_are_those_of_the_null(dataset):
 def test_trials_that_answer_alike_are_tested_as_one():
     dataset = pairs(30)
     choices = [problem.answer if at % 3 else 1 - problem.answer for at, problem in enumerate(dataset)]
-    one, three = table_of(dataset, choices), table_of(dataset, choices, choices, choices)
+    one = table_of(dataset, choices)
+    three = table_of(dataset, choices, choices, choices)
     for name in ("right_test", "whole_groups_test"):
-        single, together = getattr(one, name)(), getattr(three, name)()
+        single = getattr(one, name)()
+        together = getattr(three, name)()
         assert together.null == pytest.approx(single.null, abs=0.005)
         assert together.p == pytest.approx(single.p, abs=0.01)
 

@@ -47,7 +47,8 @@ def test_only_what_the_protocols_need_is_asked(tmp_path):
 
 def test_a_dry_run_knows_what_is_cached_and_what_each_variant_and_protocol_adds(tmp_path):
     with CoinServer() as server:
-        spec, cache = f"chat:coin@{server.url}", tmp_path / "c"
+        spec = f"chat:coin@{server.url}"
+        cache = tmp_path / "c"
         winokit.audit("open", spec, limit=20, protocol="accuracy", cache=cache)
         plan = winokit.audit("open", spec, limit=20, cache=cache, dry_run=True).settings["plan"]
         by_variant = {row["variant"]: row for row in plan["by_variant"]}
@@ -61,7 +62,8 @@ def test_a_dry_run_knows_what_is_cached_and_what_each_variant_and_protocol_adds(
 
 
 def test_a_text_that_two_variants_share_is_counted_once():
-    ledger, model = Ledger(Spending(dry_run=True)), RandomModel()
+    ledger = Ledger(Spending(dry_run=True))
+    model = RandomModel()
     cache = Cache()
     cache.ledger = ledger
     for variant in ("original", "reversed"):
@@ -90,7 +92,8 @@ def test_a_limit_of_requests_ends_a_run_and_the_next_goes_on(tmp_path):
 
 def test_a_server_is_asked_exactly_as_often_as_allowed(tmp_path):
     with CoinServer() as server:
-        spec, cache = f"chat:coin@{server.url}?concurrency=8", tmp_path / "c"
+        spec = f"chat:coin@{server.url}?concurrency=8"
+        cache = tmp_path / "c"
         with pytest.raises(BadInput, match="stopped at --set max_requests=30: 30 of 100"):
             winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache, max_requests=30)
         assert len(server.bodies) == 30
@@ -160,7 +163,8 @@ def test_what_two_models_are_asked_is_counted_for_each(tmp_path, monkeypatch, to
         options = {"limit": 10, "protocol": ["accuracy", "switching"], "cache": tmp_path / "c"}
         plan = winokit.audit("open", models, **options, dry_run=True).settings["plan"]
         run = winokit.audit("open", models, **options)
-        asked, bodies = run.settings["asked"], one.bodies + other.bodies
+        asked = run.settings["asked"]
+        bodies = one.bodies + other.bodies
         texts = sum(len(body["prompt"]) if isinstance(body["prompt"], list) else 1 for body in bodies)
         assert plan["new"] == asked["requests"] == texts - 2 * 3  # a probe, and one of two texts together
         assert asked["calls"] == len(bodies) - 2 * 2 < asked["requests"]
@@ -181,7 +185,8 @@ def test_an_ensemble_under_a_limit_goes_on_where_it_stopped(tmp_path):
 @pytest.mark.parametrize("speaks", ["echo", "generate"])
 def test_the_smallest_limit_still_gets_on_and_the_probe_uses_none_of_it(tmp_path, speaks):
     with CompletionsServer(speaks) as server:
-        spec, answered = f"completions:m@{server.url}", []
+        spec = f"completions:m@{server.url}"
+        answered = []
         for _ in range(2):
             with pytest.raises(BadInput, match="stopped at --set max_requests=1: ") as stopped:
                 winokit.score("open", spec, limit=3, cache=tmp_path / "c", max_requests=1)

@@ -17,7 +17,8 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Continuation, Fill, Piece, Reply, Scores
 from winokit.models.random_model import RandomModel
 
-ONE, TWO = Continuation("a", " b"), Continuation("a", " c")
+ONE = Continuation("a", " b")
+TWO = Continuation("a", " c")
 SAID = {ONE: (Piece(0, 2, -1.5),), TWO: (Piece(0, 2, -2.5),)}
 
 

@@ -36,10 +36,14 @@ DEADLY = "deadly"
 class Writer:
     """Takes its time over each text, writes down that it has read it, and dies of one."""
 
-    spec, kind, can = "writer", "causal", frozenset({Continuation})
+    spec = "writer"
+    kind = "causal"
+    can = frozenset({Continuation})
 
     def __init__(self, diary, seconds=0.0):
-        self.diary, self.seconds, self.fingerprint = diary, seconds, "writer"
+        self.diary = diary
+        self.seconds = seconds
+        self.fingerprint = "writer"
 
     def answer(self, requests):
         for index, request in enumerate(requests):
@@ -102,7 +106,8 @@ def test_an_audit_runs_there_when_it_is_told_to(cluster, builtin, twins):
 
 def test_a_suite_loads_a_model_once_there_for_all_its_datasets(cluster, builtin, twins, monkeypatch):
     builtin.close()
-    placed, data = [], [twins, winokit.load("synthetic-4")]
+    placed = []
+    data = [twins, winokit.load("synthetic-4")]
     monkeypatch.setattr(
         ClusterModel, "close", lambda self, close=ClusterModel.close: (placed.append(self), close(self))
     )
@@ -117,8 +122,10 @@ def test_a_suite_loads_a_model_once_there_for_all_its_datasets(cluster, builtin,
 
 
 def test_a_machine_that_dies_costs_its_shard_and_nothing_else(cluster, tmp_path):
-    diary, requests = tmp_path / "diary", texts(240)
-    model, killed = load_on(Writer(diary, 0.04), ON_RAY), []
+    diary = tmp_path / "diary"
+    requests = texts(240)
+    model = load_on(Writer(diary, 0.04), ON_RAY)
+    killed = []
 
     def kill(done, total):
         if done > total / 3 and not killed:

@@ -23,9 +23,11 @@ from winokit.models.base import Continuation, Piece, Refusal, Reply, Scores
 from winokit.models.identity import ServerIdentity
 from winokit.models.registry import load_model
 
-ONE, TWO = Continuation("a", " b"), Continuation("a", " c")
+ONE = Continuation("a", " b")
+TWO = Continuation("a", " c")
 SAID = {ONE: (Piece(0, 2, -1.5),), TWO: (Piece(0, 2, -2.5),)}
-MARCH, APRIL = 1_772_355_600, 1_775_034_000
+MARCH = 1_772_355_600
+APRIL = 1_775_034_000
 """2026-03-01 09:00 and 2026-04-01 09:00 UTC."""
 MADE = 1_700_000_000
 
@@ -222,9 +224,11 @@ def test_a_server_that_says_since_when_its_model_exists_is_not_asked_again(tmp_p
 
 
 def test_a_server_that_names_another_model_is_asked_everything_anew(tmp_path, data, server):
-    server.models, server.share = lists_model(id="knowing", created=MADE), 0.0
+    server.models = lists_model(id="knowing", created=MADE)
+    server.share = 0.0
     audited(data, server, tmp_path / "c")
-    server.models, server.share = lists_model(id="knowing", created=MADE + 60), 0.9
+    server.models = lists_model(id="knowing", created=MADE + 60)
+    server.share = 0.9
     again = audited(data, server, tmp_path / "c")
     assert accuracy(again) == 0.9
     assert again.settings["replayed"] == {}
@@ -287,7 +291,8 @@ def test_a_server_that_is_back_and_is_asked_for_more_is_checked(tmp_path, data, 
 def test_replies_that_vary_by_themselves_are_not_compared_and_the_run_says_so(tmp_path, data, server, accepts):
     options = "&temperature=0.7"
     if not accepts:  # as some reasoning models, which use their own
-        options, sound = "", server.behaviour
+        options = ""
+        sound = server.behaviour
 
         def behaviour(number, body):
             if "temperature" in body:
@@ -306,7 +311,8 @@ def test_replies_that_vary_by_themselves_are_not_compared_and_the_run_says_so(tm
 
 def test_a_server_of_two_minds_is_not_taken_for_another(tmp_path, data, server):
     audited(data, server, tmp_path / "c")
-    sound, doubts = server.behaviour, set()
+    sound = server.behaviour
+    doubts = set()
 
     def behaviour(number, body):
         prompt = body["messages"][-1]["content"]
@@ -345,7 +351,8 @@ def test_log_probabilities_of_a_server_are_compared_too(tmp_path):
 
 def test_a_model_that_stays_loaded_asks_the_server_again(tmp_path):
     with CompletionsServer() as server:
-        model, how = load_model(f"completions:m@{server.url}"), {"cache": tmp_path / "c", "limit": 10}
+        model = load_model(f"completions:m@{server.url}")
+        how = {"cache": tmp_path / "c", "limit": 10}
         winokit.score("open", model, **how)
         server.tokens = lambda text: [(word, number and number - 3.0) for word, number in words_at_random(text)]
         with pytest.raises(AskingStopped):
@@ -380,7 +387,8 @@ def test_answers_are_the_same_but_for_rounding_and_wording(old, new, same):
 
 def test_a_dry_run_asks_nobody_and_counts_what_will_be_asked_again(tmp_path, data, server):
     audited(data, server, tmp_path / "c")
-    lookups, bodies = server.lookups, len(server.bodies)
+    lookups = server.lookups
+    bodies = len(server.bodies)
     plan = audited(data, server, tmp_path / "c", dry_run=True).settings["plan"]
     assert (server.lookups, len(server.bodies)) == (lookups, bodies)
     assert (plan["requests"], plan["cached"], plan["new"], plan["asked_again"]) == (40, 40, 5, 5)
@@ -462,7 +470,8 @@ def test_of_an_ensemble_each_member_is_checked(tmp_path):
 
 
 def test_features_say_what_they_replay(tmp_path):
-    few, how = winokit.load("open")[:4], {"cache": tmp_path / "c"}
+    few = winokit.load("open")[:4]
+    how = {"cache": tmp_path / "c"}
     assert "replayed" not in str(winokit.embed(few, "random", **how).notes)
     redate(tmp_path / "c", MARCH)
     assert (

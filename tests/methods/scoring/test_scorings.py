@@ -116,7 +116,8 @@ def test_a_preference_for_a_letter_cancels_out():
 
 
 def test_parsed_answers_count_and_contradictions_are_ties():
-    first, second = lettered("the cup", "the tray"), lettered("the tray", "the cup")
+    first = lettered("the cup", "the tray")
+    second = lettered("the tray", "the cup")
     agree = scored({first: Reply(None, 0, "A"), second: Reply(None, 1, "B")}, "ask", kind="chat")
     assert (agree.scores, agree.prediction) == ((1, 0), 0)
     contradict = scored({first: Reply(None, 0, "A"), second: Reply(None, 0, "A")}, "ask", kind="chat")
@@ -124,13 +125,15 @@ def test_parsed_answers_count_and_contradictions_are_ties():
 
 
 def test_log_probabilities_and_votes_are_never_averaged():
-    first, second = lettered("the cup", "the tray"), lettered("the tray", "the cup")
+    first = lettered("the cup", "the tray")
+    second = lettered("the tray", "the cup")
     mixed = scored({first: Reply((-0.1, -3.0), None, "A"), second: Reply(None, 1, "B")}, "ask", kind="chat")
     assert mixed.scores == (1.0, 0.0)
 
 
 def test_refusals_are_abstentions_that_keep_the_raw_text():
-    first, second = lettered("the cup", "the tray"), lettered("the tray", "the cup")
+    first = lettered("the cup", "the tray")
+    second = lettered("the tray", "the cup")
     made = scored({first: Reply(None, None, "I'd rather not."), second: Reply(None, None, "No.")}, "ask", kind="chat")
     assert made.prediction is None
     assert "I'd rather not. / No." in made.why

@@ -13,7 +13,8 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.stages.train.verdict import state_of
 
 CURVE = {"steps": 10, "examples": 5, "seconds": 1.0, "stopped_early": False, "kept_step": 5, "dev": []}
-GUESSING, FALLING = 0.693, [0.7, 0.5, 0.3, 0.2]
+GUESSING = 0.693
+FALLING = [0.7, 0.5, 0.3, 0.2]
 
 
 def alone(count):
@@ -54,7 +55,8 @@ def test_no_row_of_a_trained_model_is_surer_of_copies(dataset, right, silent):
     copies = thrice(dataset)
     once = predicted(dataset, choices)
     copied = predicted(copies, repeated(choices))
-    own_rows, copied_rows = rows(dataset, once, "dev"), rows(copies, copied, "dev")
+    own_rows = rows(dataset, once, "dev")
+    copied_rows = rows(copies, copied, "dev")
     check_not_surer(own_rows, copied_rows)
     told, copied_told = (
         symptoms(FALLING, GUESSING, data, predictions, made)

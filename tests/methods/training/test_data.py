@@ -112,7 +112,9 @@ def test_a_dataset_that_hangs_together_cannot_be_torn():
 @pytest.mark.parametrize("variant", ["no-cands", "part-sent", "local-context", "special-word"])
 def test_arms_say_what_is_trained_on_and_what_is_tested_on(variant):
     data = load("open")
-    train, dev, test = data[:100], data[100:140], data[140:180]
+    train = data[:100]
+    dev = data[100:140]
+    test = data[140:180]
     crossed = TrainingData(train, dev, (test,), VariantArm.of(variant, "original")).in_arm()
     assert (crossed.train, crossed.dev) == (train, dev)
     assert 0 < len(crossed.tests[0]) <= len(test)

@@ -48,7 +48,8 @@ def test_the_features_are_what_the_fine_tuned_head_decides_by(bert, parts, tmp_p
     assert rows.dtype == np.float32
     assert outcome.value("accuracy") > 0.8
     head = load_file(tmp_path / "winokit_head.safetensors")["layers.weight"].numpy()[0]
-    first, second = rows[:, :16] @ head, rows[:, 16:] @ head
+    first = rows[:, :16] @ head
+    second = rows[:, 16:] @ head
     answers = np.array([problem.answer for problem in parts.rest])
     assert ((second > first) == answers).mean() > 0.8
     plain = embedded(parts.rest, load_network(bert, Formalization.parse("mc-sent"), seed=1))
@@ -61,7 +62,8 @@ def test_rows_are_the_first_states_of_what_training_read(bert, planted):
     tokenizer = network.reader.tokenizer
     problem = planted[0]
     for side, option in enumerate(problem.candidates):
-        start, end = problem.before.rstrip(), f"{option}{problem.after}"
+        start = problem.before.rstrip()
+        end = f"{option}{problem.after}"
         with torch.inference_mode():
             read = network.encoder(**tokenizer(start, end, return_tensors="pt")).last_hidden_state[0, 0]
         assert rows[0, 16 * side : 16 * side + 16] == pytest.approx(read.numpy(), abs=1e-5)

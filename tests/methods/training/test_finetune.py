@@ -106,7 +106,8 @@ def test_training_leaves_the_callers_random_numbers_alone(bert, planted, tmp_pat
 @pytest.mark.parametrize("stop", [1, 4, 7, 13])
 def test_an_interrupted_run_ends_with_the_same_weights_and_curve(bert, planted, unseen, tmp_path, stop):
     # 40 steps, so that losses are written down every second one and a checkpoint falls in between.
-    data, settings = TrainingData(planted, unseen), replace(QUICK, epochs=5, evaluate_every=6, patience=50)
+    data = TrainingData(planted, unseen)
+    settings = replace(QUICK, epochs=5, evaluate_every=6, patience=50)
     whole = finetune(data, tmp_path / "whole", bert, settings)
     broken = tmp_path / "broken"
     often = replace(settings, checkpoint_every=3)
@@ -136,7 +137,8 @@ finetune(TrainingData(load("open")[:64]), Path(sys.argv[2]), sys.argv[1], settin
 
 
 def test_a_run_killed_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(bert, tmp_path):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole = tmp_path / "whole"
+    broken = tmp_path / "broken"
     settings = TrainSettings("mc-mlm", learning_rate=1e-3, epochs=3, batch_size=8, checkpoint_every=3)
     told = repr({**settings.identity(), "checkpoint_every": 3})
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, bert, str(broken), told])
@@ -329,7 +331,8 @@ def test_a_folder_has_results_in_flat_rows_and_a_curve(bert, planted, unseen, tm
 
 
 def test_training_goes_on_from_another_run(bert, planted, unseen, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
+    first = tmp_path / "first"
+    second = tmp_path / "second"
     finetune(TrainingData(planted), first, bert, LONG)
     outcome = finetune(TrainingData(unseen), second, f"hf:{first}", replace(LONG, steps=4))
     fresh = finetune(TrainingData(unseen), tmp_path / "fresh", bert, replace(LONG, steps=4))

@@ -16,7 +16,8 @@ SETTINGS = TrainSettings("mc-lm", learning_rate=3e-3, epochs=6, batch_size=8, se
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    llama, bart = tmp_path_factory.mktemp("llama"), tmp_path_factory.mktemp("bart")
+    llama = tmp_path_factory.mktemp("llama")
+    bart = tmp_path_factory.mktemp("bart")
     tiny_causal.tiny_llama(llama, initializer_range=0.1)
     tiny_seq2seq.tiny("bart", bart, init_std=0.1)
     return {"llama": llama, "bart": bart}
@@ -46,7 +47,8 @@ def kill_at_step_five(done, total):
 @pytest.mark.parametrize("spec", ["mc-lm", "mc-lm?lora=4"])
 def test_an_interrupted_run_ends_with_the_same_weights(folders, planted, tmp_path, spec):
     settings = replace(SETTINGS, formalization=spec, epochs=1, checkpoint_every=2)
-    data, model = TrainingData(planted), f"hf:{folders['llama']}"
+    data = TrainingData(planted)
+    model = f"hf:{folders['llama']}"
     finetune(data, tmp_path / "whole", model, settings)
     with pytest.raises(Killed):
         finetune(data, tmp_path / "parts", model, settings, progress=kill_at_step_five)

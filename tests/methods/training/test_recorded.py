@@ -74,7 +74,8 @@ def test_a_batch_may_be_filled_up_further_than_to_its_own_shape():
 
 
 KIND = (2,)
-LARGE, SMALL = (16, 48, 8, 8), (16, 24, 8, 8)
+LARGE = (16, 48, 8, 8)
+SMALL = (16, 24, 8, 8)
 
 
 def test_a_batch_is_filled_up_to_a_recorded_shape_until_that_has_cost_as_much_as_a_recording():

@@ -11,7 +11,8 @@ from winokit.methods.training.evaluation import mark, rows, symptoms
 from winokit.problem import Dataset, Problem
 
 GUESSING = 0.693
-STUCK, FALLING = [0.70, 0.69, 0.69, 0.69], [0.70, 0.5, 0.3, 0.2]
+STUCK = [0.70, 0.69, 0.69, 0.69]
+FALLING = [0.70, 0.5, 0.3, 0.2]
 
 
 def answered(right: int, total: int = 60):

@@ -40,7 +40,8 @@ def test_of_a_triplet_the_first_two_are_a_pair_of_their_own(twins):
 
 
 def test_what_a_style_does_not_have_is_made_as_ours_is(twins):
-    default, code = make_variants(twins), make_variants(twins, None, "code")
+    default = make_variants(twins)
+    code = make_variants(twins, None, "code")
     assert [*code] == [name for name in TRANSFORMS if name in code]
     for name in default.keys() - PUBLISHED["code"].keys():
         assert list(code[name].problems) == list(default[name].problems)

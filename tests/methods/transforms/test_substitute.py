@@ -123,7 +123,8 @@ DETERMINERS = ARTICLES | {"my", "our", "your", "his", "its", "their"}
 
 def read_closely(dataset):
     """Where a filled text has two determiners in a row, and where a candidate's article is lost."""
-    doubled, lost = [], []
+    doubled = []
+    lost = []
     for problem in dataset:
         for candidate in problem.candidates if problem.query is None else (problem.query,):
             part = substitute(problem, candidate)

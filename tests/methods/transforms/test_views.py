@@ -28,7 +28,8 @@ def test_hidden_judgements_merge_without_an_answer():
 
 def test_choice_says_what_it_cannot_merge():
     rows = list(judgements(Dataset([THREE])))
-    yes, no = rows[1], rows[0]
+    yes = rows[1]
+    no = rows[0]
     for kept, why in (
         ([yes], "only one span is asked about"),
         ([no, rows[2]], "no span is right"),

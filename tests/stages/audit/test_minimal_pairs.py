@@ -43,7 +43,9 @@ def grammar(tmp_path) -> Dataset:
 
 def plain_loop(network, tokenizer) -> tuple[list[tuple[float, float]], float, dict[str, float]]:
     """Log-probabilities of both sentences, accuracy and accuracy by paradigm, as anybody would write it."""
-    scores, right, paradigms = [], 0, {}
+    scores = []
+    right = 0
+    paradigms = {}
     for row in rows():
         pair = []
         for text in (row["sentence_good"], row["sentence_bad"]):
@@ -131,7 +133,8 @@ def test_tasks_ask_for_whole_texts_and_their_log_gives_the_rows_of_a_direct_run(
     utils = module_at(written.folder / "utils.py")
     assert [tuple(utils.filled(doc)) for doc in utils.rows(f"{NAME}_original.jsonl")] == [p.texts for p in grammar]
     logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
-    direct, back = audit(grammar, Causal()), audit(predictions=[logs])
+    direct = audit(grammar, Causal())
+    back = audit(predictions=[logs])
     named = {(row.id, row.variant): row.scores for row in direct.predictions}
     assert {(row.id, row.variant): row.scores for row in back.predictions} == named
     assert _values(back) == _values(direct)
@@ -139,7 +142,8 @@ def test_tasks_ask_for_whole_texts_and_their_log_gives_the_rows_of_a_direct_run(
 
 
 def test_the_harnesses_own_log_of_pairs_is_read(grammar, tmp_path):
-    model, log = Causal(), tmp_path / "samples_blimp.jsonl"
+    model = Causal()
+    log = tmp_path / "samples_blimp.jsonl"
     lines = []
     for number, row in enumerate(rows()):
         texts = [row["sentence_good"], row["sentence_bad"]]
@@ -149,7 +153,8 @@ def test_the_harnesses_own_log_of_pairs_is_read(grammar, tmp_path):
         line = {"doc_id": number, "doc": row, "target": "0", "arguments": arguments, "filtered_resps": responses}
         lines.append(json.dumps({**line, "filter": "none", "acc": float(responses[0] > responses[1])}))
     log.write_text("\n".join(lines) + "\n", "utf-8")
-    direct, back = audit(grammar, model, protocol="accuracy"), audit(grammar, predictions=[log], protocol="accuracy")
+    direct = audit(grammar, model, protocol="accuracy")
+    back = audit(grammar, predictions=[log], protocol="accuracy")
     scores = {row.id: row.scores for row in direct.predictions if row.variant == "original"}
     assert {row.id: row.scores for row in back.predictions} == scores
     assert len(audit(predictions=[log], protocol="accuracy").dataset) == 68
@@ -163,7 +168,8 @@ def test_inspect_is_asked_which_text_is_acceptable(grammar, tmp_path):
 
 
 def test_debiasing_sees_both_texts_and_in_which_a_word_stands(grammar):
-    some, builtin = grammar[:4], load_model("builtin")
+    some = grammar[:4]
+    builtin = load_model("builtin")
     first, second = np.split(embed(some, builtin), 2, axis=1)
     assert np.array_equal(embed(some, builtin, features="difference"), first - second)
     with pytest.raises(BadInput, match="single features need a blank"):

@@ -21,7 +21,8 @@ from winokit.stages.audit.page import AuditPage
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.table import summary_table
 
-READER, GUESSER = "reader <1>", "random"
+READER = "reader <1>"
+GUESSER = "random"
 ROW = Metric("d", "m", "full", None, "accuracy", "all", "accuracy", 0.75, 100, 0.66, 0.83, 0.5)
 
 

@@ -113,7 +113,8 @@ class Columns:
     def __init__(
         self, problems: Iterable[Problem], choices: Mapping[str, int | None], variant: str = "original"
     ) -> None:
-        self.problems, self.variant = list(problems), variant
+        self.problems = list(problems)
+        self.variant = variant
         self.predictions = [choices[origin(problem)] for problem in self.problems]
         self.answers = [problem.answer for problem in self.problems]
         self.candidates = [len(problem.candidates) for problem in self.problems]
@@ -128,7 +129,9 @@ class Table:
     """The rows that an audit of these choices must have."""
 
     def __init__(self, dataset: Dataset, versions: Mapping[str, list[Problem]], choices: Choices) -> None:
-        self.dataset, self.versions, self.choices = dataset, versions, choices
+        self.dataset = dataset
+        self.versions = versions
+        self.choices = choices
         self.sizes = Counter(problem.group for problem in dataset if problem.group is not None)
         self.rows: dict[Name, Expected] = {}
         for fill in (
@@ -171,7 +174,8 @@ class Table:
         if cols.problems:
             value = m.accuracy(cols.predictions, cols.answers)
             null, is_counted = self.null(cols)
-            name, chance = (protocol, subset, metric), cols.chances.mean()
+            name = (protocol, subset, metric)
+            chance = cols.chances.mean()
             test = null.right(is_counted) if is_tested else None
             self.share(name, value, cols.correct, cols.names, chance, test=test, is_tested=is_tested)
 
@@ -186,7 +190,8 @@ class Table:
             self.share(name, value, flags, list(members), chance, test=null.whole_groups(is_counted))
 
     def gap(self, name: Name, one: Columns, other: Columns, *, has_null: bool = False) -> None:
-        one, other = self.answered(one), self.answered(other)  # whoever abstains in one of the two is no worse there
+        one = self.answered(one)
+        other = self.answered(other)  # whoever abstains in one of the two is no worse there
         value = m.accuracy(one.predictions, one.answers) - m.accuracy(other.predictions, other.answers)
         chance = float(one.chances.mean() - other.chances.mean())
         first = np.arange(len(one.problems) + len(other.problems)) < len(one.problems)
@@ -357,7 +362,8 @@ class Table:
         cols, back = (self.columns(lambda p: len(p.candidates) == 2, variant) for variant in ("original", "reversed"))
         orders = [(1, 0)] * len(cols.problems)
         again = m.in_first_order(back.predictions, orders)
-        kept, turned = m.choice_kept(cols.predictions, again), m.choice_turned(cols.predictions, again)
+        kept = m.choice_kept(cols.predictions, again)
+        turned = m.choice_turned(cols.predictions, again)
         chance = float(m.choice_kept_chance(cols.predictions, again, cols.candidates).mean())
         same = m.order_invariance(cols.predictions, back.predictions, orders)
         self.share(("position", "all", "order_invariance"), same, kept, cols.names, chance)
@@ -371,8 +377,10 @@ class Table:
         ]
         silent = {group for group, option in zip(pairs.groups, options, strict=True) if option is None}
         full = [row for row, group in enumerate(pairs.groups) if group not in silent]
-        groups, candidates = [pairs.groups[row] for row in full], [pairs.candidates[row] for row in full]
-        name, flags = ("dependence", "complete", "same_option"), m.same_options(options, pairs.groups)
+        groups = [pairs.groups[row] for row in full]
+        candidates = [pairs.candidates[row] for row in full]
+        name = ("dependence", "complete", "same_option")
+        flags = m.same_options(options, pairs.groups)
         chance = m.same_option_chance(candidates, groups)
         self.share(name, m.same_option(options, pairs.groups), flags, list(dict.fromkeys(groups)), chance)
         independent = m.independent_group_accuracy(pairs.correct, pairs.groups)
@@ -428,13 +436,15 @@ class Table:
         ]
         groups = [group for part in parts for group in part.groups]
         correct, chances = (np.concatenate([getattr(part, of) for part in parts]) for of in ("correct", "chances"))
-        flags, chance = m.all_right(correct, groups), m.group_accuracy_chance(chances, groups)
+        flags = m.all_right(correct, groups)
+        chance = m.group_accuracy_chance(chances, groups)
         name = ("strict", "complete", "group_accuracy")
         self.share(name, m.group_accuracy(correct, groups), flags, list(m.complete_groups(groups)), chance)
 
     def luck(self) -> None:
         cols = self.columns()
-        n, right = len(cols.problems), int(cols.correct.sum())
+        n = len(cols.problems)
+        right = int(cols.correct.sum())
         once = m.p_chance(right, n, cols.chances)
         self.rows["luck", "all", "p_chance"] = Expected(once, n)
         self.rows["luck", "all", "p_best_of_10"] = Expected(m.p_best_of(10, once), n)
@@ -514,7 +524,8 @@ def test_chance_is_what_many_guessers_with_the_same_abstentions_get(tmp_path):
     dataset = make_dataset(30)
     versions = versions_of(dataset)
     predictions = random_scores(versions, seed=9)
-    like, rng = choices_of(predictions), np.random.default_rng(1)
+    like = choices_of(predictions)
+    rng = np.random.default_rng(1)
     rows = {(row.protocol, row.subset, row.metric): row for row in audited(dataset, predictions, tmp_path)}
     guessers = [Table(dataset, versions, guess(versions, like, rng)).rows for _ in range(100)]
     for name, row in rows.items():

@@ -229,7 +229,8 @@ def test_a_coin_in_every_sample_is_told_from_one_that_is_the_same_every_time(sev
     said = {}
     for steady in (False, True):
         with SamplingServer(steady=steady, several=several) as server:
-            spec, protocols = f"chat:tiny@{server.url}?n=4", ("accuracy", "groups", "samples")
+            spec = f"chat:tiny@{server.url}?n=4"
+            protocols = ("accuracy", "groups", "samples")
             said[steady] = winokit.audit("open", spec, limit=60, protocol=protocols, cache="off", out=None)
     assert said[True].find("samples", "all", "same_answer").value == 1
     assert sentence(said[True]) == (

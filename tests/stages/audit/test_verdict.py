@@ -28,7 +28,8 @@ from winokit.stages.audit.scored_rows import (
 )
 from winokit.stages.audit.verdict import HEADLINE, NEARLY, headline_state, verdict
 
-SURE, UNSURE = 1e-9, 0.6
+SURE = 1e-9
+UNSURE = 0.6
 
 
 def row(
@@ -62,7 +63,9 @@ def whole_pairs(value: float, chance: float = 0.25) -> Metric:
 ABOVE_CHANCE = row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5, p=SURE)
 AT_CHANCE = row("accuracy/all/accuracy", 0.514, 0.467, 0.561, 0.5, p=UNSURE)
 BELOW_CHANCE = row("accuracy/all/accuracy", 0.41, 0.37, 0.46, 0.5, p=SURE)
-TWINS_ABOVE, TWINS_AT, TWINS_BELOW = told_twins(ABOVE), told_twins(AT), told_twins(BELOW)
+TWINS_ABOVE = told_twins(ABOVE)
+TWINS_AT = told_twins(AT)
+TWINS_BELOW = told_twins(BELOW)
 SWITCHED = "switching/switchable/unswitched_minus_switched"
 A_FALL = row(SWITCHED, 0.5, 0.4, 0.6, 0.0, p=SURE, first=0.885, second=0.385)
 A_SMALL_FALL = row(SWITCHED, 0.04, 0.01, 0.07, 0.0, p=SURE, first=0.885, second=0.845)
@@ -164,7 +167,8 @@ def test_rows_give_their_state_back_and_the_word_means_it(state):
 @every_state
 def test_every_point_claims_what_is_so_and_says_no_more(state):
     rows = headline_rows(state)
-    found, whole = verdict(rows), headline_state(MetricRows(rows))
+    found = verdict(rows)
+    whole = headline_state(MetricRows(rows))
     for point in found.points:
         assert all(whole[fact] == value for fact, value in point.claims.items()), point
         assert point.claims, point
@@ -495,7 +499,8 @@ def test_a_coin_is_never_said_of_more_than_two_candidates():
     """Four candidates give guessing a quarter of the problems, as a coin gets a quarter of the pairs."""
     four = row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 0.25)
     pairs_of_three = row("groups/complete/group_accuracy", 0.4, 0.35, 0.45, 1 / 9)
-    two, pairs = row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 0.5), whole_pairs(0.4)
+    two = row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 0.5)
+    pairs = whole_pairs(0.4)
     assert [name_coin(one) for one in (four, pairs_of_three, None)] == ["guessing"] * 3
     assert [name_coin(one) for one in (two, pairs)] == ["a coin"] * 2
     text = headline(row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 1 / 3, p=SURE), *TWINS_ABOVE, pairs_of_three)

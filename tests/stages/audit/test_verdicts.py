@@ -53,7 +53,8 @@ def coin_that_prefers_to_answer(easy: float, hard: float, seed: int) -> Scorer:
 def test_a_coin_behind_a_chat_server_is_not_told_from_guessing(seed, tmp_path):
     """It is right in a quarter of problems and in a sixteenth of pairs; so is guessing with the same abstentions."""
     run, found = audited(chat_coin(seed), tmp_path)
-    single, group = run.find("accuracy", "all", "accuracy"), run.find("groups", "complete", "group_accuracy")
+    single = run.find("accuracy", "all", "accuracy")
+    group = run.find("groups", "complete", "group_accuracy")
     assert single.value < 0.35
     assert single.chance == pytest.approx(0.25, abs=0.05)
     assert group.chance == pytest.approx(1 / 16, abs=0.03)

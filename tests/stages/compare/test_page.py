@@ -10,7 +10,8 @@ from winokit.stages.compare.pairs import compare_runs, paired
 from winokit.stages.compare.verdict import comparison_sentences
 from winokit.units import Units
 
-READER, GUESSER = "reader <1>", "random"
+READER = "reader <1>"
+GUESSER = "random"
 TWINS = Units.of_names(name for name in range(60) for _ in (0, 1))
 
 

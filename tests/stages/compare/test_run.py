@@ -36,7 +36,8 @@ def test_the_same_predictions_do_not_differ():
 
 def test_group_accuracy_sees_what_accuracy_does_not():
     """Both get half right: one whole groups, the other one twin of each."""
-    whole, torn = run(lambda i: (i // 2) % 2), run(lambda i: i % 2)
+    whole = run(lambda i: (i // 2) % 2)
+    torn = run(lambda i: i % 2)
     found = {name[2]: c for name, c in compare_runs({"whole": whole, "torn": torn}).items()}
     assert found["accuracy"].difference == 0.0
     assert found["group_accuracy"].difference == pytest.approx(0.5)
@@ -175,7 +176,8 @@ def test_a_folder_is_named_only_where_two_models_have_one_name(tmp_path):
 
 
 def test_one_model_scored_in_two_ways_goes_by_its_scorings(tmp_path):
-    one, other = run(lambda i: i % 3), run(lambda i: i % 2)
+    one = run(lambda i: i % 3)
+    other = run(lambda i: i % 2)
     other.predictions = [replace(row, scoring="other") for row in other.predictions]
     found = compare([one, other])
     assert (found.pairs[0].first, found.pairs[0].second) == ("m · own", "m · other")
@@ -226,7 +228,8 @@ def test_silence_is_not_half_a_right_answer():
 
 
 def test_a_margin_sorts_differences_into_those_that_matter_and_others():
-    few, many = run(lambda i: i >= 12), run(lambda i: i >= 100)
+    few = run(lambda i: i >= 12)
+    many = run(lambda i: i >= 100)
     whole = run(lambda i: True)
     words = {
         name: [pair.word for pair in compare({"whole": whole, "other": other}, margin=margin, metric="accuracy").pairs]
@@ -318,7 +321,8 @@ REPLAYED |= {"of_unknown_date": 0, "check": None, "asked_again": 0}
 
 
 def test_replayed_answers_are_counted_and_dated_beside_the_difference(tmp_path):
-    fresh, old = run(lambda i: i % 3, model="fresh"), run(lambda i: i % 3, model="old")
+    fresh = run(lambda i: i % 3, model="fresh")
+    old = run(lambda i: i % 3, model="old")
     old.settings["replayed"] = {"old": REPLAYED}
     compared = compare({"fresh": fresh, "old": old}, out=tmp_path / "page")
     said = "old: old: 40 of 60 answers are replayed from the cache, of 2026-03-01 09:30 UTC"
@@ -327,7 +331,8 @@ def test_replayed_answers_are_counted_and_dated_beside_the_difference(tmp_path):
 
 
 def test_runs_whose_variants_are_made_in_different_styles_are_noted():
-    usual, paper = run(lambda i: i % 3, model="usual"), run(lambda i: i % 3, model="paper")
+    usual = run(lambda i: i % 3, model="usual")
+    paper = run(lambda i: i % 3, model="paper")
     assert not compare({"usual": usual, "paper": paper}).notes
     paper.settings["style"] = "paper"
     (note,) = compare({"usual": usual, "paper": paper}).notes

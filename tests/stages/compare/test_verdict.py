@@ -20,7 +20,8 @@ from winokit.stages.compare.verdict import (
     state_of,
 )
 
-SURE, UNSURE = 1e-9, 0.6
+SURE = 1e-9
+UNSURE = 0.6
 MARGIN = 5
 MEASURES = ("accuracy", "group_accuracy")
 
@@ -108,7 +109,8 @@ def test_a_small_lead_is_said_to_be_below_the_margin_only_if_that_is_shown():
 
 def test_the_claim_says_that_a_lead_is_small():
     """Of several pairs of models a terminal shows the claims alone."""
-    little, large = judged(compared(0.03, SURE, 0.02), SURE), judged(compared(0.1, SURE), SURE)
+    little = judged(compared(0.03, SURE, 0.02), SURE)
+    large = judged(compared(0.1, SURE), SURE)
     groups = judged(compared(0.0, 1.0), 1.0)
     pairs = [ScorerPair("one", "two", "accuracy", little), ScorerPair("one", "two", "group_accuracy", groups)]
     assert comparison_words(pairs) == ["one is ahead of two, by little; on groups they are equal within 5 points."]

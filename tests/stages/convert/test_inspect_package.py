@@ -90,7 +90,8 @@ print(json.dumps({{name: one.value for score in log.results.scores for name, one
 @pytest.mark.parametrize("variant", ["original", "no-cands"])
 def test_inspect_finds_the_task_and_its_choices_are_those_of_a_direct_run(variant, tmp_path):
     python = harness_python("WINOKIT_INSPECT_PYTHON", "inspect_ai, winokit.stages.convert.inspect_package")
-    empty, logs = tmp_path / "empty", tmp_path / "logs"
+    empty = tmp_path / "empty"
+    logs = tmp_path / "logs"
     empty.mkdir()
     command = [python, "-c", RUN, "winokit/open", variant, str(logs)]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=empty)

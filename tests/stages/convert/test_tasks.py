@@ -90,7 +90,8 @@ def test_a_log_gives_all_fifteen_protocols_the_rows_of_a_direct_run(data, logs):
 
 
 def test_a_log_needs_no_data_and_keeps_labels_groups_and_perturbed_versions(data, logs):
-    alone, beside = audit(predictions=[logs]), audit(data, predictions=[logs], perturbed=[later(data)])
+    alone = audit(predictions=[logs])
+    beside = audit(data, predictions=[logs], perturbed=[later(data)])
     assert (alone.dataset, alone.dataset.content_hash) == (data, data.content_hash)
     assert alone.dataset.card.name == "labelled twins"
     assert rows(alone) == rows(beside)
@@ -109,7 +110,8 @@ def test_problems_that_end_in_their_blank_are_abstentions_where_the_log_is_whole
     more = Dataset([*data, ends], data.card)
     written = convert(more, tmp_path / "tasks", to="lmeval")
     logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
-    back, direct = audit(more, predictions=[logs]), audit(more, Causal(), scoring="partial")
+    back = audit(more, predictions=[logs])
+    direct = audit(more, Causal(), scoring="partial")
     assert rows(back) == rows(direct)
     assert back.find("accuracy", "all", "abstained").value == 1 / 17
     log = next(logs.rglob("samples_*_original_*"))
@@ -188,7 +190,8 @@ def test_what_the_real_harness_logged_is_read_as_ever(data, tmp_path):
 @pytest.mark.slow
 def test_the_real_harness_predicts_as_hf_does_on_every_variant(data, written, tmp_path):
     python = harness_python("WINOKIT_HARNESS_PYTHON", "lm_eval")
-    model, logs = tmp_path / "tiny", tmp_path / "logs"
+    model = tmp_path / "tiny"
+    logs = tmp_path / "logs"
     run_lm_eval(python, written.folder, NAME, model, logs, ",logits_cache=False")
     back = audit(predictions=[logs])
     direct = audit(data, f"hf:{model}", scoring="partial", perturbed=[later(data)])
@@ -198,7 +201,8 @@ def test_the_real_harness_predicts_as_hf_does_on_every_variant(data, written, tm
     for row in back.predictions:
         assert row.scores == pytest.approx(choices[row.id, row.variant].scores, abs=1e-3)
         assert row.prediction == choices[row.id, row.variant].prediction
-    theirs, ours = rows(back), rows(direct)
+    theirs = rows(back)
+    ours = rows(direct)
     assert theirs.keys() == ours.keys()
     for name, row in ours.items():
         assert theirs[name][:2] == pytest.approx(row[:2], abs=1e-5)

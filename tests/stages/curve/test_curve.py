@@ -103,7 +103,8 @@ def test_a_killed_curve_goes_on_with_the_point_it_was_at(made, bert, planted, un
     told = []
 
     def curve(out, progress):
-        data, design = TrainingData(planted, None, (unseen,)), CurveDesign(("mc-sent",), restarts=2)
+        data = TrainingData(planted, None, (unseen,))
+        design = CurveDesign(("mc-sent",), restarts=2)
         return learning_curve(NestedGrowth(SIZES, planted), data, out, bert, QUICK, design, progress=progress)
 
     def kill(done, total):
@@ -194,7 +195,8 @@ def share_right(count, share):
 
 
 def test_a_point_reads_predictions_of_a_model_with_any_name_that_json_allows(unseen, tmp_path):
-    test, rows = Dataset(unseen[:2], Card("test")), [(0, 0), (1, 0), (1, None)]
+    test = Dataset(unseen[:2], Card("test"))
+    rows = [(0, 0), (1, 0), (1, None)]
     (tmp_path / "predictions").mkdir()
     lines = [
         f'{{"model": "m\u2028n", "prediction": {said}, "answer": {json.dumps(answer)}}}\n' for said, answer in rows

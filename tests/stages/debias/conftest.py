@@ -25,7 +25,8 @@ def planted() -> Planted:
 
     A word gives the answer away too in half of those pairs, and that is all that words can tell.
     """
-    pairs, rng = 800, np.random.default_rng(0)
+    pairs = 800
+    rng = np.random.default_rng(0)
     data = synthetic(pairs, bias=0.2, seed=0)
     y = np.array([problem.answer for problem in data])
     biased = np.array([problem.labels["planted"] for problem in data])

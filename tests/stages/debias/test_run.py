@@ -37,7 +37,8 @@ def test_all_arms_have_the_same_size(filtering):
 
 
 def test_the_probe_is_above_chance_before_and_not_after(filtering):
-    before, after = filtering.find("all", "probe_accuracy"), filtering.find("aflite", "probe_accuracy")
+    before = filtering.find("all", "probe_accuracy")
+    after = filtering.find("aflite", "probe_accuracy")
     assert before.low > 0.6
     assert after.value < 0.52
     assert before.chance == after.chance == 0.5
@@ -62,7 +63,8 @@ def test_a_divergence_is_given_with_what_chance_would_give(filtering):
 
 
 def test_removals_beyond_chance_are_counted(filtering):
-    removed, chance = filtering.find("aflite", "n_removed"), filtering.find("aflite", "n_removed_by_chance")
+    removed = filtering.find("aflite", "n_removed")
+    chance = filtering.find("aflite", "n_removed_by_chance")
     assert removed.value == 1600 - filtering.chosen.keep.sum()
     assert removed.value > chance.high
     assert (filtering.find("aflite", "p_null").value, filtering.find("aflite", "p_null").n) == (1 / 20, 19)
@@ -85,7 +87,8 @@ def test_too_few_relabelled_runs_are_said_to_decide_nothing(planted):
 
 
 def test_the_probe_of_what_is_kept_is_ranked_among_as_many_at_random(filtering):
-    after, drawn = filtering.find("aflite", "probe_accuracy"), filtering.find("aflite", "random_probe_accuracy")
+    after = filtering.find("aflite", "probe_accuracy")
+    drawn = filtering.find("aflite", "random_probe_accuracy")
     assert after.value < drawn.low <= drawn.value <= drawn.high
     assert drawn.n == after.n
     assert filtering.find("aflite", "p_random_removal").value == 1 / 20
@@ -233,7 +236,8 @@ def test_where_nothing_is_removed_nothing_is_compared(planted):
 
 
 def test_what_begins_is_told(planted):
-    parts, phases = [], []
+    parts = []
+    phases = []
     token = BEGINS.set(parts.append)
     how = {"compare": ("random",), "progress": lambda *given: phases.append(given)}
     found = debias(planted.data, AFLite(ensemble_size=8), features=planted.features, **how)

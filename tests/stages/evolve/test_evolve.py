@@ -213,7 +213,10 @@ def test_the_draw_does_not_depend_on_the_order_of_the_file(release, new):
 def test_every_problem_has_a_place_and_a_past(release, new):
     pool = pool_of(release, new)
     evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
-    kept, removed, lineage, fixed = evolution.kept, evolution.removed, evolution.lineage, evolution.fixed
+    kept = evolution.kept
+    removed = evolution.removed
+    lineage = evolution.lineage
+    fixed = evolution.fixed
     rows = {row["id"]: row for row in lineage}
     assert set(rows) == {p.id for p in pool.problems}
     gone = {name for name, row in rows.items() if row["status"] == "retired"}
@@ -223,7 +226,8 @@ def test_every_problem_has_a_place_and_a_past(release, new):
         assert (rows[name]["split"], rows[name]["since"], rows[name]["until"]) == (None, "1.0", "2.0")
         assert "strong" in rows[name]["why"]
     for problem in kept:
-        row, before = rows[problem.id], pool.where.get(problem.id)
+        row = rows[problem.id]
+        before = pool.where.get(problem.id)
         assert row["split"] == before == fixed.get(problem.id)
         assert row["status"] == ("kept" if before else "added")
         assert row["since"] == ("1.0" if before else "2.0")
@@ -365,7 +369,8 @@ def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_l
 
 def test_watched_models_are_charted_and_not_filtered_against(release, new, tmp_path):
     pool = pool_of(release, new)
-    strong, other = knows(pool.asked, "strong", 0.6), knows(pool.asked, "other", 0.6)
+    strong = knows(pool.asked, "strong", 0.6)
+    other = knows(pool.asked, "other", 0.6)
     evolution = make_evolution(pool, [strong], NEXT, watched=[other])
     assert evolution.solved.retire == make_evolution(pool, [strong], NEXT).solved.retire  # from one secret
     assert not any(fare.against for fare in evolution.fares if fare.model == "other")
@@ -428,14 +433,17 @@ def test_one_call_asks_models_and_files(release, answers):
 def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, answers, tmp_path):
     offered, path = answers
     evolution = ask_and_evolve(offered, replace(NEXT, previous=release, predictions=(path,)))
-    kept, removed, fixed = evolution.kept, evolution.removed, evolution.fixed
+    kept = evolution.kept
+    removed = evolution.removed
+    fixed = evolution.fixed
     made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(
         kept, tmp_path / "v2", removed=removed, settings=made, succession=Succession(fixed, evolution.placed)
     ).folder
     write_evolution(evolution, out)
     assert [finding for finding in verify(out).findings if finding.warns] == []
-    before, now = read_release(release), read_release(out)
+    before = read_release(release)
+    now = read_release(out)
     trained = {p.id for name, part in before.items() if name.startswith("train") for p in part}
     assert trained.isdisjoint(p.id for name in ("dev", "test") for p in now[name])
     assert {p.id for p in before["test"]} & {p.id for p in now["test"]}

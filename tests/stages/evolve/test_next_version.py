@@ -17,7 +17,8 @@ pytest.importorskip("mlcroissant")
 
 @pytest.fixture(scope="module")
 def two_versions(tmp_path_factory):
-    folder, data = tmp_path_factory.mktemp("versions"), load("open")
+    folder = tmp_path_factory.mktemp("versions")
+    data = load("open")
     early = set(list(data.groups)[:150])
     # One secret: guesses solve a dev or a test of few groups beyond chance now and then, and retire some of them.
     first = release(data.filter(lambda p: p.group in early), out=folder / "v1", name="open-wino", secret=bytes(32))

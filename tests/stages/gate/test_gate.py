@@ -97,8 +97,10 @@ def test_a_strict_gate_wants_it_shown():
 
 
 def test_several_metrics_share_the_level():
-    new, old = run(0.75, seed=1), run(0.8)
-    alone, together = winokit.gate(new, against=old, metric="accuracy"), winokit.gate(new, against=old)
+    new = run(0.75, seed=1)
+    old = run(0.8)
+    alone = winokit.gate(new, against=old, metric="accuracy")
+    together = winokit.gate(new, against=old)
     right = [np.array([row.prediction == row.answer for row in one.predictions]) for one in (old, new)]
     for outcome, level in ((alone, 0.95), (together, 0.975)):
         interval = paired_interval(*right, DATA.units, level)
@@ -133,7 +135,8 @@ def test_each_problem_written_three_times_makes_nothing_surer():
     data = DATA[:80]
     firmness = {"open": 0, "passed": 1, "failed": 1}
     for new_share, margin in ((0.8, 1), (0.6, 1), (0.8, 20), (0.9, 5)):
-        new, old = run(new_share, data=data, seed=1), run(0.8, data=data)
+        new = run(new_share, data=data, seed=1)
+        old = run(0.8, data=data)
         once = winokit.gate(new, against=old, margin=margin)
         copied = winokit.gate(copies_of(new), against=copies_of(old), margin=margin)
         for one, three in zip(once.tests, copied.tests, strict=True):

@@ -110,7 +110,8 @@ def test_the_same_predictions_for_a_version_that_kept_the_whole_test_count_once(
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
     data = Dataset([p for number in range(60) for p in small.twins(number)], Card("small"))
-    settings, secret = ReleaseSettings(name="small", licence="CC0-1.0", test=28), ReleaseExtras(secret=bytes(32))
+    settings = ReleaseSettings(name="small", licence="CC0-1.0", test=28)
+    secret = ReleaseExtras(secret=bytes(32))
     first = write_release(data, tmp_path / "v1", settings=settings, extras=secret).folder
     for number in range(10):
         ask(first, number, f"name {number}")

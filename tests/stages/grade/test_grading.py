@@ -120,7 +120,10 @@ def test_the_best_of_equal_trials_is_ahead_by_what_a_simulation_says():
 
 
 def test_equal_trials_corrected_for_luck_come_out_at_their_true_accuracy():
-    rng, n, truth, trials = np.random.default_rng(1), 1767, 0.7, 20
+    rng = np.random.default_rng(1)
+    n = 1767
+    truth = 0.7
+    trials = 20
     best = rng.binomial(n, truth, size=(2000, trials)).max(axis=1) / n
     corrected = [luck_corrected(score, math.sqrt(score * (1 - score) / n), trials, 0.5) for score in best]
     assert best.mean() > truth + 0.015

@@ -27,7 +27,8 @@ def release(tmp_path) -> Path:
 
 def enter(release: Path, folder: Path, name: str, errors: float, five: bool = True, trials: int = 1, **said) -> None:
     """Grade a submission that is wrong on a share of the problems, and put the entry into a folder."""
-    right, random_ = small.answers(release), random.Random(name)
+    right = small.answers(release)
+    random_ = random.Random(name)
     shares = [min(0.5, errors + more) for more in (0.36, 0.27, 0.18, 0.09, 0)] if five else [errors]
     wrong = [{row for row in range(len(right)) if random_.random() < share} for share in shares]
     path = folder.with_name(f"{abs(hash(name))}.lst")
@@ -139,7 +140,8 @@ def test_p_values_are_corrected_for_all_tests_on_the_page(release, entries):
 
 
 def test_the_owners_tests_have_no_margin(release, tmp_path):
-    folder, labels = tmp_path / "graded", read_hidden(release)
+    folder = tmp_path / "graded"
+    labels = read_hidden(release)
     for name, errors in (("better", 0.05), ("worse", 0.2)):
         enter(release, folder, name, errors, five=False)
     first, second = leaderboard(release, folder, owner=True).places
@@ -150,7 +152,8 @@ def test_the_owners_tests_have_no_margin(release, tmp_path):
 
 
 def test_equal_submissions_share_a_rank(release, entries):
-    path, again = entries.with_name(f"{abs(hash('weak'))}.lst"), Statement("weak again", "mc-sent", "train_xl", 1)
+    path = entries.with_name(f"{abs(hash('weak'))}.lst")
+    again = Statement("weak again", "mc-sent", "train_xl", 1)
     write_graded(grade_submission(release, [path], again).public, entries / "again.json")
     board = leaderboard(release, entries, owner=True)
     assert [place.rank for place in board.places] == [1, 2, 3, 3]

@@ -270,7 +270,8 @@ def test_labels_in_memory_are_graded_as_their_file_is(tmp_path):
 
 
 def test_scores_and_frames_are_graded_as_their_labels_are():
-    ids, from_labels = ["a", "b", "c"], read_submission([1, 2, 2], ["a", "b", "c"])
+    ids = ["a", "b", "c"]
+    from_labels = read_submission([1, 2, 2], ["a", "b", "c"])
     scores = [[0.9, 0.1], [0.2, 0.3], [-4.0, -1.5]]
     by_id = pandas.DataFrame({"ID": ["c", "a", "b"], "mine": [2, 1, 2]})
     in_order = pandas.DataFrame({"mine": [1, 2, 2]})

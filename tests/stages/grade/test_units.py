@@ -22,7 +22,8 @@ from winokit.stages.release.hidden import HiddenPart, hidden_folder, label_lines
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 
-PAIRS, COPIES = 60, 3
+PAIRS = 60
+COPIES = 3
 SAID = Statement("mine", "mc-sent", "train_xl", 10)
 OUTCOMES = {"first": {4: 2, 11: 1, 17: 2, 23: 2, 30: 2}, "second": {4: 2, 5: 2, 6: 1, 7: 2, 8: 2, 9: 2, 40: 2}}
 """For each entry the pairs that it has wrong: both problems, or one."""
@@ -43,7 +44,8 @@ def templated(templates: int, per_template: int) -> Dataset:
 
 def enter(folder: Path, name: str, copies: int) -> Path:
     """Grade the same answers to every copy of each pair, under a name, and return the entry's file."""
-    right, wrong = small.answers(folder), set()
+    right = small.answers(folder)
+    wrong = set()
     for pair, problems in OUTCOMES[name].items():
         for copy in range(copies):
             first = 2 * (pair * copies + copy)
@@ -109,7 +111,9 @@ def winogender_like() -> HiddenPart:
 
 def test_equal_submissions_on_sixty_templates_are_distinguished_in_one_case_of_twenty():
     """By groups, 360 of them, it was one in three to five: answers to one template go together."""
-    labels, rng, found = winogender_like(), np.random.default_rng(0), {"units": 0, "groups": 0}
+    labels = winogender_like()
+    rng = np.random.default_rng(0)
+    found = {"units": 0, "groups": 0}
     units = GradedUnits.of_labels(labels)
     groups = GradedUnits.of_labels(HiddenPart(Path(), {}, labels.ids, labels.answers, labels.groups))
     for _ in range(400):
@@ -137,12 +141,14 @@ def test_a_release_stores_which_problems_come_from_one_template(tmp_path):
 
 
 def test_a_next_version_knows_the_templates_that_its_public_rows_do_not_name(tmp_path):
-    data, settings = templated(templates=12, per_template=4), {"name": "t", "test": 24, "dev": 8}
+    data = templated(templates=12, per_template=4)
+    settings = {"name": "t", "test": 24, "dev": 8}
     first = write_release(
         data, tmp_path / "v1", settings=ReleaseSettings(**settings), extras=ReleaseExtras(secret=bytes(32))
     )
     second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=24)
-    before, now = read_hidden(first.folder), read_hidden(second.folder)
+    before = read_hidden(first.folder)
+    now = read_hidden(second.folder)
     assert len(now) > 10
     unit_before = dict(zip(before.ids, before.units, strict=True))
     pairs = {(unit_before[name], unit) for name, unit in zip(now.ids, now.units, strict=True)}
@@ -152,7 +158,8 @@ def test_a_next_version_knows_the_templates_that_its_public_rows_do_not_name(tmp
 
 def test_a_release_without_units_is_graded_by_group_and_says_so(tmp_path):
     folder = small.small_release(tmp_path / "v1", tests=PAIRS, units=False)
-    path, entry = tmp_path / "p.lst", tmp_path / "graded" / "p.json"
+    path = tmp_path / "p.lst"
+    entry = tmp_path / "graded" / "p.json"
     path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
     grading = grade_submission(folder, [path], SAID)
     assert any("count groups, not units" in note for note in grading.public.notes)
@@ -177,7 +184,8 @@ def test_a_release_with_units_says_how_many_there_are(tmp_path):
 
 
 def test_guesses_of_large_units_reach_the_lowest_score_as_seldom_as_those_of_equal_ones():
-    sizes, rng = np.array([60] + [1] * 40), np.random.default_rng(0)
+    sizes = np.array([60] + [1] * 40)
+    rng = np.random.default_rng(0)
     rules = rules_of(100, sizes)
     assert rules.lowest > rules_of(100, len(sizes)).lowest
     shown = 0

@@ -246,7 +246,8 @@ def test_unnamed_twins_in_any_order_stand_on_one_side(real_file):
 def test_twins_in_katakana_with_two_pronouns_share_a_key():
     """Once a run of katakana swallowed the words after it: in eight releases of XWinograd's Japanese, 38 of 1,152 test
     problems had a text with the same beginning and candidates in training or dev, 32 of them with the other answer."""
-    start, people = "アレンはジミーを笑った。", ("アレン", "ジミー")
+    start = "アレンはジミーを笑った。"
+    people = ("アレン", "ジミー")
     ends = (("が面白いジョークを言ったからだ。", 1, "彼"), ("をからかっていたからだ。", 0, "彼は彼"))
     data = Dataset([Problem(start, after, people, answer, word, language="ja") for after, answer, word in ends])
     one, other = keys_of(units_of(data, frozenset(p.id for p in data)))
@@ -324,7 +325,8 @@ def statement(name: str) -> Statement:
 def test_scores_by_training_size_do_not_read_labels_off(tmp_path):
     """Once five gradings of five columns read 32 of 32 labels off the scores of each size."""
     folder = small.small_release(tmp_path / "v1", tests=16)
-    path, shown = tmp_path / "five.lst", set()
+    path = tmp_path / "five.lst"
+    shown = set()
     for number in range(5):
         columns = np.ones((32, 5), int)
         for size in range(5):
@@ -354,7 +356,8 @@ def test_an_entry_has_the_main_score_at_a_step_and_nothing_else(tmp_path):
 def test_what_is_shown_follows_from_the_step_alone(tmp_path):
     """Two submissions at one step cannot be told apart by interval, luck or anything else that is printed."""
     folder = small.small_release(tmp_path / "v1", tests=60)
-    right, by_step = small.answers(folder), {}
+    right = small.answers(folder)
+    by_step = {}
     for number in range(9):
         path = tmp_path / f"{number}.lst"
         path.write_text("\n".join(small.labels_with(right, set(range(0, 2 * number + 1, 2)))))
@@ -368,7 +371,8 @@ def test_what_is_shown_follows_from_the_step_alone(tmp_path):
 
 def test_under_one_name_only_a_step_above_the_best_is_shown(tmp_path):
     folder = small.small_release(tmp_path / "v1", tests=60)
-    right, path = small.answers(folder), tmp_path / "p.lst"
+    right = small.answers(folder)
+    path = tmp_path / "p.lst"
 
     def ask(wrong: int, name: str = "able"):
         path.write_text("\n".join(small.labels_with(right, set(range(wrong)))))
@@ -385,11 +389,15 @@ def test_under_one_name_only_a_step_above_the_best_is_shown(tmp_path):
 
 def test_a_budget_of_guesses_shows_nothing_and_votes_are_as_good_as_guesses():
     """The boosting attack of Blum and Hardt (2015), twins guessed as one, under a new name for every submission."""
-    rng, recovered, shown, exact = np.random.default_rng(0), [], 0, []
+    rng = np.random.default_rng(0)
+    recovered = []
+    shown = 0
+    exact = []
     for _ in range(60):
         truth = rng.choice([-1, 1], 60)
         rules = rules_of(120, 60)
-        votes, informed = rng.normal(size=60) * 1e-9, np.zeros(60)
+        votes = rng.normal(size=60) * 1e-9
+        informed = np.zeros(60)
         for _ in range(rules.budget):
             guess = rng.choice([-1, 1], 60)
             accuracy = float((guess == truth).mean())
@@ -406,7 +414,8 @@ def test_a_budget_of_guesses_shows_nothing_and_votes_are_as_good_as_guesses():
 
 def test_turning_one_pair_at_a_time_reads_no_label_off():
     """Under a new name each time, from a submission that is known to be half right: no step is just missed."""
-    rng, gained = np.random.default_rng(1), []
+    rng = np.random.default_rng(1)
+    gained = []
     rules = rules_of(120, 60)
     for _ in range(60):
         truth = rng.choice([-1, 1], 60)
@@ -418,16 +427,21 @@ def test_turning_one_pair_at_a_time_reads_no_label_off():
             turned_round[pair] *= -1
             value = to_step(float((turned_round == truth).mean()), rules.steps, rng.random())
             if value > best:
-                answers, best = turned_round, value
+                answers = turned_round
+                best = value
         gained.append((answers[40:] == truth[40:]).mean() - before)
     assert abs(np.mean(gained)) < 4 * np.std(gained) / np.sqrt(60) + 0.02
 
 
 def test_who_is_distinguished_on_a_board_reads_no_label_off(tmp_path):
     """Once each of 54 pairs was read off: two entries that differ in known pairs so that one more decides the test."""
-    folder, path, entries = small.small_release(tmp_path / "v1", tests=192), tmp_path / "p.lst", tmp_path / "graded"
-    right, chance = small.answers(folder), random.Random(0)
-    known, unknown = range(163), range(163, 192)
+    folder = small.small_release(tmp_path / "v1", tests=192)
+    path = tmp_path / "p.lst"
+    entries = tmp_path / "graded"
+    right = small.answers(folder)
+    chance = random.Random(0)
+    known = range(163)
+    unknown = range(163, 192)
     guessed = {pair for pair in unknown if chance.random() < 0.5}
 
     def enter(name: str, wrong: set[int]) -> None:
@@ -449,7 +463,8 @@ def test_what_is_left_of_what_some_models_solve_is_balanced_for_each_way_they_ag
 
     Then only ways with more solved than turned: that none of a way was retired told that its opposite is right.
     """
-    problems, chance = Dataset([p for number in range(600) for p in small.twins(number)]), random.Random(3)
+    problems = Dataset([p for number in range(600) for p in small.twins(number)])
+    chance = random.Random(3)
     stances: dict[str, list[int]] = {}
     for group in problems.groups:
         easy = chance.random()
@@ -477,7 +492,8 @@ def test_what_is_left_of_what_some_models_solve_is_balanced_for_each_way_they_ag
 def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
     """Who retires what models solve, and no more than chance explains, must not leave what they get wrong."""
     problems = Dataset([p for number in range(400) for p in small.twins(number)])
-    chance, right = random.Random(5), {}
+    chance = random.Random(5)
+    right = {}
     for members in problems.groups.values():
         kind = chance.random()  # decided and right, decided and wrong, or one candidate for both twins
         for place, problem in enumerate(members):
@@ -512,7 +528,8 @@ def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_
 def test_columns_that_change_places_are_another_submission_and_the_same_ones_in_other_files_are_not(tmp_path):
     """Once the hash was of the files alone: renamed among the sizes, one submission bought a grading per order."""
     folder = small.small_release(tmp_path / "v1", tests=60)
-    right, files = small.answers(folder), []
+    right = small.answers(folder)
+    files = []
     for size, wrong in zip(small.SIZES, range(5), strict=True):
         files.append(tmp_path / f"p-{size}.lst")
         files[-1].write_text("\n".join(small.labels_with(right, set(range(wrong)))))
@@ -533,8 +550,10 @@ def test_columns_that_change_places_are_another_submission_and_the_same_ones_in_
 
 def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
     """Once thirty that began together all passed a budget of nineteen."""
-    folder, barrier = small.small_release(tmp_path / "v1", tests=16), threading.Barrier(24)
-    right, outcomes = small.answers(folder), []
+    folder = small.small_release(tmp_path / "v1", tests=16)
+    barrier = threading.Barrier(24)
+    right = small.answers(folder)
+    outcomes = []
 
     def ask(number: int) -> None:
         path = tmp_path / f"{number}.lst"
@@ -558,7 +577,8 @@ def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
 @pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b"])
 def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
     """Once such a row read as two, neither of them JSON: the best shown and the budget of the name were forgotten."""
-    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    folder = small.small_release(tmp_path / "v1", tests=60)
+    path = tmp_path / "p.lst"
     right = small.answers(folder)
     for wrong in range(2):
         path.write_text("\n".join(small.labels_with(right, set(range(wrong)))))
@@ -575,7 +595,8 @@ def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
     "other", ["a\u200bb", "\uff21B", "A\u00ad B", "a\ufe0fb", "ab\u3164", "a\u2800b", "a\u034fb", "a\U000e0100b"]
 )
 def test_marks_that_nobody_sees_and_wide_letters_make_no_new_name(tmp_path, other):
-    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    folder = small.small_release(tmp_path / "v1", tests=60)
+    path = tmp_path / "p.lst"
     for wrong, name in enumerate(["ab", other]):
         path.write_text("\n".join(small.labels_with(small.answers(folder), set(range(wrong)))))
         graded = grade_submission(folder, [path], statement(name)).public
@@ -583,7 +604,8 @@ def test_marks_that_nobody_sees_and_wide_letters_make_no_new_name(tmp_path, othe
 
 
 def test_a_line_of_the_log_that_was_cut_short_does_not_swallow_the_next(tmp_path):
-    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    folder = small.small_release(tmp_path / "v1", tests=60)
+    path = tmp_path / "p.lst"
     (hidden_folder(folder) / "log.jsonl").write_text('{"submission": "abc", "na')
     path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
     gradings = grade_submission(folder, [path], statement("a")).public.gradings
@@ -592,7 +614,8 @@ def test_a_line_of_the_log_that_was_cut_short_does_not_swallow_the_next(tmp_path
 
 @pytest.mark.parametrize("row", ['{"name": 7}', '{"shown": [1]}', '{"shown": {"accuracy": "x"}}', None])
 def test_a_log_that_grade_did_not_write_is_one_line(tmp_path, row):
-    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "p.lst"
+    folder = small.small_release(tmp_path / "v1")
+    path = tmp_path / "p.lst"
     log = hidden_folder(folder) / "log.jsonl"
     log.mkdir() if row is None else log.write_text(row + "\n")
     path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
@@ -601,7 +624,8 @@ def test_a_log_that_grade_did_not_write_is_one_line(tmp_path, row):
 
 
 def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path, capsys, monkeypatch):
-    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "bad\udcff.lst"
+    folder = small.small_release(tmp_path / "v1")
+    path = tmp_path / "bad\udcff.lst"
     path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
     said = ["--formalization", "x", "--training-data", "none", "--trials", "1"]
     monkeypatch.setattr(sys, "argv", ["winokit", "grade", str(folder), str(path), *said])
@@ -633,11 +657,13 @@ def test_one_hidden_answer_of_unnamed_twins_in_any_order_changes_no_public_byte(
 def test_what_may_be_twins_is_tied_whatever_their_answers_are():
     """Once two that had the same answer could stand in test and training, and that they did told the one from the
     other."""
-    start, people = "The lawyer called the banker ", ("the lawyer", "the banker")
+    start = "The lawyer called the banker "
+    people = ("the lawyer", "the banker")
     near = Problem(f"{start}on Monday because the contract had expired and ", " wanted a renewal.", people, 0)
     far = Problem(f"{start}late at night from a taxi; apparently ", " could not find a hotel in the city.", people, 0)
     third = Problem(f"{start}to ask about a loan as ", " needed money for a house.", people, 1)
-    groups, keys = [], []
+    groups = []
+    keys = []
     for answers in itertools.product((0, 1), repeat=3):
         data = [p.replace(answer=answer) for p, answer in zip((near, far, third), answers, strict=True)]
         groups.append([p.group for p in read_inputs(Dataset(data, Card("x"))).problems])
@@ -651,9 +677,12 @@ def test_the_balance_of_dev_and_of_new_training_tells_nothing_of_the_test():
     """Once the excess was drawn over all splits together: dev's turned less solved was the test's solved less turned,
     and guessing so got 54.8 % of its decided groups."""
     groups = [small.twins(number) for number in range(300)]
-    problems, guessed = Dataset([p for members in groups for p in members]), []
+    problems = Dataset([p for members in groups for p in members])
+    guessed = []
     for run in range(20):
-        chance, right, where = random.Random(run), {}, {}
+        chance = random.Random(run)
+        right = {}
+        where = {}
         for number, members in enumerate(groups):
             kind = chance.random()
             for place, problem in enumerate(members):

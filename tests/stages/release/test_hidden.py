@@ -71,7 +71,8 @@ def test_labels_of_another_version_are_refused(release, tmp_path):
 
 def test_labels_that_say_no_schema_are_read(release):
     path = hidden_folder(release) / "release.json"
-    about, known = json.loads(path.read_text()), read_hidden(release)
+    about = json.loads(path.read_text())
+    known = read_hidden(release)
     assert about.pop("schema") == SCHEMA
     path.write_text(json.dumps(about))
     assert read_hidden(release) == known

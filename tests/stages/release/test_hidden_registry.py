@@ -35,7 +35,8 @@ pytest.importorskip("mlcroissant")
 
 PAIRS = 80
 SETTINGS = ReleaseSettings(name="mine", licence="CC0-1.0", test=32, dev=16)
-KEY, OTHER_KEY = ReleaseExtras(secret=bytes(range(32))), ReleaseExtras(secret=bytes(range(1, 33)))
+KEY = ReleaseExtras(secret=bytes(range(32)))
+OTHER_KEY = ReleaseExtras(secret=bytes(range(1, 33)))
 
 
 def mine(pairs: int = PAIRS) -> Dataset:
@@ -99,7 +100,8 @@ def test_how_many_would_be_published_is_counted_by_split(tmp_path):
 
 
 def test_with_the_same_secret_the_same_problems_are_hidden(tmp_path):
-    first, second = made(tmp_path / "a"), made(tmp_path / "b")
+    first = made(tmp_path / "a")
+    second = made(tmp_path / "b")
     assert second.contents.where == first.contents.where
     (test,) = registered()
     assert sorted(test.folders) == [str(first.hidden.resolve()), str(second.hidden.resolve())]
@@ -354,7 +356,8 @@ def test_a_release_that_fails_registers_nothing(tmp_path, monkeypatch):
 
 
 def test_of_two_releases_made_at_once_one_is_refused(tmp_path):
-    barrier, outcomes = threading.Barrier(2), []
+    barrier = threading.Barrier(2)
+    outcomes = []
 
     def make(name: str, extras: ReleaseExtras) -> None:
         barrier.wait()
@@ -450,7 +453,8 @@ def test_a_next_version_is_not_refused_for_the_one_before(tmp_path):
 
 
 def test_a_retired_problem_that_is_brought_back_on_purpose_is_revealed(tmp_path):
-    first, path = made(tmp_path / "v1", test=64), tmp_path / "able.jsonl"
+    first = made(tmp_path / "v1", test=64)
+    path = tmp_path / "able.jsonl"
     knows = {group for number, group in enumerate(mine().groups) if number % 4}
     rows = [
         {"id": p.id, "variant": "original", "model": "able", "scoring": "x", "scores": None, "answer": p.answer}
@@ -478,7 +482,8 @@ def given_away(count: int = 1, identity: str = "x", **known) -> Disclosure:
 
 def test_what_becomes_of_a_disclosure_follows_its_reasons():
     ids = {p.id for p in mine()}
-    other, own = Revealing("o", "other", (0,)), Revealing("m", "own", (0,))
+    other = Revealing("o", "other", (0,))
+    own = Revealing("m", "own", (0,))
     cases = [
         (DisclosureRules("own"), {}, "refused"),
         (DisclosureRules("own", reveal=True), {}, "revealed"),

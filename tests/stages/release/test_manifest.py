@@ -99,7 +99,8 @@ def test_a_problem_in_two_splits_is_found(release):
 
 
 def test_twins_that_cross_splits_are_found(release):
-    train, dev = rows(release, "train_debiased"), rows(release, "dev")
+    train = rows(release, "train_debiased")
+    dev = rows(release, "dev")
     for name in ("train_debiased", "train_xl"):
         rewrite(release, name, [*train, dev[0]])
     rewrite(release, "dev", dev[1:])
@@ -107,7 +108,8 @@ def test_twins_that_cross_splits_are_found(release):
 
 
 def test_twins_that_cross_splits_are_found_by_their_texts_where_no_group_is_named(release):
-    train, dev = rows(release, "train_debiased"), rows(release, "dev")
+    train = rows(release, "train_debiased")
+    dev = rows(release, "dev")
     alone = [row | {"qID": row["qID"].rpartition("-")[2]} for row in dev]
     for name in ("train_debiased", "train_xl"):
         rewrite(release, name, [*train, alone[0]])

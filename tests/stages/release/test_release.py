@@ -130,7 +130,8 @@ def test_the_problems_are_those_of_the_input(made):
 
 def test_winokit_load_reads_the_files_as_winogrande_s(made):
     for name in ("train_m", "dev"):
-        loaded, own = load(made.folder / "winogrande" / f"{name}.jsonl"), made.contents.files[name]
+        loaded = load(made.folder / "winogrande" / f"{name}.jsonl")
+        own = made.contents.files[name]
         assert [(p.text, p.candidates, p.answer, p.group) for p in loaded] == [
             (p.text, p.candidates, p.answer, p.group) for p in own
         ]
@@ -209,7 +210,8 @@ def test_an_earlier_release_gives_way_and_what_others_put_there_stays(made, tmp_
 
 
 def test_a_release_that_gives_way_takes_nothing_outside_its_folder_along(made, tmp_path):
-    folder, precious = tmp_path / "open", tmp_path / "precious"
+    folder = tmp_path / "open"
+    precious = tmp_path / "precious"
     shutil.copytree(made.folder, folder)
     precious.write_text("mine")
     manifest = read_manifest(folder)
@@ -287,7 +289,8 @@ def test_a_folder_of_debias_gives_kept_and_removed_with_twins_found_again(filter
     largest = made.contents.files["train_xl"]
     assert {made.contents.status(p) for p in largest} == {"kept", "removed"}
     assert all(len(members) == 2 for members in largest.groups.values())
-    where, groups = made.contents.where, load("open").groups
+    where = made.contents.where
+    groups = load("open").groups
     assert all(len({where[p.id] for p in members if p.id in where}) <= 1 for members in groups.values())
     assert sum(made.contents.left_out.values()) == 428 - len(where)
     rows = [json.loads(line) for line in (made.folder / "winogrande" / "train_xl.jsonl").read_text().splitlines()]

@@ -48,7 +48,8 @@ def inputs_of(kept, removed=()):
 
 def half_filtered(count=60):
     """Pairs of which every third lost its first member and every fifth its second to a filter."""
-    kept, removed = [], []
+    kept = []
+    removed = []
     for number in range(count):
         first, second = pair(number)
         (removed if number % 3 == 0 else kept).append(first)
@@ -151,7 +152,8 @@ def test_a_size_never_has_more_problems_than_asked_for():
 def test_problems_without_a_twin_stay_out_of_the_sizes_unless_asked_for():
     single = [pair(1000 + number)[0].replace(group=None) for number in range(40)]
     inputs = inputs_of([*pairs(40), *single])
-    without, with_them = fill(inputs, ReleaseSettings()), fill(inputs, ReleaseSettings(singles=True))
+    without = fill(inputs, ReleaseSettings())
+    with_them = fill(inputs, ReleaseSettings(singles=True))
     assert all(p.group for p in without.files["train_xl"])
     assert any(p.group is None for p in without.files["train_debiased"])
     assert "--set", "singles=on" in " ".join(without.notes)
@@ -287,7 +289,9 @@ def test_members_of_a_group_are_turned_together():
 
 def test_draws_depend_on_names_and_key_and_not_on_the_order_of_things():
     names = [f"id{number}" for number in range(40)]
-    one, again, other = Draws(b"a" * 32), Draws(b"a" * 32), Draws(b"b" * 32)
+    one = Draws(b"a" * 32)
+    again = Draws(b"a" * 32)
+    other = Draws(b"b" * 32)
     drawn = one.ordered("test", names, str)
     assert again.ordered("test", reversed(names), str) == drawn
     assert drawn not in (other.ordered("test", names, str), one.ordered("dev", names, str), names)

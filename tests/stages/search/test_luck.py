@@ -15,7 +15,8 @@ def test_the_spread_is_that_of_the_papers_code():
     )
     # By hand: deviations -.16 -.06 -.06 .04 .24 from .66; squares add up to .092, fourth powers to .00400160.
     assert found.std == pytest.approx((0.092 / 4) ** 0.5)
-    n, variance = 5, 0.092 / 4
+    n = 5
+    variance = 0.092 / 4
     fourth = n * (n + 1) / ((n - 1) * (n - 2) * (n - 3)) * 0.0040016 / variance**2
     assert found.excess_kurtosis == pytest.approx(fourth - 3 * (n - 1) ** 2 / ((n - 2) * (n - 3)))
 

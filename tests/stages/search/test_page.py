@@ -19,7 +19,8 @@ SPACE = SearchSpace(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")
 
 def made_up(out, data, name, share, count=8):
     """Trials that are right about a share of the problems, more and more; some readers split lines at U+2028."""
-    rng, some = np.random.default_rng(len(name)), []
+    rng = np.random.default_rng(len(name))
+    some = []
     for number in range(count):
         trial = Trial(name, number, SPACE.draw(0, number), EndedTrial("done", 0.0))
         shares = {}

@@ -176,7 +176,8 @@ def test_a_killed_search_takes_its_workers_along_and_goes_on_to_the_same_table(b
     # 64 steps, of which those are done that come before the first checkpoint.
     space = SearchSpace(learning_rate="1e-5,3e-3", batch_size="8", epochs="8")
     settings = TrainSettings(checkpoint_every=5, evaluate_every=100)
-    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    broken = tmp_path / "broken"
+    whole = tmp_path / "whole"
     asked = tmp_path / "asked"
     asked.write_bytes(pickle.dumps((data, broken, bert, space, NAMES[:1], settings)))
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(asked), WORKER])

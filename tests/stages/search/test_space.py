@@ -32,9 +32,11 @@ def test_a_trial_depends_on_seed_and_number_alone(sampler):
 
 
 def test_to_hold_one_setting_still_leaves_the_others_as_they_were():
-    free, held = SearchSpace(), SearchSpace(learning_rate="5e-6")
+    free = SearchSpace()
+    held = SearchSpace(learning_rate="5e-6")
     for number in range(10):
-        one, other = free.draw(0, number), held.draw(0, number)
+        one = free.draw(0, number)
+        other = held.draw(0, number)
         assert other.pop("learning_rate") == 5e-6
         del one["learning_rate"]
         assert one == other

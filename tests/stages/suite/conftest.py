@@ -11,12 +11,17 @@ QUICK = ("accuracy", "groups")
 class Skilled:
     """A model that knows some of the answers, and guesses the others: as many as its skill says."""
 
-    kind, can = "any", frozenset({Choose})
+    kind = "any"
+    can = frozenset({Choose})
 
     def __init__(self, name, skill, data, seed=0):
-        self.spec, self.skill, self.fingerprint = name, skill, f"{name} {skill} {seed}"
+        self.spec = name
+        self.skill = skill
+        self.fingerprint = f"{name} {skill} {seed}"
         self.answers = {(p.before, p.after): p.answer for p in data}
-        self.seed, self.asked, self.closed = seed, 0, 0
+        self.seed = seed
+        self.asked = 0
+        self.closed = 0
 
     def answer(self, requests):
         for index, request in enumerate(requests):

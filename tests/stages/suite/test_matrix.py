@@ -178,7 +178,8 @@ def test_models_that_answered_other_problems_are_not_told_apart_and_spoil_nothin
 
 def test_equal_models_are_told_apart_in_fewer_than_one_suite_in_twenty(open_data, skilled):
     """Fifteen suites of four equals: Holm keeps the share of suites with any letter too many at 5 %."""
-    data, wrong = open_data[:40], 0
+    data = open_data[:40]
+    wrong = 0
     for seed in range(15):
         models = [skilled(f"m{k}", 0.3, 100 * seed + k, data) for k in range(4)]
         made = SuiteMatrix(suite(model=models, data=[data], protocol=QUICK, cache="off"))

@@ -18,7 +18,9 @@ NAMES = ["50% & <more>_1", "other · model"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Two models with a size and one that fails, on two datasets."""
-    out, open_data, other = tmp_path_factory.mktemp("suite"), load("open"), load("synthetic-30")
+    out = tmp_path_factory.mktemp("suite")
+    open_data = load("open")
+    other = load("synthetic-30")
     models = [
         SuiteModel(Skilled(NAMES[0], 0.95, [*open_data, *other]), family="f", parameters=1e9),
         SuiteModel(Skilled(NAMES[1], 0.1, [*open_data, *other], 1), family="f", parameters=1.35e8),

@@ -25,7 +25,8 @@ def test_a_cell_has_the_numbers_of_its_audit_to_the_digit(open_data):
 
 
 def test_a_model_is_loaded_once_for_all_its_datasets_and_let_go(monkeypatch, open_data, skilled):
-    loads, model = [], skilled("m", 0.5, data=[*open_data, *load("synthetic-20")])
+    loads = []
+    model = skilled("m", 0.5, data=[*open_data, *load("synthetic-20")])
     monkeypatch.setattr("winokit.stages.suite.run.load_on", lambda spec, cluster: loads.append(spec) or model)
     suite(model=["random"], data=["open", "synthetic-20"], protocol=QUICK, cache="off")
     assert (loads, model.closed) == (["random"], 1)
@@ -41,7 +42,8 @@ def test_a_failed_cell_says_why_and_the_rest_goes_on(open_data, skilled):
 
 def test_a_cell_is_tried_twice(open_data, skilled):
     model = skilled("a", 0.5)
-    answer, attempts = model.answer, []
+    answer = model.answer
+    attempts = []
 
     def moody(requests):
         attempts.append(1)
@@ -95,10 +97,13 @@ def test_what_determines_a_cell_has_it_run_again(tmp_path, open_data, skilled, c
 
 
 def test_a_failed_cell_alone_is_run_again(tmp_path, open_data, skilled):
-    fine, moody = skilled("fine", 0.5), skilled("moody", 0.5, 1)
-    answer, moody.answer = moody.answer, lambda requests: iter([1 / 0])
+    fine = skilled("fine", 0.5)
+    moody = skilled("moody", 0.5, 1)
+    answer = moody.answer
+    moody.answer = lambda requests: iter([1 / 0])
     first = suite(model=[fine, moody], data=[open_data], protocol=QUICK, out=tmp_path, cache="off")
-    moody.answer, fine.asked = answer, 0
+    moody.answer = answer
+    fine.asked = 0
     again = suite(model=[fine, moody], data=[open_data], protocol=QUICK, out=tmp_path, cache="off")
     assert (states(first), states(again), fine.asked) == (["done", "failed"], ["done", "done"], 0)
 
@@ -188,7 +193,9 @@ def test_stored_models_go_by_their_own_names_and_not_by_those_of_files(tmp_path,
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         return path
 
-    mute, loud, other = store("a", "mute", 428), store("b", "loud", 428), store("c", "loud", 428)
+    mute = store("a", "mute", 428)
+    loud = store("b", "loud", 428)
+    other = store("c", "loud", 428)
     labels = tmp_path / "they.lst"
     labels.write_text("1\n" * 428)
     again = SuiteData(open_data, name="again")
@@ -216,7 +223,8 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
 
 
 def test_an_interrupted_suite_goes_on_in_its_folder(tmp_path, open_data, skilled):
-    first, second = skilled("first", 0.5), skilled("second", 0.5, 1)
+    first = skilled("first", 0.5)
+    second = skilled("second", 0.5, 1)
     answer = second.answer
 
     def interrupted(requests):
@@ -225,7 +233,8 @@ def test_an_interrupted_suite_goes_on_in_its_folder(tmp_path, open_data, skilled
     second.answer = interrupted
     with pytest.raises(KeyboardInterrupt):
         suite(model=[first, second], data=[open_data], protocol=QUICK, out=tmp_path, cache="off")
-    second.answer, first.asked = answer, 0
+    second.answer = answer
+    first.asked = 0
     result = suite(model=[first, second], data=[open_data], protocol=QUICK, out=tmp_path, cache="off")
     assert (states(result), first.asked) == (["done", "done"], 0)
 

@@ -60,9 +60,11 @@ def test_a_mended_server_never_has_its_old_number_shown_again(tmp_path, data, se
 
 @pytest.mark.parametrize("cache", ["off", None])
 def test_a_server_that_names_another_model_gives_the_new_number_by_the_same_command(tmp_path, data, server, cache):
-    server.models, server.share = lists_model(id="m", created=MADE), 0.0
+    server.models = lists_model(id="m", created=MADE)
+    server.share = 0.0
     run_suite(server, data, tmp_path / "suite", cache)
-    server.models, server.share = lists_model(id="m", created=MADE + 60), 0.9
+    server.models = lists_model(id="m", created=MADE + 60)
+    server.share = 0.9
     (cell,) = run_suite(server, data, tmp_path / "suite", cache).cells
     assert (value(cell), cell.from_before) == (0.9, "")
 
@@ -129,7 +131,8 @@ def test_a_server_is_asked_once_in_a_suite_which_model_it_serves(tmp_path, data,
 
 def test_a_dry_run_of_a_suite_asks_nobody(tmp_path, data, server):
     run_suite(server, data, tmp_path / "suite")
-    bodies, lookups = len(server.bodies), server.lookups
+    bodies = len(server.bodies)
+    lookups = server.lookups
     plan = run_suite(server, data, tmp_path / "suite", dry_run=True).plan
     assert (plan["cached"], plan["new"], plan["asked_again"]) == (80, 5, 5)
     assert (len(server.bodies), server.lookups) == (bodies, lookups)

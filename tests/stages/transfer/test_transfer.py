@@ -156,7 +156,8 @@ def test_the_page_has_tables_and_escapes_names(made, tmp_path):
 
 
 def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted, unseen, tmp_path):
-    easy, odd = named("easy", unseen[:20]), named("odd", turned(unseen[20:]))
+    easy = named("easy", unseen[:20])
+    odd = named("odd", turned(unseen[20:]))
     tests = [TransferTarget("one", easy.data, odd), TransferTarget("other", odd.data, easy)]
     found = train_arms(
         [TrainingArm("planted", (planted,))],
@@ -211,7 +212,8 @@ def test_choosing_on_what_is_tested_is_refused(unseen, planted):
 
 
 def test_the_papers_choose_wsc_on_pdp_and_winogender_on_winogrande(unseen, planted):
-    wsc, pdp = named("WSC", unseen, "wsc273"), named("PDP", planted, "pdp")
+    wsc = named("WSC", unseen, "wsc273")
+    pdp = named("PDP", planted, "pdp")
     wsc_, pdp_ = with_choices([wsc, pdp], own={}, by_rule=True)
     assert (wsc_.chosen_on.name, pdp_.chosen_on.name) == ("PDP", "WSC")
     gender = named("gender", unseen, "winogender/all_sentences")
@@ -285,7 +287,8 @@ def test_hidden_answers_are_predicted_and_not_scored(bert, planted, unseen, tmp_
 
 
 def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
-    arm, tests = TrainingArm("a", (planted,)), with_choices([named("t", unseen)], own={})
+    arm = TrainingArm("a", (planted,))
+    tests = with_choices([named("t", unseen)], own={})
     for arms, some, said in (
         ([arm, arm], tests, "two arms named a"),
         ([arm], [*tests, *tests], "two test sets named t"),

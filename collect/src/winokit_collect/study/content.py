@@ -49,11 +49,11 @@ class Question(BaseModel):
     @classmethod
     def _find_option_index(cls, answer: Any, info: ValidationInfo) -> int:
         options = info.data.get("options", [])
-        option_index = options.index(answer) if answer in options else answer
+        option_index: Any = options.index(answer) if answer in options else answer
         is_index = isinstance(option_index, int) and not isinstance(option_index, bool)
         if not is_index or not 0 <= option_index < len(options):
             raise ValueError(f"an option or its index, 0 to {len(options) - 1}, expected")
-        return option_index
+        return int(option_index)
 
 
 def bundled(name: str, language: str = ENGLISH) -> Path:

@@ -248,7 +248,7 @@ def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
     values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
     values["choice"] = _list_choices(session)
     answer_names = []
-    columns = []
+    columns: list[Any] = []
     for name, name_values in values.items():
         for value in name_values:
             count = func.count().filter(getattr(Vote, name) == value)

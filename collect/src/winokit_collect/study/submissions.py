@@ -340,7 +340,8 @@ def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[
     That is a vote's own task, or a task to judge the written problems.
     """
     if leased.problem_id is not None:
-        return schema.Task.id == leased.task_id
+        is_own_task: ColumnElement[bool] = schema.Task.id == leased.task_id
+        return is_own_task
     problem_ids = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
     return schema.Task.problem_id.in_(problem_ids)
 

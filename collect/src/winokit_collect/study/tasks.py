@@ -81,7 +81,7 @@ _NEW_COUNTS = {
 }
 _COUNTED_TASK = update(TASKS).where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
 _COUNT = Prepared(_COUNTED_TASK.values(_NEW_COUNTS).returning(TASKS.c.accepted, TASKS.c.asked))
-_NEW_TERMS = {name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")}
+_NEW_TERMS: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")}
 _GIVE_AGAIN = Prepared(update(LEASES).where(LEASES.c.token == bindparam("earlier")).values(_NEW_TERMS))
 _NEW_LEASE = Prepared(insert(LEASES), "token", "task_id", "worker_id", "kind", "state", "leased_at", "expires_at")
 _SKIPPED_COUNT = func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped")

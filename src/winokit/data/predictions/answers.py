@@ -1,4 +1,7 @@
-"""An answer as a harness logs it or a table has it, in words, numbers or letters: which of the candidates it means."""
+"""The candidate that an answer in words, numbers or letters means.
+
+Answers come from the logs of harnesses and from tables.
+"""
 
 import re
 import string
@@ -17,24 +20,26 @@ if TYPE_CHECKING:
 
 UNREAD = "no answer could be read"
 SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
-"""What says that nothing is chosen."""
+"""Texts that say that nothing is chosen."""
 NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
 """A whole number, also as a float spells it."""
 ANY_NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?(?P<percent>\s*%)?", re.ASCII | re.IGNORECASE)
 TWO_LABELS = re.compile(r"[1-9],[1-9]")
 LISTED = r"(?<!\w)(?:[Oo]ption[ _]?|[Cc]hoice[ _]?)?[(\[]?{label}[).:\]]+(?=\s|\W|[A-Za-z])"
-"""What stands before an option in a prompt: "A) ", "(1)", "Option2: "."""
+"""The label before an option in a prompt: "A) ", "(1)", "Option2: "."""
 VERDICTS = ("C", "I", "P", "N")
 ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number and nothing else, with a decimal point or comma."""
+    """Whether a text is a number, with a decimal point or comma."""
     return ANY_NUMBER.fullmatch(text) is not None
 
 
 def is_fraction(text: str) -> bool:
-    """Whether a text is a number with a fraction: a score or a probability, never a choice.
+    """Whether a text is a number with a fraction.
+
+    Such a number is a score or a probability, never a choice.
 
     >>> [is_fraction(text) for text in ("0.73", "-2,31", "1e-5", "73 %", "2", "1.0", "1,2", "option 2.5")]
     [True, True, True, True, False, False, False, False]
@@ -46,77 +51,123 @@ def is_fraction(text: str) -> bool:
 
 
 class AnswerReading:
-    """How an answer becomes the place of one of the candidates."""
+    """Turns an answer into the index of one of the candidates."""
 
     def __init__(self, candidates: Sequence[str], lettered: bool, prompt: str, language: str) -> None:
-        self.candidates, self.lettered, self.prompt, self.language = candidates, lettered, prompt, language
+        self.candidates = candidates
+        self.lettered = lettered
+        """Whether the candidates were offered behind letters."""
+        self.prompt = prompt
+        self.language = language
 
     def chosen(self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None) -> int | None:
-        """The choice of a scored sample: what the scorer read, else what its verdict and the completion say."""
-        answer, value = score.get("answer"), score.get("value")
-        read = self.stated(answer) if isinstance(answer, str) else None
-        if read is None and isinstance(value, str) and value not in VERDICTS:
-            read = self.exactly(value)
-        if read is None and verdict is True:
+        """The choice of a scored sample, or None.
+
+        What the scorer read counts first, then what its verdict and the completion say.
+        """
+        choice = self._read_score(score)
+        if choice is not None:
+            return choice
+        if verdict is True:
             return gold
-        if read is None and (verdict is False or not score):
-            read = self.stated(completion)
-        if read is None and (verdict is False or not score):
-            said = self.said(completion)
-            return said if verdict is not False or said != gold else None
-        return read
+        if verdict is None and score:
+            return None
+        choice = self.stated(completion)
+        if choice is not None:
+            return choice
+        choice = self.said(completion)
+        is_contradiction = verdict is False and choice == gold
+        return None if is_contradiction else choice
+
+    def _read_score(self, score: Mapping[str, Any]) -> int | None:
+        """The candidate that a score names, or None."""
+        answer = score.get("answer")
+        value = score.get("value")
+        choice = None
+        if isinstance(answer, str):
+            choice = self.stated(answer)
+        if choice is None and isinstance(value, str) and value not in VERDICTS:
+            choice = self.exactly(value)
+        return choice
 
     def exactly(self, answer: str) -> int | None:
-        """A letter, or a candidate's own words."""
+        """The candidate that a letter, or a candidate's own words, name."""
         answer = answer.strip()
-        if len(answer) == 1 and answer.upper() in string.ascii_uppercase:
-            place = string.ascii_uppercase.index(answer.upper())
-            if self.lettered:
-                return place if place < len(self.candidates) else None
-            listed = option_behind(answer, self.prompt)
-            return which(listed, self.candidates, self.language) if listed is not None else None
-        return which(answer, self.candidates, self.language)
+        letter = answer.upper()
+        if len(answer) != 1 or letter not in string.ascii_uppercase:
+            return which(answer, self.candidates, self.language)
+        if self.lettered:
+            index = string.ascii_uppercase.index(letter)
+            return index if index < len(self.candidates) else None
+        option = option_behind(answer, self.prompt)
+        if option is None:
+            return None
+        return which(option, self.candidates, self.language)
 
     def stated(self, text: str) -> int | None:
-        """An answer by itself, or after the last "ANSWER:"."""
+        """The candidate of an answer by itself, or after the last "ANSWER:"."""
         answers = ANSWER.findall(text)
-        return self.exactly(answers[-1] if answers else text)
+        answer = answers[-1] if answers else text
+        return self.exactly(answer)
 
     def said(self, text: str) -> int | None:
-        """The candidate that a text in words chooses; a letter counts if the candidates had letters."""
+        """The candidate that a text in words chooses.
+
+        A letter counts if the candidates had letters.
+        """
         names = tuple(self.candidates)
         if self.lettered:
             return named_in(text, names, self.language)
         from winokit.models.replies import choice_in
 
-        return choice_in(text, names, _ways_of(text, names, self.language, numbered=False))
+        ways = _list_ways_to_say(text, names, self.language, numbered=False)
+        return choice_in(text, names, ways)
 
 
 @lru_cache(1 << 15)
 def choose(
     text: str, column: str, names: tuple[str, ...], base: int, language: str = "en"
 ) -> tuple[int | None, str | None]:
-    """A candidate's place, from its name, number or letter; or None and why nothing is chosen."""
-    named = which(text, names, language) if text else None
-    if named is not None:
-        return named, None
-    if text.casefold() in SILENT:
-        return None, f"it says {text!r}" if text else "an empty cell"
-    if len(text) == 1 and text in string.ascii_uppercase[: len(names)]:
-        return string.ascii_uppercase.index(text), None
-    if names == ("no", "yes") and text.casefold() in ("false", "true"):
-        return int(text.casefold() == "true"), None
-    number = NUMBER.match(text)
-    if number and base == 0:
-        if int(number[1]) >= len(names):
-            expected = " or ".join(map(str, range(len(names))))
-            raise Malformed(f"expected {expected}, found {fields.shown(text)}", field=column)
-        return int(number[1]), None
-    return fields.numbered_answer({column: number[1] if number else text}, column, len(names)), None
+    """A candidate's index, from its name, number or letter.
+
+    None, and the reason, if nothing is chosen.
+    """
+    index = which(text, names, language) if text else None
+    if index is not None:
+        return index, None
+    folded = text.casefold()
+    if folded in SILENT:
+        why = f"it says {text!r}" if text else "an empty cell"
+        return None, why
+    letters = string.ascii_uppercase[: len(names)]
+    if len(text) == 1 and text in letters:
+        return letters.index(text), None
+    if names == ("no", "yes") and folded in ("false", "true"):
+        return int(folded == "true"), None
+    return _choose_by_number(text, column, len(names), base), None
+
+
+def _choose_by_number(text: str, column: str, count: int, base: int) -> int | None:
+    """The index of the candidate with a number.
+
+    Raises Malformed if a text is no number, or no candidate has it.
+    """
+    match = NUMBER.match(text)
+    if match is None:
+        return fields.numbered_answer({column: text}, column, count)
+    if base != 0:
+        return fields.numbered_answer({column: match[1]}, column, count)
+    index = int(match[1])
+    if index >= count:
+        expected = " or ".join(map(str, range(count)))
+        raise Malformed(f"expected {expected}, found {fields.shown(text)}", field=column)
+    return index
 
 
 def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledText | None" = None) -> int | None:
-    """The candidate that a text in words chooses, as replies of chat models are read.
+    """The candidate that a text in words chooses.
+
+    The text is read as replies of chat models are.
 
     Parameters
     ----------
@@ -125,60 +176,110 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledTe
     """
     from winokit.models.replies import choice_in
 
-    return choice_in(text, string.ascii_uppercase[: len(names)], _ways_of(text, names, language), filled=filled)
+    letters = string.ascii_uppercase[: len(names)]
+    ways = _list_ways_to_say(text, names, language)
+    return choice_in(text, letters, ways, filled=filled)
 
 
 def listed_names(prompt: str, reply: str, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    r"""The candidates in the order in which a prompt lists them, behind letters or numbers, whichever the reply has.
+    r"""The candidates in the order in which a prompt lists them.
+
+    They are listed behind letters or numbers, whichever the reply has.
 
     With solved examples before it, the last list counts.
 
     >>> listed_names("Who is she?\nA) Nora\nB) Ines\nAnswer:", "(B)", ("Ines", "Nora"))
     ('Nora', 'Ines')
     """
-    from winokit.models.replies import letters_of
-
-    labels = (string.digits[1:] if re.search(r"\d", reply) else string.ascii_uppercase)[: len(names)]
-    starts = [match.end() for match in re.finditer(LISTED.format(label=labels[0]), prompt)]
-    known = {letters_of(name): name for name in names}
+    has_digit = re.search(r"\d", reply) is not None
+    symbols = string.digits[1:] if has_digit else string.ascii_uppercase
+    labels = symbols[: len(names)]
+    first_label = re.compile(LISTED.format(label=labels[0]))
+    starts = [match.end() for match in first_label.finditer(prompt)]
     for start in reversed(starts):
-        order: list[str] = []
-        at: int | None = start
-        for place in range(len(labels)):
-            fitting = [name for name in known if at is not None and letters_of(prompt[at:]).startswith(name)]
-            order += [known[max(fitting, key=len)]] if fitting else []
-            following = labels[place + 1 : place + 2]
-            match = re.compile(LISTED.format(label=following)).search(prompt, at or 0) if following else None
-            at = match.end() if match else None
+        order = _read_list(prompt, start, labels, names)
         if sorted(order) == sorted(names):
             return tuple(order)
     return None
 
 
+def _read_list(prompt: str, start: int, labels: str, names: tuple[str, ...]) -> list[str]:
+    """The candidates behind some labels in a prompt.
+
+    Parameters
+    ----------
+    start
+        The end of the first label in the prompt.
+    """
+    from winokit.models.replies import letters_of
+
+    name_by_letters = {letters_of(name): name for name in names}
+    order: list[str] = []
+    option_start = start
+    for number in range(len(labels)):
+        option = letters_of(prompt[option_start:])
+        fitting = [letters for letters in name_by_letters if option.startswith(letters)]
+        if fitting:
+            longest = max(fitting, key=len)
+            order.append(name_by_letters[longest])
+        if number + 1 == len(labels):
+            break
+        next_label = re.compile(LISTED.format(label=labels[number + 1]))
+        match = next_label.search(prompt, option_start)
+        if match is None:
+            break
+        option_start = match.end()
+    return order
+
+
 def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
-    """The choice of a reply as an exact label, by its beginning, and by its first option."""
+    """The choice of a reply, read in three other ways.
+
+    They are: as an exact label, by its beginning, and by its first option.
+    """
     from winokit.models.replies import ReplyReading, option_names, plain_reply
 
-    ways = _ways_of(text, names, about.language)
-    reading = ReplyReading(plain_reply(text), option_names(tuple(string.ascii_uppercase[: len(names)]), ways))
-    first = reading.mentions[0].option if reading.mentions else None
-    return {"exact": reading.exact(), "strict": reading.chosen(only_leading=True), "extractor": first}
+    letters = tuple(string.ascii_uppercase[: len(names)])
+    ways = _list_ways_to_say(text, names, about.language)
+    reading = ReplyReading(plain_reply(text), option_names(letters, ways))
+    first_option = reading.mentions[0].option if reading.mentions else None
+    return {
+        "exact": reading.exact(),
+        "strict": reading.chosen(only_leading=True),
+        "extractor": first_option,
+    }
 
 
-def _ways_of(text: str, names: tuple[str, ...], language: str, *, numbered: bool = True) -> tuple[tuple[str, ...], ...]:
-    """The ways to say each candidate beside its letter."""
+def _list_ways_to_say(
+    text: str, names: tuple[str, ...], language: str, *, numbered: bool = True
+) -> tuple[tuple[str, ...], ...]:
+    """The ways to say each candidate beside its letter.
+
+    Parameters
+    ----------
+    numbered
+        Whether a candidate's number is a way to say it.
+    """
     pack = language_of(language)
-    ways = _plain_ways(names, language)
+    ways = _list_plain_ways(names, language)
     if not numbered:
-        ways = tuple(way[:2] for way in ways)
+        ways = tuple(candidate_ways[:2] for candidate_ways in ways)
     if pack.name == "English":
         return ways
     # Names as they are inflected in the text are ways to say them.
-    forms = [{text[a:z] for a, z in pack.mention_places(text, name)} for name in names]
-    return tuple((*own, *sorted(inflected)) for own, inflected in zip(ways, forms, strict=True))
+    inflected_ways = []
+    for name, candidate_ways in zip(names, ways, strict=True):
+        mentions = pack.mention_places(text, name)
+        forms = {text[start:end] for start, end in mentions}
+        inflected_ways.append((*candidate_ways, *sorted(forms)))
+    return tuple(inflected_ways)
 
 
 @lru_cache(1 << 14)
-def _plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
+def _list_plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
+    """The ways to say each candidate that need no text: its name and its number."""
     bare = language_of(language).bare
-    return tuple((name, bare(name), f"option {at}", str(at)) for at, name in enumerate(names, 1))
+    ways = []
+    for number, name in enumerate(names, 1):
+        ways.append((name, bare(name), f"option {number}", str(number)))
+    return tuple(ways)

@@ -1,6 +1,6 @@
 """Boards: one table with the answers of many models, as leaderboards and papers publish them.
 
-Three shapes are read, told by their headings; `model` may be called `run` or `scorer`:
+Three shapes are read, and recognised by their headings. `model` may be called `run` or `scorer`:
 
 - items in columns: `model`, then a column per item; 1 is right, 0 is wrong, an empty cell was not asked;
 - items in rows: `row` (or `id`, or a heading that ends in `_row0`), then a column per model; cells are choices from 1,
@@ -14,7 +14,7 @@ numbers that can only be such are refused without it.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +55,10 @@ CELLS = {"1": 1, "0": 0, "1.0": 1, "0.0": 0, "true": 1, "false": 0, "": -1}
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """The choices of several models, a row each, of the labelled problems of a dataset."""
+    """The choices of several models of a dataset's labelled problems.
+
+    Each model has a row.
+    """
 
     names: tuple[str, ...]
     choices: StateArray
@@ -64,24 +67,30 @@ class Board:
 
 
 class ItemNames:
-    """Which labelled problem of a dataset a board means by a name."""
+    """Finds the labelled problem that a board means by a name."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
         self.asked = AskedProblems.of(dataset)
-        labelled = [place for place, problem in enumerate(dataset) if problem.answer is not None]
         self.size = len(dataset)
-        self.row_of_place = {place: row for row, place in enumerate(labelled)}
+        labelled = [position for position, problem in enumerate(dataset) if problem.answer is not None]
+        self.row_of_place = {position: row for row, position in enumerate(labelled)}
         self.row_of_id: dict[str, int] = {}
         for row, problem in enumerate(self.asked.problems):
             self.row_of_id[original_id(problem)] = row
             for key in SOURCE_IDS:
                 if key in problem.provenance:
-                    self.row_of_id.setdefault(str(problem.provenance[key]), row)
+                    source_id = str(problem.provenance[key])
+                    self.row_of_id.setdefault(source_id, row)
 
     def is_item(self, name: str) -> bool:
-        """Whether a name is an item's; a leaderboard counts from 1."""
-        return name in self.row_of_id or (name.isdecimal() and int(name) <= self.size)
+        """Whether a name is an item's.
+
+        A leaderboard counts from 1.
+        """
+        if name in self.row_of_id:
+            return True
+        return name.isdecimal() and int(name) <= self.size
 
     def of_leaderboard(self) -> "ItemNames":
         """The same items, numbered as the Open LLM Leaderboard v1 has them."""
@@ -92,17 +101,18 @@ class ItemNames:
         """The row of an item among the labelled problems."""
         if name in self.row_of_id:
             return self.row_of_id[name]
-        if name == str(self.size) and has_leaderboard_order(self.dataset):
+        is_past_end = name == str(self.size)
+        if is_past_end and has_leaderboard_order(self.dataset):
             raise BadInput(
                 f"{path}: item {name}: the numbers are no rows of {DATASET}, which count from 0: {REASON}; if they are "
                 f"rows of that leaderboard, write {LEADERBOARD}:{path}"
             )
         if not name.isdecimal() or int(name) >= self.size:
             raise BadInput(f"{path}: no item {name!r}: expected an id, or a row from 0 to {self.size - 1:,}")
-        place = int(name)
-        if place not in self.row_of_place:
+        position = int(name)
+        if position not in self.row_of_place:
             raise BadInput(f"{path}: item {name}: its right answer is hidden, so right and wrong mean nothing")
-        return self.row_of_place[place]
+        return self.row_of_place[position]
 
 
 class LeaderboardNames(ItemNames):
@@ -112,15 +122,22 @@ class LeaderboardNames(ItemNames):
         """The row of an item among the labelled problems."""
         if not name.isdecimal() or not 1 <= int(name) <= self.size:
             raise BadInput(f"{path}: no item {name!r}: expected a row of the leaderboard from 1 to {self.size:,}")
-        return super().row(str(leaderboard_rows()[int(name) - 1]), path)
+        leaderboard_index = int(name) - 1
+        dataset_row = leaderboard_rows()[leaderboard_index]
+        return super().row(str(dataset_row), path)
 
 
 def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
-    """The path of a board without the order that stands before it, and the names of its items."""
+    """Separate the order in front of a board's path.
+
+    Returns the path without it, and the names of the items in that order.
+    """
     text = str(path)
-    if not text.startswith(f"{LEADERBOARD}:"):
+    prefix = f"{LEADERBOARD}:"
+    if not text.startswith(prefix):
         return path, items
-    return Path(text.removeprefix(f"{LEADERBOARD}:")), items.of_leaderboard()
+    bare_path = Path(text.removeprefix(prefix))
+    return bare_path, items.of_leaderboard()
 
 
 def is_board(path: Path, items: ItemNames) -> bool:
@@ -128,42 +145,56 @@ def is_board(path: Path, items: ItemNames) -> bool:
     path, items = parted_order(path, items)
     if not path.is_file():
         return False
-    text = decode_head(read_bytes(path, HEAD_BYTES))
-    return shape_of(_split_headings(text), items) is not None
+    head = decode_head(read_bytes(path, HEAD_BYTES))
+    headings = _split_headings(head)
+    return shape_of(headings, items) is not None
 
 
 def _split_headings(text: str) -> list[str]:
-    """The headings of a table, as its first line has them; the last one may be cut off."""
-    first = text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
+    """The headings in the first line of a table.
+
+    The last one may be cut off.
+    """
+    lines = text.lstrip("\ufeff").split("\n", 1)
+    first = lines[0].rstrip("\r")
     delimiter = max(DELIMITERS, key=first.count)
-    return [cell.strip().strip('"') for cell in first.split(delimiter)]
+    cells = first.split(delimiter)
+    return [cell.strip().strip('"') for cell in cells]
 
 
 def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
-    """`columns`, `rows` or `long`, after where items are; None for other tables."""
+    """The shape of a table, named after where its items are.
+
+    It is `columns`, `rows` or `long`. None for other tables.
+    """
     if len(headings) < 3:
         return None
     first, *others = headings
     if first.casefold() in MODELS:
-        if len(headings) == 3 and others[1].casefold() in CHOICES:
+        last_is_choice = others[-1].casefold() in CHOICES
+        if len(headings) == 3 and last_is_choice:
             return "long"
         # The last heading may be cut off where only the beginning of a file was read.
-        return "columns" if all(items.is_item(name) for name in others[:-1]) else None
+        are_items = all(items.is_item(name) for name in others[:-1])
+        return "columns" if are_items else None
+    if ROW.fullmatch(first) is None:
+        return None
     has_roles = any(name.casefold() in ROLES for name in others)
     is_bank = set(PARAMETERS) <= set(others)
-    return "rows" if ROW.fullmatch(first) and not has_roles and not is_bank else None
+    return None if has_roles or is_bank else "rows"
 
 
 def read_board(path: Path, items: ItemNames) -> Board:
     """Read the answers of many models from one table."""
     path, items = parted_order(path, items)
     rows = iter(Source(path).csv_rows())
-    _, headings = next(rows)
-    headings = [heading.strip() for heading in headings]
+    _, first_cells = next(rows)
+    headings = [heading.strip() for heading in first_cells]
     shape = shape_of(headings, items)
-    readers = {"columns": _read_columns, "rows": _read_rows, "long": _read_long}
     if shape is None:
-        raise BadInput(f"{path}: expected a column `model` and a column per item, found {', '.join(headings[:4])}")
+        found = ", ".join(headings[:4])
+        raise BadInput(f"{path}: expected a column `model` and a column per item, found {found}")
+    readers = {"columns": _read_columns, "rows": _read_rows, "long": _read_long}
     board = readers[shape](path, headings, rows, items)
     if not board.names:
         raise BadInput(f"{path}: the table has no model")
@@ -174,14 +205,14 @@ def _read_columns(
     path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames
 ) -> Board:
     """A board with a row per model: 1 for right, 0 for wrong."""
-    columns = np.array([items.row(name, path) for name in headings[1:]], np.int64)
-    if len(set(columns.tolist())) < len(columns):
+    item_rows = [items.row(name, path) for name in headings[1:]]
+    columns = np.array(item_rows, np.int64)
+    if len(set(item_rows)) < len(item_rows):
         raise BadInput(f"{path}: two columns are about one item")
     names = []
     lines = []
     for line, cells in rows:
-        if len(cells) != len(headings):
-            raise BadInput(f"{path}, line {line}: expected {len(headings):,} cells, found {len(cells):,}")
+        _check_width(path, line, cells, len(headings))
         names.append(cells[0].strip())
         lines.append(_read_right_or_wrong(path, line, cells[1:]))
     _refuse_repeated(path, names)
@@ -189,69 +220,88 @@ def _read_columns(
     answers = items.asked.answers[columns].astype(np.int8)
     are_two = items.asked.candidates[columns] == 2
     if not are_two.all():
-        where = headings[1 + int(np.argmin(are_two))]
+        first_other = int(np.argmin(are_two))
+        where = headings[1 + first_other]
         raise BadInput(
             f"{path}: item {where} has more than two candidates: right or wrong does not say what was chosen"
         )
-    given = np.where(right == 1, answers, 1 - answers)
+    stated_choices = np.where(right == 1, answers, 1 - answers)
     choices = np.full((len(names), len(items.asked)), UNASKED, np.int8)
-    choices[:, columns] = np.where(right < 0, UNASKED, given)
+    choices[:, columns] = np.where(right < 0, UNASKED, stated_choices)
     return Board(tuple(names), choices)
 
 
+def _check_width(path: Path, line: int, cells: Sequence[str], width: int) -> None:
+    """Refuse a row that has more or fewer cells than the table has headings."""
+    if len(cells) != width:
+        raise BadInput(f"{path}, line {line}: expected {width:,} cells, found {len(cells):,}")
+
+
 def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
-    """The cells of a model as 1, 0, or -1 where it was not asked."""
+    """Read the cells of a model as 1, 0 or -1.
+
+    -1 is an item that the model was not asked.
+    """
     digits = "".join([cell or "-" for cell in cells])
     if len(digits) == len(cells):
         # Most boards have one character a cell: "-" is 45 and "0" is 48.
-        numbers = np.frombuffer(digits.encode("latin-1", "replace"), np.uint8).astype(np.int8) - 48
+        codes = np.frombuffer(digits.encode("latin-1", "replace"), np.uint8)
+        numbers = codes.astype(np.int8) - 48
         if np.isin(numbers, (0, 1, 45 - 48)).all():
             return np.where(numbers < 0, -1, numbers)
-    found = [CELLS.get(cell.strip().casefold()) for cell in cells]
-    if None in found:
-        wrong = cells[found.index(None)]
-        raise BadInput(f"{path}, line {line}: expected 1 for right, 0 for wrong or an empty cell, found {wrong!r}")
-    return np.array(found, np.int8)
+    states = [CELLS.get(cell.strip().casefold()) for cell in cells]
+    if None in states:
+        first_wrong = states.index(None)
+        raise BadInput(
+            f"{path}, line {line}: expected 1 for right, 0 for wrong or an empty cell, found {cells[first_wrong]!r}"
+        )
+    return np.array(states, np.int8)
 
 
 def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
     """A board with a row per item and a column of choices per model."""
-    models = list(headings[1:])
+    models = tuple(headings[1:])
     _refuse_repeated(path, models)
     choices = np.full((len(models), len(items.asked)), UNASKED, np.int8)
     for line, cells in rows:
-        if len(cells) != len(headings):
-            raise BadInput(f"{path}, line {line}: expected {len(headings):,} cells, found {len(cells):,}")
+        _check_width(path, line, cells, len(headings))
         row = items.row(cells[0].strip(), path)
         for model, cell in enumerate(cells[1:]):
             choices[model, row] = _read_choice(path, line, cell, items, row)
-    if all(LANGUAGE.fullmatch(name) for name in models):
-        stem = path.name.partition(".")[0]
-        return Board(tuple(f"{stem} in {name}" for name in models), choices, tuple(models))
-    return Board(tuple(models), choices)
+    are_languages = all(LANGUAGE.fullmatch(name) for name in models)
+    if not are_languages:
+        return Board(models, choices)
+    stem = path.name.partition(".")[0]
+    names = tuple(f"{stem} in {language}" for language in models)
+    return Board(names, choices, models)
 
 
 def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
     """A board with a row per answer: the model, the item, the choice."""
     numbers: dict[str, int] = {}
-    found = []
+    answers = []
     for line, cells in rows:
-        if len(cells) != 3:
-            raise BadInput(f"{path}, line {line}: expected 3 cells, found {len(cells):,}")
-        name, item, cell = (each.strip() for each in cells)
+        _check_width(path, line, cells, 3)
+        name, item, cell = (text.strip() for text in cells)
         row = items.row(item, path)
-        found.append((numbers.setdefault(name, len(numbers)), row, _read_choice(path, line, cell, items, row)))
+        model = numbers.setdefault(name, len(numbers))
+        choice = _read_choice(path, line, cell, items, row)
+        answers.append((model, row, choice))
     choices = np.full((len(numbers), len(items.asked)), UNASKED, np.int8)
-    for model, row, choice in found:
+    for model, row, choice in answers:
         if choices[model, row] not in (UNASKED, choice):
             name = list(numbers)[model]
-            raise BadInput(f"{path}: {name} has two answers to item {items.asked.ids[row]}: keep the one that counts")
+            item = items.asked.ids[row]
+            raise BadInput(f"{path}: {name} has two answers to item {item}: keep the one that counts")
         choices[model, row] = choice
     return Board(tuple(numbers), choices)
 
 
 def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -> int:
-    """A choice from 1 as the place of a candidate; an empty cell is an abstention."""
+    """Read a choice from 1 as the index of a candidate.
+
+    An empty cell is an abstention.
+    """
     text = cell.strip().removesuffix(".0")
     if not text:
         return ABSTAINED
@@ -263,13 +313,16 @@ def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -
 
 def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
     """Refuse two models of one name, or one without a name."""
-    if len(set(names)) < len(names) or "" in names:
+    has_repeated = len(set(names)) < len(names)
+    if has_repeated or "" in names:
         repeated = next((name for name in names if names.count(name) > 1), "")
         raise BadInput(f"{path}: expected a name of its own for each model, found {repeated!r} twice or empty")
 
 
 def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple[Answers, dict[str, IntArray]]:
-    """The answers of all boards as one table, and by language the scorers that answered in it.
+    """Join the answers of all boards in one table.
+
+    Returns the answers, and by language the scorers that answered in it.
 
     A model that is in several boards is one scorer. Raises BadInput if it answers an item in two ways.
     """
@@ -280,19 +333,9 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
     choices = np.full((len(numbers), len(items.asked)), UNASKED, np.int8)
     for path, board in boards:
         rows = np.array([numbers[name] for name in board.names], np.int64)
-        before = choices[rows]
-        are_both = np.minimum(before, board.choices) > UNASKED
-        conflicts = np.not_equal(before, board.choices, where=are_both, out=np.zeros_like(are_both))
-        if conflicts.any():
-            model, row = np.argwhere(conflicts)[0].tolist()
-            raise BadInput(
-                f"{path}: {board.names[model]} answers item {items.asked.ids[row]} otherwise than in an earlier file"
-            )
-        choices[rows] = np.where(board.choices == UNASKED, before, board.choices)
-    languages: dict[str, list[int]] = {}
-    for _, board in boards:
-        for name, language in zip(board.names, board.languages, strict=False):
-            languages.setdefault(language, []).append(numbers[name])
+        earlier_choices = choices[rows]
+        _refuse_conflicts(path, board, earlier_choices, items)
+        choices[rows] = np.where(board.choices == UNASKED, earlier_choices, board.choices)
     scorer_index, problem_index = np.nonzero(choices != UNASKED)
     answers = Answers(
         items.asked,
@@ -301,4 +344,25 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
         tuple(Scorer(name) for name in numbers),
         scorer_index=scorer_index,
     )
-    return answers, {language: np.array(own, np.int64) for language, own in languages.items()}
+    return answers, _group_by_language(boards, numbers)
+
+
+def _refuse_conflicts(path: Path, board: Board, earlier_choices: StateArray, items: ItemNames) -> None:
+    """Refuse a board in which a model answers an item otherwise than before."""
+    are_both = np.minimum(earlier_choices, board.choices) > UNASKED
+    nothing = np.zeros_like(are_both)
+    conflicts = np.not_equal(earlier_choices, board.choices, where=are_both, out=nothing)
+    if conflicts.any():
+        model, row = np.argwhere(conflicts)[0].tolist()
+        raise BadInput(
+            f"{path}: {board.names[model]} answers item {items.asked.ids[row]} otherwise than in an earlier file"
+        )
+
+
+def _group_by_language(boards: Sequence[tuple[Path, Board]], numbers: Mapping[str, int]) -> dict[str, IntArray]:
+    """The numbers of the scorers that answered in each language."""
+    scorers: dict[str, list[int]] = {}
+    for _, board in boards:
+        for name, language in zip(board.names, board.languages, strict=False):
+            scorers.setdefault(language, []).append(numbers[name])
+    return {language: np.array(members, np.int64) for language, members in scorers.items()}

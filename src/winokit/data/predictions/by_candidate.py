@@ -1,4 +1,6 @@
-"""Tables with a row per candidate: WNLI, entailment and text classification ask of each filled text whether it holds.
+"""Tables with a row per candidate, as WNLI and entailment have them.
+
+They ask of each filled text whether it holds, as text classification does.
 
 The rows of a problem together choose: the highest score, or the one candidate of which the model says yes. A row names
 its candidate by name, number or letter, or by a text in which it fills the blank.
@@ -22,12 +24,12 @@ from winokit.results import decide
 
 YES = frozenset("entailment entails entailed label_1 plausible positive".split())
 NO = frozenset("not_entailment no_entailment contradiction neutral label_0 implausible negative".split())
-"""What classifiers call a text that holds, and one that does not, beside yes and no."""
+"""The words of classifiers for a text that holds, and for one that does not, beside yes and no."""
 
 
 @dataclass
 class CandidateRows:
-    """What the rows about the candidates of one problem say."""
+    """The rows about the candidates of one problem."""
 
     place: str
     """Where the first of them stands."""
@@ -53,122 +55,158 @@ class CandidateReading:
         matcher: Matcher,
         find_problem: Callable[[Mapping[str, Any], int], tuple[int, ...]],
     ) -> None:
-        self.table, self.columns, self.matcher, self.find_problem = table, columns, matcher, find_problem
+        self.table = table
+        self.columns = columns
+        self.matcher = matcher
+        self.find_problem = find_problem
 
     def rows(self, stem: str, scoring: str) -> Iterator[PredictionRow]:
-        """A row for each problem, after those that name no candidate of one."""
-        found: dict[tuple[str, int], CandidateRows] = {}
-        for number, (line, cells) in enumerate(self.table.rows):
-            place = name_place(line)
-            model = self._said(cells, self.columns.model) or stem
-            try:
-                hits, index = self._named_candidate(cells, number)
-                about = found.setdefault((model, hits[0]), CandidateRows(place, hits, model))
-                self._take_row(about, cells, index, place)
-            except Unmatched as reason:
-                yield PredictionRow(place, model, scoring, reason=str(reason))
-        for about in found.values():
-            yield self._chosen(about, scoring)
+        """Yield a row for each problem.
 
-    def _said(self, cells: Mapping[str, Any], column: str | None) -> str:
+        Rows that name no candidate of a problem come first.
+        """
+        rows_by_problem: dict[tuple[str, int], CandidateRows] = {}
+        for number, (line, cells) in enumerate(self.table.rows):
+            location = name_place(line)
+            model = self._read_text(cells, self.columns.model) or stem
+            try:
+                hits, index = self._find_candidate(cells, number)
+                new_rows = CandidateRows(location, hits, model)
+                candidate_rows = rows_by_problem.setdefault((model, hits[0]), new_rows)
+                self._take_row(candidate_rows, cells, index)
+            except Unmatched as reason:
+                yield PredictionRow(location, model, scoring, reason=str(reason))
+        for candidate_rows in rows_by_problem.values():
+            yield self._choose_candidate(candidate_rows, scoring)
+
+    def _read_text(self, cells: Mapping[str, Any], column: str | None) -> str:
         return cell_text(cells.get(column)).strip() if column else ""
 
-    def _named_candidate(self, cells: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], int]:
+    def _find_candidate(self, cells: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], int]:
         """The problem and the candidate of a row."""
-        named = self._said(cells, self.columns.candidate)
-        if letters_of(named) in self._filled_texts:
-            places = self._filled_texts[letters_of(named)]
-            if len(places) == 1:
-                return (places[0][0],), places[0][1]
+        text = self._read_text(cells, self.columns.candidate)
+        fitting = self._filled_texts.get(letters_of(text), [])
+        if len(fitting) == 1:
+            position, index = fitting[0]
+            return (position,), index
         hits = self.find_problem(cells, number)
         problem = self.matcher.dataset[hits[0]]
-        filled = FilledText.of(problem.before, problem.after)
+        choice: int | None
         try:
-            index, _ = choose(named, "candidate", problem.candidates, self._base, problem.language)
+            choice, _ = choose(text, "candidate", problem.candidates, self._first_number, problem.language)
         except Malformed:
-            index = named_in(named, problem.candidates, problem.language, filled)
-        if index is None:
-            raise Unmatched(f"it names no candidate of its problem: {shown(named)}")
-        return hits, index
+            filled = FilledText.of(problem.before, problem.after)
+            choice = named_in(text, problem.candidates, problem.language, filled)
+        if choice is None:
+            raise Unmatched(f"it names no candidate of its problem: {shown(text)}")
+        return hits, choice
 
     @cached_property
     def _filled_texts(self) -> dict[str, list[tuple[int, int]]]:
         """Places of problems and candidates by the letters of the filled text."""
         places: dict[str, list[tuple[int, int]]] = {}
-        for place, problem in enumerate(self.matcher.dataset):
+        for position, problem in enumerate(self.matcher.dataset):
             for index, candidate in enumerate(problem.candidates):
-                places.setdefault(letters_of(_filled(problem, candidate)), []).append((place, index))
+                letters = letters_of(_fill_blank(problem, candidate))
+                places.setdefault(letters, []).append((position, index))
         return places
 
     @cached_property
-    def _base(self) -> int:
-        """What numbers of candidates count from."""
-        return 0 if "0" in {self._said(cells, self.columns.candidate) for _, cells in self.table.rows} else 1
+    def _first_number(self) -> int:
+        """The number from which candidates are counted, 0 or 1."""
+        texts = {self._read_text(cells, self.columns.candidate) for _, cells in self.table.rows}
+        return 0 if "0" in texts else 1
 
-    def _take_row(self, about: CandidateRows, cells: Mapping[str, Any], index: int, place: str) -> None:
-        """Take the score and the verdict of a row."""
-        score = self._score(cells)
-        verdict = _verdict(self._said(cells, self.columns.prediction))
-        known = about.scores.get(index, score), about.verdicts.get(index, verdict)
-        if known != (score, verdict):
-            raise Unmatched(f"{about.place} and it say different things of one candidate")
+    def _take_row(self, candidate_rows: CandidateRows, cells: Mapping[str, Any], index: int) -> None:
+        """Take the score and the verdict of a row about the candidate at an index."""
+        score = self._read_score(cells)
+        verdict = _read_verdict(self._read_text(cells, self.columns.prediction))
+        scores = candidate_rows.scores
+        verdicts = candidate_rows.verdicts
+        has_other_score = index in scores and scores[index] != score
+        has_other_verdict = index in verdicts and verdicts[index] != verdict
+        if has_other_score or has_other_verdict:
+            raise Unmatched(f"{candidate_rows.place} and it say different things of one candidate")
         if score is not None:
-            about.scores[index] = score
+            scores[index] = score
         if verdict is not None:
-            about.verdicts[index] = verdict
+            verdicts[index] = verdict
 
-    def _score(self, cells: Mapping[str, Any]) -> float | None:
-        """The row's score of its candidate, turned round if it is of another label."""
+    def _read_score(self, cells: Mapping[str, Any]) -> float | None:
+        """The row's score of its candidate.
+
+        The score of another label is turned round.
+        """
         if not self.columns.scores:
             return None
-        text = self._said(cells, self.columns.scores[0]).replace(",", ".")
+        text = self._read_text(cells, self.columns.scores[0]).replace(",", ".")
         try:
             score = float(text)
         except ValueError:
             if text.casefold() in SILENT:
                 return None
             raise Unmatched(f"expected a number, found {shown(text)}") from None
-        if self._are_of_label and _verdict(self._said(cells, self.columns.prediction)) is False:
+        if self._are_of_label and self._is_denied(cells):
             return 1 - score
         return -score if self.columns.are_losses else score
 
+    def _is_denied(self, cells: Mapping[str, Any]) -> bool:
+        """Whether the prediction of a row is that its text does not hold."""
+        text = self._read_text(cells, self.columns.prediction)
+        return _read_verdict(text) is False
+
     @cached_property
     def _are_of_label(self) -> bool:
-        """Whether each score is the probability of the label in its row, as pipelines of classifiers write it."""
+        """Whether each score is the probability of the label in its row.
+
+        Pipelines of classifiers write it so.
+        """
         if self.columns.prediction is None or self.columns.are_losses:
             return False
         denied = []
         for _, cells in self.table.rows:
-            if _verdict(self._said(cells, self.columns.prediction)) is False:
-                denied.append(self._said(cells, self.columns.scores[0]).replace(",", "."))
+            if self._is_denied(cells):
+                text = self._read_text(cells, self.columns.scores[0])
+                denied.append(text.replace(",", "."))
         numbers = [float(text) for text in denied if text.replace(".", "", 1).isdecimal()]
-        return bool(numbers) and len(numbers) == len(denied) and all(0.5 <= number <= 1 for number in numbers)
+        if not numbers or len(numbers) != len(denied):
+            return False
+        return all(0.5 <= number <= 1 for number in numbers)
 
-    def _chosen(self, about: CandidateRows, scoring: str) -> PredictionRow:
-        """What the rows about a problem choose."""
-        problem = self.matcher.dataset[about.hits[0]]
+    def _choose_candidate(self, candidate_rows: CandidateRows, scoring: str) -> PredictionRow:
+        """The choice that the rows about a problem make together."""
+        problem = self.matcher.dataset[candidate_rows.hits[0]]
+        scores = candidate_rows.scores
+        verdicts = candidate_rows.verdicts
+        draft = PredictionRow(
+            candidate_rows.place, candidate_rows.model, scoring, hits=candidate_rows.hits, language=problem.language
+        )
         count = len(problem.candidates)
-        missing = count - max(len(about.scores), len(about.verdicts))
-        draft = PredictionRow(about.place, about.model, scoring, hits=about.hits, language=problem.language)
+        missing = count - max(len(scores), len(verdicts))
         if missing:
             draft.why = f"{missing} of its {count} candidates have no row"
-        elif len(about.scores) == count:
-            draft.scores = tuple(about.scores[index] for index in range(count))
+        elif len(scores) == count:
+            draft.scores = tuple(scores[index] for index in range(count))
             draft.prediction, draft.why = decide(draft.scores)
         else:
-            chosen = [index for index, verdict in sorted(about.verdicts.items()) if verdict]
-            draft.prediction = chosen[0] if len(chosen) == 1 else None
-            draft.why = None if len(chosen) == 1 else f"yes is said of {len(chosen)} candidates"
+            confirmed = [index for index, verdict in verdicts.items() if verdict]
+            if len(confirmed) == 1:
+                draft.prediction = confirmed[0]
+            else:
+                draft.why = f"yes is said of {len(confirmed)} candidates"
         return draft
 
 
-def _filled(problem: Problem, candidate: str) -> str:
+def _fill_blank(problem: Problem, candidate: str) -> str:
     """The text with a candidate in its blank."""
     return substitute(problem, candidate).text
 
 
-def _verdict(cell: str) -> bool | None:
-    """Whether a cell says that a text holds; None if it says neither."""
+def _read_verdict(cell: str) -> bool | None:
+    """Whether a cell says that a text holds.
+
+    None if it says neither.
+    """
     word = cell.casefold().replace("-", "_").replace(" ", "_")
     if word in YES | NO:
         return word in YES

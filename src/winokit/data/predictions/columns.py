@@ -1,11 +1,13 @@
-"""Which column of a table of predictions says what: as told by `--columns`, or by their names.
+"""The role of each column in a table of predictions.
+
+Roles come from `--columns`, or else from the names of the columns.
 
 docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are: read as choices
 or as scores they would turn a good model into a bad one. They have roles of their own, and count negated.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
@@ -24,7 +26,9 @@ ROLES = frozenset(
     "text id order option1 prediction prediction1 scores scores1 losses losses1 candidate answer correct model sample "
     "where layout".split()
 )
-TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
+TEXTS = ("sentence", "text", "premise")
+"""Names of columns with the text of a problem."""
+PROMPTS = ("input", "prompt", "question", "context", "query")
 MODELS = ("model", "model_name", "model_id", "system")
 """Names of the column that says whose prediction a row is."""
 CANDIDATES = ("candidate", "option", "choice", "hypothesis", "alternative", "ending", "sentence2")
@@ -45,7 +49,8 @@ NUMBERED = r"[_ .-]?(?P<n>\d{1,2}|[a-e])"
 OPTIONS = re.compile(rf"(?:option|opt|choice|candidate|cand|alternative|hypothesis){NUMBERED}")
 SCORE = r"(?:score|logit|log_?prob(?:abilitie|ability)?|log_?likelihood|ll|prob(?:abilitie|ability)?)s?"
 SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answer|label|class))?{NUMBERED}")
-ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
+ALL_SCORES = re.compile(SCORE)
+DIGIT = re.compile(r"(\d)")
 ENDING = re.compile(r"(?P<stem>.*?)[\s_.-]*(?P<number>\d{1,2}|[a-e])", re.IGNORECASE)
 """Names of columns that differ in a number or letter at their end."""
 FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
@@ -87,7 +92,10 @@ RIGHTNESS = frozenset("correct incorrect right wrong gold distractor target".spl
 
 @dataclass(frozen=True)
 class PredictionColumns:
-    """Which columns of a table say what; none where the table does not say it."""
+    """The columns of a table by their roles.
+
+    A role that no column has is None or empty.
+    """
 
     texts: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -106,9 +114,9 @@ class PredictionColumns:
     sample: str | None = None
     """Numbers several answers to one problem, or LINE if the order of the lines does."""
     copies: int = 1
-    """How many times the table has its rows, one under the other: of a column for each sample, so many."""
+    """How many times the table has its rows, one under the other: once for each column of samples."""
     base: int | None = None
-    """What predictions count from, where that was said."""
+    """The number from which predictions count, if it was given."""
     is_given: bool = False
     """Whether somebody named them."""
     rivals: tuple[str, ...] = ()
@@ -117,8 +125,9 @@ class PredictionColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that name a problem."""
-        counted = () if self.order is None or self.order in ORDERS else (self.order,)
-        return (*self.texts, *self.ids, *counted)
+        if self.order is None or self.order in ORDERS:
+            return (*self.texts, *self.ids)
+        return (*self.texts, *self.ids, self.order)
 
     def roles(self) -> dict[str, str]:
         """The columns by their roles, as an option names them."""
@@ -126,11 +135,23 @@ class PredictionColumns:
         several = {"text": self.texts, "id": self.ids, "option": self.options, kind: self.scores}
         roles: dict[str, str] = {}
         for role, names in several.items():
-            keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
-            roles |= dict(zip(keys, names, strict=True))
-        single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
-        single |= {"candidate": self.candidate, "model": self.model, "sample": self.sample}
-        return roles | {role: name for role, name in single.items() if name is not None}
+            if len(names) == 1:
+                roles[role] = names[0]
+            else:
+                roles |= {f"{role}{number}": name for number, name in enumerate(names, 1)}
+        single = {
+            "order": self.order,
+            "prediction": self.prediction,
+            "answer": self.answer,
+            "correct": self.correct,
+            "candidate": self.candidate,
+            "model": self.model,
+            "sample": self.sample,
+        }
+        for role, column in single.items():
+            if column is not None:
+                roles[role] = column
+        return roles
 
     @property
     def is_judged_only(self) -> bool:
@@ -140,9 +161,11 @@ class PredictionColumns:
     @property
     def is_complete(self) -> bool:
         """Whether they say what was chosen, and of which problem."""
-        is_chosen = self.prediction is not None or bool(self.scores) or (self.is_given and self.correct is not None)
-        is_named = self.order is not None or bool(self.texts or self.ids) or self.candidate is not None
-        return is_chosen and not self.rivals and is_named
+        is_judged = self.is_given and self.correct is not None
+        is_chosen = self.prediction is not None or bool(self.scores) or is_judged
+        has_name = bool(self.texts or self.ids)
+        is_named = has_name or self.order is not None or self.candidate is not None
+        return is_chosen and is_named and not self.rivals
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
@@ -150,11 +173,13 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
 
     Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
     """
-    roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
+    roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else list(given)
     starts = ("prediction", "scores", "losses")
-    if any(role in ("correct", "layout") or role.startswith(starts) for role in roles):
-        return True
-    return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
+    for role in roles:
+        if role in ("correct", "layout") or role.startswith(starts):
+            return True
+    has_candidates = any(role.startswith(("option", "text1", "good")) for role in roles)
+    return "where" in roles and not has_candidates
 
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
@@ -164,13 +189,17 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
         raise BadInput(
             f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
         )
-    if any(role.startswith("losses") for role in columns) and any(role.startswith("scores") for role in columns):
+    has_losses = any(role.startswith("losses") for role in columns)
+    has_scores = any(role.startswith("scores") for role in columns)
+    if has_losses and has_scores:
         raise BadInput(f"{OPTION}: scores and losses: name those that the model chose by")
     return columns
 
 
 def verdict_of(cell: str) -> bool | None:
-    """Whether a cell says right or wrong; None if it says neither.
+    """Whether a cell says right or wrong.
+
+    None if it says neither.
 
     >>> [verdict_of(cell) for cell in ("1.0", "False", "incorrect", "2")]
     [True, False, False, None]
@@ -182,123 +211,208 @@ def verdict_of(cell: str) -> bool | None:
 
 
 def judges(table: Table, column: str) -> bool:
-    """Whether every cell of a column says right or wrong, and some of them each."""
-    cells = [cell_text(cells.get(column)).strip() for _, cells in table.rows]
-    verdicts = {verdict_of(cell) for cell in cells if cell}
+    """Whether a column says right in some cells and wrong in others.
+
+    Cells that are not empty must all say one of the two.
+    """
+    texts = [cell_text(cells.get(column)).strip() for _, cells in table.rows]
+    verdicts = {verdict_of(text) for text in texts if text}
     return verdicts == {True, False}
 
 
 def columns_of(table: Table, given: Mapping[str, str] | None = None) -> PredictionColumns:
-    """The columns of a table as they were given, else as their names tell."""
+    """The columns of a table, as given or else by their names."""
     if given is None:
-        return _told_by_names(table)
+        return _infer_columns(table)
+    named = dict(given)
     column, _, base = given.get("prediction", "").rpartition(":")
-    is_told = base in ("0", "1") and given["prediction"] not in table.columns
-    wanted = {**given, "prediction": column} if is_told else dict(given)
-    order = wanted.pop("order", None)
-    sample = wanted.pop("sample", None)
+    has_base = base in ("0", "1") and given["prediction"] not in table.columns
+    if has_base:
+        named["prediction"] = column
+    order = named.pop("order", None)
+    sample = named.pop("sample", None)
     if order is not None and order not in ORDERS:
-        wanted["order"] = order
+        named["order"] = order
     if sample is not None and sample != LINE:
-        wanted["sample"] = sample
-    places = table.places(wanted)
-    for role, name in places.items():
-        if role.startswith(("scores", "losses")) and is_by_rightness(name):
-            raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
-        if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
-            raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
-    texts, ids, options, scores, losses = (
-        tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores", "losses")
-    )
+        named["sample"] = sample
+    places = table.places(named)
+    _check_scores(table, places)
+    losses = _get_numbered(places, "losses")
     return PredictionColumns(
-        texts,
-        ids,
-        order if order in ORDERS else places.get("order"),
-        options,
-        places.get("prediction"),
-        scores or losses,
+        texts=_get_numbered(places, "text"),
+        ids=_get_numbered(places, "id"),
+        order=order if order in ORDERS else places.get("order"),
+        options=_get_numbered(places, "option"),
+        prediction=places.get("prediction"),
+        scores=_get_numbered(places, "scores") or losses,
         candidate=places.get("candidate"),
         answer=places.get("answer"),
         correct=places.get("correct"),
         model=places.get("model"),
         sample=LINE if sample == LINE else places.get("sample"),
-        base=int(base) if is_told else None,
+        base=int(base) if has_base else None,
         are_losses=bool(losses),
         is_given=True,
     )
 
 
-def _told_by_names(table: Table) -> PredictionColumns:
-    folded = {re.sub(r"[\s-]+", "_", name.casefold().strip()): name for name in reversed(table.columns)}
-    ids = tuple(folded[name] for name in IDS if name in folded)
-    texts = tuple(folded[name] for name in TEXTS if name in folded)
+def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
+    """The columns of a role that may have a number, in the order of their numbers."""
+    return tuple(places[role] for role in numbered(places, kind))
+
+
+def _check_scores(table: Table, places: Mapping[str, str]) -> None:
+    """Refuse scores that go by rightness, and losses that are taken for choices or scores."""
+    for role, name in places.items():
+        if role.startswith(("scores", "losses")) and is_by_rightness(name):
+            raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
+        is_higher_better = role == "prediction" or role.startswith("scores")
+        if is_higher_better and is_lower_better(name):
+            raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
+
+
+def _infer_columns(table: Table) -> PredictionColumns:
+    """The columns of a table by their names."""
+    folded = _fold_names(table)
+    ids = _find_names(folded, IDS)
+    texts = _find_names(folded, TEXTS)
     scores = columns_in_a_row(table, SCORES)
-    first = table.rows[0][1] if table.rows else {}
-    several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
-    lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
-    correct = next((folded[name] for name in folded if JUDGED.fullmatch(name) and judges(table, folded[name])), None)
-    gold = next((folded[name] for name in GOLD if name in folded and folded[name] != correct), None)
+    correct = _find_verdict_column(table, folded)
+    gold = next((name for name in _find_names(folded, GOLD) if name != correct), None)
     used = {*ids, *texts, *scores, gold, correct}
     likely = [name for name in table.columns if name not in used and is_predicted(name)]
     chosen = folded.get("prediction")
-    rivals = tuple(likely) if chosen is None and len(likely) > 1 else ()
+    rivals: tuple[str, ...] = ()
+    if chosen is None and len(likely) > 1:
+        rivals = tuple(likely)
     if chosen is None and len(likely) == 1:
         chosen = likely[0]
-    if chosen is None and gold is not None and {*table.columns} == {*ids, gold}:  # as SuperGLUE has it
-        chosen, gold = gold, None
-    scores = scores or (lists if len(lists) == 1 else ())
-    losses = () if scores or chosen is not None else _losses_of(table, several)
-    scores = scores or losses or (columns_in_a_row(table, DIGIT) if chosen is None else ())
-    prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
-    options = columns_in_a_row(table, OPTIONS)
-    told = PredictionColumns(
+    has_only_labels = gold is not None and {*table.columns} == {*ids, gold}
+    if chosen is None and has_only_labels:  # as SuperGLUE has it
+        chosen = gold
+        gold = None
+    losses: tuple[str, ...] = ()
+    if not scores:
+        scores, losses = _find_score_columns(table, has_choice=chosen is not None)
+    prompts = tuple(name for name in _find_names(folded, PROMPTS) if name != chosen)
+    columns = PredictionColumns(
         (*texts, *prompts),
         ids,
-        options=options,
+        options=columns_in_a_row(table, OPTIONS),
         prediction=chosen,
-        scores=scores,
+        scores=scores or losses,
         are_losses=bool(losses),
         answer=gold,
         correct=correct,
-        model=_model_of(table, folded),
+        model=_find_model_column(table, folded),
         rivals=rivals,
     )
-    return _told_by_candidate(table, told, folded)
+    return _infer_candidate_column(table, columns, folded)
 
 
-def _told_by_candidate(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
-    """The columns of a table with a row per candidate; those told so far if it has none."""
-    named = next((folded[name] for name in CANDIDATES if name in folded), None)
-    texts = told.texts or tuple(folded[name] for name in ("sentence1",) if name in folded)
-    naming = (*told.ids, *texts)
-    if named is None or named == told.prediction or told.options or not naming:
-        return told
-    names = [cell_text(cells.get(naming[-1])) for _, cells in table.rows]
-    pairs = {(name, cell_text(cells.get(named))) for name, (_, cells) in zip(names, table.rows, strict=True)}
-    if 3 * len(set(names)) > 2 * len(names) or len(pairs) <= len(set(names)):
-        return told
-    singles = [name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) or is_lower_better(name)]
-    scores = told.scores or (tuple(singles) if len(singles) == 1 else ())
-    are_losses = bool(scores) and all(map(is_lower_better, scores))
-    return replace(told, texts=texts, candidate=named, scores=scores, are_losses=are_losses)
+def _fold_names(table: Table) -> dict[str, str]:
+    """The columns of a table by their names in small letters with underscores, the first of each."""
+    folded: dict[str, str] = {}
+    for name in reversed(table.columns):
+        small = name.casefold().strip()
+        folded[re.sub(r"[\s-]+", "_", small)] = name
+    return folded
 
 
-def _model_of(table: Table, folded: Mapping[str, str]) -> str | None:
-    """The column of models, if every row has one."""
-    for name in MODELS:
-        if name in folded and all(cell_text(cells.get(folded[name])).strip() for _, cells in table.rows):
-            return folded[name]
+def _find_names(folded: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
+    """The columns of a table that have one of some names, in the order of these."""
+    return tuple(folded[name] for name in names if name in folded)
+
+
+def _find_verdict_column(table: Table, folded: Mapping[str, str]) -> str | None:
+    """The column that says whether a prediction is right, by its name and its cells."""
+    for small, name in folded.items():
+        if JUDGED.fullmatch(small) and judges(table, name):
+            return name
     return None
 
 
-def _losses_of(table: Table, several: Collection[str]) -> tuple[str, ...]:
-    """The columns of losses: one for each candidate, or one with those of all; none if others could be meant."""
+def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of scores and those of losses, of which one is empty, in a table without numbered scores.
+
+    Parameters
+    ----------
+    has_choice
+        Whether another column has choices: then losses and numbered columns are not looked for.
+    """
+    first_row = table.rows[0][1] if table.rows else {}
+    several = {name for name, cell in first_row.items() if len(FLOAT.findall(str(cell))) > 1}
+    names = [name for name in table.columns if name in several]
+    lists = [name for name in names if ALL_SCORES.fullmatch(name.casefold())]
+    if len(lists) == 1:
+        return tuple(lists), ()
+    if has_choice:
+        return (), ()
+    losses = _find_loss_columns(table, several)
+    if losses:
+        return (), losses
+    return columns_in_a_row(table, DIGIT), ()
+
+
+def _infer_candidate_column(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
+    """The columns of a table with a row per candidate.
+
+    If the table has none, the columns told so far.
+    """
+    candidate = next(iter(_find_names(folded, CANDIDATES)), None)
+    if candidate is None or candidate == told.prediction or told.options:
+        return told
+    texts = told.texts or _find_names(folded, ("sentence1",))
+    naming = (*told.ids, *texts)
+    if not naming or not _has_row_per_candidate(table, naming[-1], candidate):
+        return told
+    scores = told.scores
+    singles = [name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) or is_lower_better(name)]
+    if not scores and len(singles) == 1:
+        scores = tuple(singles)
+    are_losses = bool(scores) and all(map(is_lower_better, scores))
+    return replace(told, texts=texts, candidate=candidate, scores=scores, are_losses=are_losses)
+
+
+def _has_row_per_candidate(table: Table, name: str, candidate: str) -> bool:
+    """Whether most problems have several rows, with several candidates.
+
+    Parameters
+    ----------
+    name
+        The column that names the problem of a row.
+    candidate
+        The column that names the candidate of a row.
+    """
+    problems = [cell_text(cells.get(name)) for _, cells in table.rows]
+    candidates = [cell_text(cells.get(candidate)) for _, cells in table.rows]
+    pairs = set(zip(problems, candidates, strict=True))
+    problem_count = len(set(problems))
+    return 3 * problem_count <= 2 * len(problems) and len(pairs) > problem_count
+
+
+def _find_model_column(table: Table, folded: Mapping[str, str]) -> str | None:
+    """The column of models, if every row has one."""
+    for column in _find_names(folded, MODELS):
+        if all(cell_text(cells.get(column)).strip() for _, cells in table.rows):
+            return column
+    return None
+
+
+def _find_loss_columns(table: Table, several: Collection[str]) -> tuple[str, ...]:
+    """The columns of losses, one for each candidate or one for all.
+
+    None if others could be meant.
+    """
     names = [name for name in table.columns if is_lower_better(name)]
-    endings = {name: ENDING.fullmatch(name) for name in names}
-    stems = {match["stem"].casefold() for match in endings.values() if match}
-    if len(names) > 1 and len(stems) == 1 and all(endings.values()):
-        return columns_in_a_row(Table(table.path, tuple(names), table.rows), ENDING, "number")
-    return tuple(names) if len(names) == 1 and names[0] in several else ()
+    if len(names) == 1:
+        return tuple(names) if names[0] in several else ()
+    endings = [ENDING.fullmatch(name) for name in names]
+    stems = {match["stem"].casefold() for match in endings if match}
+    if len(stems) == 1 and all(endings):
+        losses = Table(table.path, tuple(names), table.rows)
+        return columns_in_a_row(losses, ENDING, "number")
+    return ()
 
 
 def is_predicted(column: str) -> bool:
@@ -311,17 +425,27 @@ def is_predicted(column: str) -> bool:
 
 
 def may_choose(column: str) -> bool:
-    """Whether a column may have choices by its name: no explanations, scores, losses, lengths or texts.
+    """Whether a column may have choices, by its name.
+
+    Explanations, scores, losses, lengths and texts are no choices.
 
     >>> [may_choose(name) for name in ("chatgpt", "wahl", "gptReason", "span2_token_len", "sentence_zu", "loss1")]
     [True, True, False, False, False, False]
     """
-    words = re.findall(r"[a-z]+", CAMEL_CASE.sub("_", column).casefold())
+    words = _split_words(column)
     return NO_CHOICE.isdisjoint(words) and not is_lower_better(column)
 
 
+def _split_words(column: str) -> list[str]:
+    """The words in the name of a column, in small letters."""
+    spaced = CAMEL_CASE.sub("_", column)
+    return re.findall(r"[a-z]+", spaced.casefold())
+
+
 def is_lower_better(column: str) -> bool:
-    """Whether a column has scores of which the lowest is best, by its name: loss, nll, ppl, perplexity and the like.
+    """Whether the lowest score in a column is best, by its name.
+
+    Such columns are losses, nll, ppl, perplexity and the like.
 
     >>> [is_lower_better(name) for name in ("loss1", "NLL_a", "gpt2 Perplexity option1", "neg_loss", "glossary")]
     [True, True, True, False, False]
@@ -333,35 +457,46 @@ def is_lower_better(column: str) -> bool:
 
 
 def is_by_rightness(column: str) -> bool:
-    """Whether a column has scores of the right, or of the wrong candidate, by its name.
+    """Whether a column scores the right or the wrong candidate, by name.
 
     >>> [is_by_rightness(name) for name in ("loss_correct", "goldProb", "score1", "label_scores")]
     [True, True, False, False]
     """
-    words = re.findall(r"[a-z]+", CAMEL_CASE.sub("_", column).casefold())
+    words = _split_words(column)
     return not RIGHTNESS.isdisjoint(words)
 
 
 def columns_in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:
-    """The columns that are numbered from 0 or 1, or lettered from A, two or more, and nothing between them missing."""
-    numbers: dict[int, str] = {}
+    """The columns that are numbered or lettered in a row.
+
+    They begin at 0, 1 or A, are two or more, and none is missing in between.
+    """
+    name_by_number: dict[int, str] = {}
     for name in table.columns:
-        if match := pattern.fullmatch(name.casefold()):
-            digit = match[group]
-            numbers.setdefault(int(digit) if digit.isdigit() else ord(digit) - ord("a"), name)
-    start = min(numbers, default=0)
-    whole = len(numbers) > 1 and start < 2 and sorted(numbers) == [*range(start, start + len(numbers))]
-    return tuple(name for _, name in sorted(numbers.items())) if whole else ()
+        match = pattern.fullmatch(name.casefold())
+        if match is not None:
+            ending = match[group]
+            number = int(ending) if ending.isdigit() else ord(ending) - ord("a")
+            name_by_number.setdefault(number, name)
+    numbers = sorted(name_by_number)
+    if len(numbers) < 2 or numbers[0] > 1:
+        return ()
+    expected = range(numbers[0], numbers[0] + len(numbers))
+    if numbers != list(expected):
+        return ()
+    return tuple(name_by_number[number] for number in numbers)
 
 
 def listed_columns(table: Table) -> str:
     """The columns of a table for a message, twenty at most."""
-    more = ["…"] if len(table.columns) > 20 else []
-    return ", ".join([*table.columns[:20], *more]) or "none"
+    names = list(table.columns[:20])
+    if len(table.columns) > 20:
+        names.append("…")
+    return ", ".join(names) or "none"
 
 
 def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
-    """Refuse rows that are matched by order, and are not as many as the problems."""
+    """Refuse rows matched by order unless there are as many as problems."""
     row_count = len(table.rows) // columns.copies
     if columns.order is not None and row_count != len(dataset):
         raise BadInput(

@@ -8,7 +8,7 @@ Labels stand there as JSON text: the harness wants one type a column.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from winokit.problem import ORIGINAL, Dataset, Problem, original_id
 from winokit.text.language import language_of
 
 SOLVED = "solved"
-"""What stands for the variant where the whole text with the right candidate is scored, for its surprisal."""
+"""The variant of a document whose whole text with the right candidate is scored, for its surprisal."""
 KEYS = frozenset({"variant", "of"})
 
 
@@ -37,7 +37,9 @@ def slug(name: str) -> str:
 def documents(
     problems: Dataset, variant: str = ORIGINAL, *, name: str = "", labels: bool = True
 ) -> list[dict[str, Any]]:
-    """Each problem that has an answer, all with the same fields; what partial scoring cannot score has no contexts.
+    """A document for each problem that has an answer.
+
+    All have the same fields. A document that partial scoring cannot score has no contexts.
 
     Where that is all of them, they have `filled`: the whole text with each candidate, as full scoring asks about it.
 
@@ -47,44 +49,69 @@ def documents(
         What the dataset is called where its log is all that is known of it.
     """
     sizes = Counter(problem.group for problem in problems)
-    unfollowed = scoring_of(problems) == "full"
+    is_unfollowed = scoring_of(problems) == "full"
     rows = []
     for problem in problems:
-        if problem.answer is not None:
-            row = jsonl.render(problem, WriteOptions())
-            known = row.pop("labels", None)
-            size = sizes[problem.group] if problem.group else 1
-            row |= {"variant": variant, "of": original_id(problem), "group_size": size, **_asked(problem)}
-            row |= {"dataset": name} if name else {}
-            row |= {"labels": json.dumps(known, ensure_ascii=False, sort_keys=True)} if known and labels else {}
-            row |= {"filled": [substitute(problem, name).text for name in problem.candidates]} if unfollowed else {}
-            rows.append(row)
-    fields_of_all = dict.fromkeys(("id", "group", *(key for row in rows for key in row)))
-    return [fields_of_all | row for row in rows]
+        if problem.answer is None:
+            continue
+        row = jsonl.render(problem, WriteOptions())
+        problem_labels = row.pop("labels", None)
+        row["variant"] = variant
+        row["of"] = original_id(problem)
+        row["group_size"] = sizes[problem.group] if problem.group else 1
+        row |= _render_partial_requests(problem)
+        if name:
+            row["dataset"] = name
+        if problem_labels and labels:
+            row["labels"] = json.dumps(problem_labels, ensure_ascii=False, sort_keys=True)
+        if is_unfollowed:
+            row["filled"] = [substitute(problem, candidate).text for candidate in problem.candidates]
+        rows.append(row)
+    return _fill_missing_fields(rows)
+
+
+def _fill_missing_fields(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give all rows the same fields in the same order, with None for those they lack."""
+    empty: dict[str, Any] = {"id": None, "group": None}
+    for row in rows:
+        empty |= dict.fromkeys(row)
+    return [empty | row for row in rows]
 
 
 def scoring_of(problems: Dataset) -> str:
-    """How the harness scores problems: partial, or full where nothing follows any blank."""
-    return "partial" if any(problem.after.strip() for problem in problems) else "full"
+    """The way in which the harness scores problems.
+
+    It is partial, or full if nothing follows any blank.
+    """
+    is_followed = any(problem.after.strip() for problem in problems)
+    return "partial" if is_followed else "full"
 
 
-def _asked(problem: Problem) -> dict[str, Any]:
-    """What partial scoring asks: the text up to the blank with each candidate, and what follows them all."""
+def _render_partial_requests(problem: Problem) -> dict[str, Any]:
+    """The requests of partial scoring about a problem.
+
+    They are the text up to the blank with each candidate, and what follows them all.
+    """
     try:
         asked = SCORINGS["partial"].ask(problem, Setting())
     except Abstain:
         return {"contexts": [], "continuation": ""}
     requests = [request for request in asked if isinstance(request, Continuation)]
-    return {"contexts": [request.context for request in requests], "continuation": requests[0].text}
+    contexts = [request.context for request in requests]
+    return {"contexts": contexts, "continuation": requests[0].text}
 
 
 def solved_documents(problems: Dataset) -> list[dict[str, Any]]:
-    """The solved text of each problem that has one, and how many words it has in its language."""
-    split = {problem.id: language_of(problem.language).split for problem in problems}
-    return [
-        {"id": name, "variant": SOLVED, "of": name, "solved": text, "words": len(split[name](text))}
-        for name, text in solved_texts(problems).items()
-    ]
+    """The solved text of each problem that has one.
+
+    Each has the number of its words in its language.
+    """
+    language_by_id = {problem.id: problem.language for problem in problems}
+    rows = []
+    for problem_id, text in solved_texts(problems).items():
+        words = language_of(language_by_id[problem_id]).split(text)
+        rows.append({"id": problem_id, "variant": SOLVED, "of": problem_id, "solved": text, "words": len(words)})
+    return rows
 
 
 @dataclass(frozen=True)
@@ -97,24 +124,31 @@ class LoggedDocument:
     problem: Problem | None
     """None where a solved text was scored."""
     contexts: tuple[str, ...] = ()
-    """What the text of each request must have in it: the text up to the blank, or all of it."""
+    """Texts that the requests must have in them, one each: the text up to the blank, or all of it."""
     solved: str = ""
     dataset: str = ""
-    """What its dataset is called, where it says so."""
+    """The name of its dataset, if it says so."""
 
 
 def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
-    """What a document says; None where winokit did not write it. A harness has a cell for every column of the file."""
+    """Read a document that winokit wrote.
+
+    None for any other document. A harness has a cell for every column of the file.
+    """
     if not doc.keys() >= KEYS:
         return None
     row = {key: value for key, value in doc.items() if value is not None}
-    variant, of = fields.string(row, "variant"), fields.string(row, "of")
+    variant = fields.string(row, "variant")
+    of = fields.string(row, "of")
     if variant == SOLVED:
-        return LoggedDocument(variant, of, None, solved=fields.string(row, "solved"))
+        solved = fields.string(row, "solved")
+        return LoggedDocument(variant, of, None, solved=solved)
     try:
         labels = json.loads(row.get("labels", "{}"))
     except (ValueError, TypeError, RecursionError):
         raise Malformed(f"expected JSON, found {fields.shown(row['labels'])}", field="labels") from None
-    contexts = fields.strings({"contexts": row.get("contexts") or row.get("filled", [])}, "contexts")
+    texts = row.get("contexts") or row.get("filled", [])
+    contexts = fields.strings({"contexts": texts}, "contexts")
     problem = jsonl.parse({**row, "labels": labels})
-    return LoggedDocument(variant, of, problem, contexts, dataset=fields.optional(row, "dataset") or "")
+    dataset_name = fields.optional(row, "dataset") or ""
+    return LoggedDocument(variant, of, problem, contexts, dataset=dataset_name)

@@ -1,4 +1,6 @@
-"""Runs as records of Every Eval Ever 0.3 (evaleval/every_eval_ever), for each model one file and its samples beside it.
+"""Runs as records of Every Eval Ever 0.3 (evaleval/every_eval_ever).
+
+Each model has one file, and its samples beside it.
 
 A sample has the text with its blank, the candidates as choices, the right one as the reference and the chosen one as
 the output: what makes a record of WinoGrande readable without the harness that made it. Where nothing was chosen there
@@ -30,7 +32,7 @@ METRICS = {
     ("accuracy", "all", "accuracy"): "accuracy",
     ("groups", "complete", "group_accuracy"): "pair accuracy",
 }
-"""The rows of a run that are written, and what they are called; samples are those of the first."""
+"""The rows of a run that are written, with their names. Samples are those of the first."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class WrittenRecords:
 
 
 def write_records(run: Run, folder: Path, *, timestamp: int) -> WrittenRecords:
-    """Write the records of a run below a folder, in the paths that the datastore has.
+    """Write the records of a run below a folder.
+
+    Their paths are those of the datastore.
 
     Parameters
     ----------
@@ -52,20 +56,23 @@ def write_records(run: Run, folder: Path, *, timestamp: int) -> WrittenRecords:
     """
     files: list[Path] = []
     total = 0
-    for model, scoring in dict.fromkeys((made.model, made.scoring) for made in run.predictions):
+    model_scorings = dict.fromkeys((prediction.model, prediction.scoring) for prediction in run.predictions)
+    for model, scoring in model_scorings:
         record = ModelRecord(run, model, scoring, timestamp)
         samples = list(record.samples())
         if not samples:
             continue
         content = json_rows(samples).encode()
         identity = UUID(bytes=sha256(content).digest()[:16], version=4)
-        place = Path("data", record.collection, *record.model_id.split("/"))
-        sidecar = place / f"{identity}_samples.jsonl"
+        record_folder = Path("data", record.collection, *record.model_id.split("/"))
+        sidecar = record_folder / f"{identity}_samples.jsonl"
         aggregate = record.aggregate(sidecar, content, len(samples))
-        write_whole(folder / sidecar, content)
-        text = json.dumps(aggregate, ensure_ascii=False, indent=2) + "\n"
-        write_whole(folder / place / f"{identity}.json", text.encode())
-        files += [folder / place / f"{identity}.json", folder / sidecar]
+        aggregate_text = json.dumps(aggregate, ensure_ascii=False, indent=2) + "\n"
+        sample_path = folder / sidecar
+        aggregate_path = folder / record_folder / f"{identity}.json"
+        write_whole(sample_path, content)
+        write_whole(aggregate_path, aggregate_text.encode())
+        files += [aggregate_path, sample_path]
         total += len(samples)
     if not files:
         raise BadInput("every-eval-ever: the run has no predictions of problems with answers")
@@ -82,28 +89,37 @@ class ModelRecord:
     """
 
     def __init__(self, run: Run, model: str, scoring: str, timestamp: int) -> None:
-        self.run, self.model, self.scoring, self.timestamp = run, model, scoring, timestamp
+        self.run = run
+        self.model = model
+        self.scoring = scoring
+        self.timestamp = timestamp
         self.dataset_name = run.dataset.card.name or "data"
-        self.collection = _path_part(self.dataset_name)
+        self.collection = _make_path_part(self.dataset_name)
         developer, _, name = model.rpartition("/")
-        self.model_id = f"{_path_part(developer or NOBODY)}/{_path_part(name)}"
+        self.model_id = f"{_make_path_part(developer or NOBODY)}/{_make_path_part(name)}"
         self.id = f"{self.collection}/{self.model_id}/{timestamp}"
 
     def samples(self) -> Iterator[dict[str, Any]]:
         """A sample for each problem with an answer that the model was asked."""
         problems = {problem.id: problem for problem in self.run.dataset}
-        for made in self.run.predictions:
-            is_own = (made.model, made.scoring, made.variant) == (self.model, self.scoring, ORIGINAL)
-            problem = problems.get(made.id)
-            if is_own and problem is not None and problem.answer is not None:
-                yield self._sample(problem, made)
+        wanted_key = (self.model, self.scoring, ORIGINAL)
+        for prediction in self.run.predictions:
+            key = (prediction.model, prediction.scoring, prediction.variant)
+            problem = problems.get(prediction.id)
+            if key != wanted_key or problem is None:
+                continue
+            if problem.answer is not None:
+                yield self._make_sample(problem, prediction)
 
-    def _sample(self, problem: Problem, made: Prediction) -> dict[str, Any]:
+    def _make_sample(self, problem: Problem, prediction: Prediction) -> dict[str, Any]:
         assert problem.right is not None
         raw = problem.text
         reference = [problem.right]
-        chosen = [] if made.prediction is None else [problem.candidates[made.prediction]]
-        is_right = made.is_right
+        chosen: list[str] = []
+        if prediction.prediction is not None:
+            chosen.append(problem.candidates[prediction.prediction])
+        is_right = prediction.is_right
+        question = {"raw": raw, "reference": reference, "choices": list(problem.candidates)}
         return {
             "schema_version": SCHEMA,
             "evaluation_id": self.id,
@@ -111,98 +127,109 @@ class ModelRecord:
             "evaluation_name": self.dataset_name,
             "evaluation_result_id": f"{self.id}#accuracy",
             "sample_id": problem.id,
-            "sample_hash": _sample_hash(raw, reference),
+            "sample_hash": _hash_sample(raw, reference),
             "interaction_type": "single_turn",
-            "input": {"raw": raw, "reference": reference, "choices": list(problem.candidates)},
+            "input": question,
             "output": {"raw": chosen},
-            "answer_attribution": [
-                {
-                    "turn_idx": 0,
-                    "source": "output.raw",
-                    "extracted_value": name,
-                    "extraction_method": self.scoring,
-                    "is_terminal": True,
-                }
-                for name in chosen
-            ],
+            "answer_attribution": [self._attribute_answer(name) for name in chosen],
             "evaluation": {"score": float(is_right), "is_correct": is_right},
-            "metadata": _metadata(problem, made),
+            "metadata": _collect_metadata(problem, prediction),
+        }
+
+    def _attribute_answer(self, name: str) -> dict[str, Any]:
+        """The part of a sample that says how its answer was found."""
+        return {
+            "turn_idx": 0,
+            "source": "output.raw",
+            "extracted_value": name,
+            "extraction_method": self.scoring,
+            "is_terminal": True,
         }
 
     def aggregate(self, sidecar: Path, content: bytes, count: int) -> dict[str, Any]:
         """The record of the model, without its samples."""
+        source = {
+            "source_name": "winokit",
+            "source_type": "evaluation_run",
+            "source_organization_name": "winokit",
+            "evaluator_relationship": "third_party",
+        }
+        model = {
+            "name": self.model,
+            "id": self.model_id,
+            "developer": self.model_id.partition("/")[0],
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        }
+        samples = {
+            "format": "jsonl",
+            "file_path": sidecar.as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": sha256(content).hexdigest(),
+            "total_rows": count,
+        }
         return {
             "schema_version": SCHEMA,
             "evaluation_id": self.id,
             "retrieved_timestamp": str(self.timestamp),
-            "source_metadata": {
-                "source_name": "winokit",
-                "source_type": "evaluation_run",
-                "source_organization_name": "winokit",
-                "evaluator_relationship": "third_party",
-            },
+            "source_metadata": source,
             "eval_library": {"name": "winokit", "version": winokit.__version__},
-            "model_info": {
-                "name": self.model,
-                "id": self.model_id,
-                "developer": self.model_id.partition("/")[0],
-                "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
-            },
-            "evaluation_results": list(self._results(count)),
-            "detailed_evaluation_results": {
-                "format": "jsonl",
-                "file_path": sidecar.as_posix(),
-                "hash_algorithm": "sha256",
-                "checksum": sha256(content).hexdigest(),
-                "total_rows": count,
-            },
+            "model_info": model,
+            "evaluation_results": list(self._make_results()),
+            "detailed_evaluation_results": samples,
         }
 
-    def _results(self, count: int) -> Iterator[dict[str, Any]]:
+    def _make_results(self) -> Iterator[dict[str, Any]]:
+        """Yield a result for each metric that the run has."""
         for place, name in METRICS.items():
             row = self.run.find_or_none(*place, self.model, self.scoring)
-            if row is None:
-                continue
-            yield {
-                "evaluation_result_id": f"{self.id}#{name.replace(' ', '_')}",
-                "evaluation_name": self.dataset_name,
-                "source_data": {"dataset_name": self.dataset_name, "source_type": "other"},
-                "metric_config": {
-                    "metric_id": name.replace(" ", "_"),
-                    "metric_name": name,
-                    "metric_kind": "accuracy",
-                    "metric_unit": "proportion",
-                    "lower_is_better": False,
-                    "score_type": "continuous",
-                    "min_score": 0.0,
-                    "max_score": 1.0,
-                    "additional_details": {"scoring": self.scoring, "n": str(row.n)},
-                },
-                "score_details": {"score": row.value, **_uncertainty(row)},
-            }
+            if row is not None:
+                yield self._make_result(name, row)
+
+    def _make_result(self, name: str, row: Metric) -> dict[str, Any]:
+        metric_id = name.replace(" ", "_")
+        details = {"scoring": self.scoring, "n": str(row.n)}
+        metric = {
+            "metric_id": metric_id,
+            "metric_name": name,
+            "metric_kind": "accuracy",
+            "metric_unit": "proportion",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0.0,
+            "max_score": 1.0,
+            "additional_details": details,
+        }
+        return {
+            "evaluation_result_id": f"{self.id}#{metric_id}",
+            "evaluation_name": self.dataset_name,
+            "source_data": {"dataset_name": self.dataset_name, "source_type": "other"},
+            "metric_config": metric,
+            "score_details": {"score": row.value, **_describe_interval(row)},
+        }
 
 
-def _uncertainty(row: Metric) -> dict[str, Any]:
-    """The interval of a row, if it has one."""
+def _describe_interval(row: Metric) -> dict[str, Any]:
+    """Describe the interval of a row, if it has one."""
     if row.low is None or row.high is None:
         return {}
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
     return {"uncertainty": {"confidence_interval": interval, "num_samples": row.n}}
 
 
-def _metadata(problem: Problem, made: Prediction) -> dict[str, str]:
-    """What else is known of a sample, as texts."""
-    scores = None if made.scores is None else json.dumps(made.scores)
-    known = {"scores": scores, "why": made.why, "group": problem.group, "pronoun": problem.pronoun}
-    return {key: value for key, value in known.items() if value is not None}
+def _collect_metadata(problem: Problem, prediction: Prediction) -> dict[str, str]:
+    """Collect what else is known of a sample, as texts."""
+    scores = None if prediction.scores is None else json.dumps(prediction.scores)
+    metadata = {"scores": scores, "why": prediction.why, "group": problem.group, "pronoun": problem.pronoun}
+    return {key: value for key, value in metadata.items() if value is not None}
 
 
-def _sample_hash(raw: str, reference: Sequence[str]) -> str:
+def _hash_sample(raw: str, reference: Sequence[str]) -> str:
     """The hash by which samples of several models are compared."""
     content = {"raw": raw, "reference": list(reference)}
-    return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
 
 
-def _path_part(name: str) -> str:
-    """A name as one part of the datastore's paths bears it."""
+def _make_path_part(name: str) -> str:
+    """A name as one part of the datastore's paths."""
     return UNSAFE.sub("_", name).strip("._ ") or NOBODY

@@ -1,4 +1,4 @@
-"""Whether the first line of a table names its columns, or is a row like the others.
+"""Names for the columns of tables whose first line is a row like the others.
 
 Many files of predictions have no header: `1;[ 5.02 -5.83 ]`. Read as one, the first row would be lost, and every other
 row would be about the problem after its own.
@@ -15,48 +15,76 @@ from winokit.data.predictions.columns import FLOAT
 from winokit.data.predictions.match import Matcher, Unmatched
 
 UNNAMED = "column "
-"""How columns without a name are called, with their number."""
+"""The name of a column without one, before its number."""
 LOOKED_AT = 200
 """Rows in which a cell of the first line is looked for."""
 
 
 def read_headed(source: Source, matcher: Matcher) -> Table:
-    """The table in a file; columns without names are called "column 1" and so on, and a note says so."""
-    head = tables.refuse_workbook(source.path)
-    if not head.startswith(b"PAR1"):
-        from winokit.data.predictions.labels import is_labels, label_table
+    """Read the table in a file, with a name for each column.
 
-        if is_labels(decode_head(head).split("\n")):
-            return label_table(source)
-    if head.startswith(b"PAR1") or decode_head(head).lstrip()[:1] in ("[", "{", ""):
+    Columns without names are called "column 1" and so on, and a note says so.
+    """
+    head = tables.refuse_workbook(source.path)
+    if head.startswith(b"PAR1"):
         return tables.read_table(source)
-    first, *others = [cells for _, cells in islice(Source(source.path, lenient=True).csv_rows(), LOOKED_AT)] or [[]]
-    if not others or not _is_data([*map(str.strip, first)], others, matcher):
+    from winokit.data.predictions.labels import is_labels, label_table
+
+    text = decode_head(head)
+    if is_labels(text.split("\n")):
+        return label_table(source)
+    if text.lstrip()[:1] in ("[", "{", ""):
         return tables.read_table(source)
+    if not _is_headless(source, matcher):
+        return tables.read_table(source)
+    return _name_columns(source)
+
+
+def _is_headless(source: Source, matcher: Matcher) -> bool:
+    """Whether the first line of a table with delimiters is data."""
+    lines = Source(source.path, lenient=True).csv_rows()
+    rows = [cells for _, cells in islice(lines, LOOKED_AT)]
+    if len(rows) < 2:
+        return False
+    first_cells = [cell.strip() for cell in rows[0]]
+    return _is_data(first_cells, rows[1:], matcher)
+
+
+def _name_columns(source: Source) -> Table:
+    """The table of a file without headings, with a number for each column."""
     lines = list(source.csv_rows())
     width = max(len(cells) for _, cells in lines)
     names = tuple(f"{UNNAMED}{number}" for number in range(1, width + 1))
-    rows: list[TableRow] = [
-        (line, dict(zip(names, cells, strict=False))) for line, cells in lines if any(map(str.strip, cells))
-    ]
+    rows: list[TableRow] = []
+    for line, cells in lines:
+        is_filled = any(cell.strip() for cell in cells)
+        if is_filled:
+            rows.append((line, dict(zip(names, cells, strict=False))))
     source.note(f"its first line is data, not names: columns are called {names[0]!r} to {names[-1]!r}")
     return Table(str(source.path), names, rows)
 
 
 def _is_data(cells: Sequence[str], rows: Sequence[Sequence[str]], matcher: Matcher) -> bool:
-    """Whether the first line of a table is about a problem, or says what the lines below it say."""
-    if any(_names_problem(cell, matcher) or is_fraction(cell) or _is_list(cell) for cell in cells):
-        return True
+    """Whether the first line of a table is data.
+
+    It is if it is about a problem, or repeats what the lines below it say.
+    """
+    for cell in cells:
+        if _is_problem_name(cell, matcher) or is_fraction(cell) or _is_list(cell):
+            return True
     repeats = []
-    for at, cell in enumerate(cells):
-        column = [_cell(row, at) for row in rows]
+    for index, cell in enumerate(cells):
         if cell:
+            column = [_get_cell(row, index) for row in rows]
             repeats.append(column.count(cell) > 1)
     return bool(repeats) and all(repeats)
 
 
-def _names_problem(cell: str, matcher: Matcher) -> bool:
-    """Whether a cell is the text or the id of a problem; a bare number may be the name of a column."""
+def _is_problem_name(cell: str, matcher: Matcher) -> bool:
+    """Whether a cell is the text or the id of a problem.
+
+    A bare number may be the name of a column.
+    """
     if not cell or cell.isdecimal():
         return False
     if cell in matcher.by_id or cell in matcher.by_source_id:
@@ -69,8 +97,9 @@ def _names_problem(cell: str, matcher: Matcher) -> bool:
 
 def _is_list(cell: str) -> bool:
     """Whether a cell is numbers in brackets."""
-    return cell[:1] in "[(" and cell[-1:] in "])" and len(FLOAT.findall(cell)) > 1
+    is_bracketed = cell[:1] in "[(" and cell[-1:] in "])"
+    return is_bracketed and len(FLOAT.findall(cell)) > 1
 
 
-def _cell(row: Sequence[str], at: int) -> str:
+def _get_cell(row: Sequence[str], at: int) -> str:
     return row[at].strip() if at < len(row) else ""

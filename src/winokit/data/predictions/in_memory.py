@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from winokit.data.predictions.columns import PredictionColumns
 
 UNNAMED = "predictions"
-"""The model's name if the values have none."""
-LABELS, SCORES = "labels", "scores"
+"""The name of a model if its values have none."""
+LABELS = "labels"
+SCORES = "scores"
 """The scorings of values: choices, and scores of candidates."""
 HOW = "a list, a Series, an array of scores, or a dict by id"
 
@@ -46,7 +47,10 @@ Predictions = str | Path | Sequence[Any] | Mapping[str, Any] | HasShape
 
 
 def are_files(given: Predictions) -> bool:
-    """Whether predictions are files by their type: a text, a path, or several of them."""
+    """Whether predictions are files, by their type.
+
+    Files are a text, a path, or several of them.
+    """
     if isinstance(given, (str, Path)):
         return True
     return isinstance(given, (list, tuple)) and all(isinstance(each, (str, Path)) for each in given)
@@ -69,25 +73,33 @@ def file_paths(given: Predictions) -> list[str | Path]:
     """The files that predictions name, if they are no values."""
     if not are_files(given):
         return []
-    return [given] if isinstance(given, (str, Path)) else list(given)  # type: ignore[arg-type]
+    if isinstance(given, (str, Path)):
+        return [given]
+    return list(given)  # type: ignore[arg-type]
 
 
 def is_folder(given: Predictions, data: object) -> bool:
-    """Whether predictions are named by a text or path that is neither a file nor a column of a data frame."""
+    """Whether predictions are named by neither a file nor a column.
+
+    True for a text or a path that is no file, and no column of a data frame of problems.
+    """
     if not isinstance(given, (str, Path)) or Path(given).is_file():
         return False
     return columns_of_frame(given, data) is given
 
 
 def columns_of_frame(given: Predictions, data: object) -> Predictions:
-    """The columns that predictions name in a data frame of problems. Other predictions are returned as they are."""
+    """The columns that predictions name in a data frame of problems.
+
+    Other predictions are returned as they are.
+    """
     names = file_paths(given)
     if not names or not isinstance(data, Frame):
         return given
     columns, rows = frame_rows(data)
     if not all(name in columns for name in names):
         return given
-    return {str(name): _cells_of(str(name), rows) for name in names}
+    return {str(name): _get_cells(str(name), rows) for name in names}
 
 
 def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTable]:
@@ -96,37 +108,54 @@ def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTab
     There are none if they are files. Texts are files unless there is one for each problem, and none of them is a file.
     """
     if are_files(given):
-        paths = file_paths(given)
-        are_answers = len(paths) == len(dataset) and not any(Path(path).exists() for path in paths)
-        return [_table_by_order(UNNAMED, paths)] if paths and are_answers else []
+        return _make_text_tables(file_paths(given), dataset)
     if isinstance(given, Frame):
-        return _tables_of_frame(given)
+        return _make_frame_tables(given)
     if isinstance(given, Mapping):
-        ids = set(given) & {problem.id for problem in dataset}
-        if ids or not all(map(is_column, given.values())):
-            return [_table_by_id(UNNAMED, given.items())]
-        return [_table_by_order(str(name), values_of(column)) for name, column in given.items()]
+        return _make_mapping_tables(given, dataset)
     name = getattr(given, "name", None)
-    return [_table_by_order(name if isinstance(name, str) and name else UNNAMED, values_of(given))]
+    has_name = isinstance(name, str) and name
+    model = str(name) if has_name else UNNAMED
+    return [_make_table_by_order(model, values_of(given))]
+
+
+def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[PredictionTable]:
+    """The table of texts that are answers, one for each problem; empty if they are files."""
+    if not texts or len(texts) != len(dataset):
+        return []
+    are_paths = any(Path(text).exists() for text in texts)
+    return [] if are_paths else [_make_table_by_order(UNNAMED, texts)]
+
+
+def _make_mapping_tables(given: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
+    """The table of answers by id, or the tables of columns by model."""
+    ids = {problem.id for problem in dataset}
+    has_ids = not ids.isdisjoint(given)
+    are_models = all(map(is_column, given.values()))
+    if has_ids or not are_models:
+        return [_make_table_by_id(UNNAMED, given.items())]
+    return [_make_table_by_order(str(name), values_of(column)) for name, column in given.items()]
 
 
 def run_of_predictions(given: Predictions, dataset: Dataset | None) -> Run:
     """A run of what files or values in memory say about a dataset's problems."""
-    named = ", ".join(map(str, file_paths(given))) or UNNAMED
+    paths = file_paths(given)
     if dataset is None:
-        raise BadInput(f"{named}: predictions without their problems; name those with --data DATA")
-    tables = tables_in_memory(given, dataset)
-    sources: Sequence[PredictionSource] = tables or [PredictionFile(Path(path)) for path in file_paths(given)]
+        source_names = ", ".join(map(str, paths)) or UNNAMED
+        raise BadInput(f"{source_names}: predictions without their problems; name those with --data DATA")
+    sources: Sequence[PredictionSource] = tables_in_memory(given, dataset)
+    if not sources:
+        sources = [PredictionFile(Path(path)) for path in paths]
     reads, _ = read_files(sources, dataset)
     rows: list[Prediction] = []
-    for parts in reads.values():
-        for part in parts:
-            tell(part.notes)
-            rows += part.predictions
+    for results in reads.values():
+        for result in results:
+            tell(result.notes)
+            rows += result.predictions
     return Run({}, [], rows, dataset)
 
 
-def _cells_of(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
+def _get_cells(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
     return [row[column] for row in rows]
 
 
@@ -137,61 +166,75 @@ def is_column(value: object) -> bool:
 
 def values_of(column: Any) -> list[Any]:
     """The values of a column as Python's own."""
-    for method in ("tolist", "to_list"):
-        if hasattr(column, method):
-            values = getattr(column, method)()
+    for method_name in ("tolist", "to_list"):
+        method = getattr(column, method_name, None)
+        if method is not None:
+            values = method()
             return values if isinstance(values, list) else [values]
     if not isinstance(column, Sequence):
         raise BadInput(f"expected predictions: {HOW}, found a {type(column).__name__}")
     return list(column)
 
 
-def _table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
+def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
     from winokit.data.predictions.columns import LINE
 
-    return _table(name, [{"model": name, "value": value} for value in values], order=LINE)
+    rows = [{"model": name, "value": value} for value in values]
+    return _make_table(name, rows, order=LINE)
 
 
-def _table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
+def _make_table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
     rows = [{"model": name, "id": str(problem_id), "value": value} for problem_id, value in values]
-    return _table(name, rows, ids=("id",))
+    return _make_table(name, rows, ids=("id",))
 
 
-def _tables_of_frame(frame: Frame) -> list[PredictionTable]:
-    """The tables of a frame: every column is a model, except one of ids, by which its rows are found."""
+def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
+    """The tables of a frame, one for each column.
+
+    A column of ids is no model: the rows are found by it.
+    """
     from winokit.data.predictions.columns import IDS
 
     columns, rows = frame_rows(frame)
     id_column = next((name for name in columns if name.casefold() in IDS), None)
     if id_column is None:
-        return [_table_by_order(name, _cells_of(name, rows)) for name in columns]
-    ids = _cells_of(id_column, rows)
-    models = [name for name in columns if name != id_column]
-    return [_table_by_id(name, zip(ids, _cells_of(name, rows), strict=True)) for name in models]
+        return [_make_table_by_order(name, _get_cells(name, rows)) for name in columns]
+    ids = _get_cells(id_column, rows)
+    tables = []
+    for name in columns:
+        if name != id_column:
+            answers = zip(ids, _get_cells(name, rows), strict=True)
+            tables.append(_make_table_by_id(name, answers))
+    return tables
 
 
-def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
+def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
     """A table of choices or of scores, whichever the values are."""
     from winokit.data.formats.tables import Table, numbered_rows
     from winokit.data.predictions.columns import PredictionColumns
 
     are_scores = any(is_column(row["value"]) for row in rows)
     if are_scores:
+        scoring = SCORES
         columns = PredictionColumns(scores=("value",), model="model", is_given=True, **places)
-        rows = [{**row, "value": _scores_text(row["value"])} for row in rows]
+        rows = [{**row, "value": _render_scores(row["value"])} for row in rows]
     else:
+        scoring = LABELS
         columns = PredictionColumns(prediction="value", model="model", is_given=True, **places)
-    table = Table(name, ("model", *places.get("ids", ()), "value"), numbered_rows(rows))
-    reading = partial(_read_memory_rows, table, columns, SCORES if are_scores else LABELS)
+    names = ("model", *columns.ids, "value")
+    table = Table(name, names, numbered_rows(rows))
+    reading = partial(_read_memory_rows, table, columns, scoring)
     return PredictionTable(name, reading)
 
 
-def _scores_text(scores: Any) -> str | None:
+def _render_scores(scores: Any) -> str | None:
     """The scores of a problem's candidates as a cell of a file has them."""
     if not is_column(scores):
-        return None if scores is None or scores != scores else str(scores)
+        is_missing = scores is None or scores != scores
+        return None if is_missing else str(scores)
     numbers = values_of(scores)
-    if not numbers or not all(isinstance(score, (int, float)) for score in numbers):
+    are_numbers = all(isinstance(score, (int, float)) for score in numbers)
+    if not numbers or not are_numbers:
         raise BadInput(f"predictions: expected a score for each candidate, found {scores!r}")
     return " ".join(repr(float(score)) for score in numbers)
 

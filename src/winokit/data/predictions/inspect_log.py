@@ -15,7 +15,7 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,8 +31,8 @@ from winokit.text.language import detect
 DATED = re.compile(r"\d{4}-\d\d-\d\dT[\d+-]+_(?P<task>.+)_[0-9A-Za-z]+\.(?:eval|json)")
 ZSTD = 93
 HEADERS = ("header.json", "_journal/start.json")
-"""Where the header stands; a run that was cut short has only the second."""
-# zipfile tells of a broken archive in all of these ways.
+"""Files with the header. A run that was cut short has only the second."""
+# zipfile reports a broken archive in all of these ways.
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, EOFError, OSError, ValueError)
 # A sample's transcript is a hundred times the size of these, and a log is held in memory whole.
 USED = ("epoch", "input", "choices", "target", "output", "error", "metadata")
@@ -45,69 +45,104 @@ BLANKED = re.compile(r"^(?:[ \t]*\w+:)?([^_\n]*(?<!\w)_(?!\w)[^_\n]*)$", re.MULT
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of a log in either form."""
-    model, samples = _samples(source)
-    scorers = list(dict.fromkeys(name for _, sample in samples for name in sample["scores"])) or [UNSCORED]
-    epochs = sorted({_epoch_of(sample) for _, sample in samples})
+    model, samples = _read_samples(source)
+    scorers = _list_scorers(samples)
+    epochs = sorted({_get_epoch(sample) for _, sample in samples})
     for place, sample in samples:
-        number = epochs.index(_epoch_of(sample)) if len(epochs) > 1 else None
+        number = None
+        if len(epochs) > 1:
+            number = epochs.index(_get_epoch(sample))
         for scorer in scorers:
+            draft = PredictionRow(place, model, f"inspect:{scorer}", sample=number)
             try:
-                row = _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}"))
-                yield replace(row, sample=number)
+                yield _make_sample_row(sample, scorer, matcher, draft)
             except Malformed as error:
-                source.reject(_placed(error, place))
+                source.reject(_add_place(error, place))
 
 
-def _epoch_of(sample: Mapping[str, Any]) -> int:
+def _list_scorers(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """The names of the scorers of a log, in the order of their first sample."""
+    names: dict[str, None] = {}
+    for _, sample in samples:
+        names |= dict.fromkeys(sample["scores"])
+    return list(names) or [UNSCORED]
+
+
+def _get_epoch(sample: Mapping[str, Any]) -> int:
     """The epoch of a sample, the first if it has none."""
     epoch = sample.get("epoch", 1)
     return epoch if isinstance(epoch, int) else 1
 
 
 def problems(source: Source) -> Iterator[LoggedDocument]:
-    """The problems that a log holds: as our own tasks wrote them, else in the one line of an input that has a blank."""
-    for place, sample in _samples(source)[1]:
+    """The problems that a log holds.
+
+    They are read as our own tasks wrote them, else from the one line of an input that has a blank.
+    """
+    _, samples = _read_samples(source)
+    for place, sample in samples:
         try:
-            document = _document(sample) or _blanked(sample)
+            document = _parse_metadata(sample) or _parse_blank_line(sample)
         except Malformed as error:
-            source.reject(_placed(error, place))
-        else:
-            if document is not None and sample.get("epoch", 1) == 1:
-                yield document
+            source.reject(_add_place(error, place))
+            continue
+        is_first_epoch = sample.get("epoch", 1) == 1
+        if document is not None and is_first_epoch:
+            yield document
 
 
-def _blanked(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    choices, lines = _choices(sample), BLANKED.findall(_input(sample))
+def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
+    """The problem in the one line of an input that has a blank, or None."""
+    choices = _get_choices(sample)
+    lines = BLANKED.findall(_get_input(sample))
     if choices is None or len(lines) != 1:
         return None
     target = sample.get("target")
-    answer = AnswerReading(choices, True, "", detect(lines)).exactly(target) if isinstance(target, str) else None
-    return LoggedDocument(ORIGINAL, "", Problem.from_text(lines[0].strip(), choices, answer=answer))
+    answer = None
+    if isinstance(target, str):
+        reading = AnswerReading(choices, lettered=True, prompt="", language=detect(lines))
+        answer = reading.exactly(target)
+    problem = Problem.from_text(lines[0].strip(), choices, answer=answer)
+    return LoggedDocument(ORIGINAL, "", problem)
 
 
-def _placed(error: Malformed, place: str) -> Malformed:
-    return Malformed(error.expected, field=f"{place}: {error.field}" if error.field else place)
+def _add_place(error: Malformed, place: str) -> Malformed:
+    """The error, with the place of its sample before its field."""
+    field = f"{place}: {error.field}" if error.field else place
+    return Malformed(error.expected, field=field)
 
 
-def _samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
+def _read_samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
     """The model of a log, and name and content of each sample."""
-    header, samples = _in_archive(source) if source.raw().startswith(b"PK") else _in_one_object(source)
-    about = header.get("eval") if isinstance(header, dict) else None
-    if not isinstance(about, dict):
-        raise Malformed(f"expected an object, found {fields.shown(about)}", field="eval", file=str(source.path))
-    if header.get("status") not in (None, "success"):
-        source.note(f"the run ended with status {fields.shown(header['status'])}")
-    kept: list[tuple[str, Mapping[str, Any]]] = []
+    if source.raw().startswith(b"PK"):
+        header, samples = _open_archive(source)
+    else:
+        header, samples = _parse_json_log(source)
+    evaluation = header.get("eval") if isinstance(header, dict) else None
+    if not isinstance(evaluation, dict):
+        raise Malformed(f"expected an object, found {fields.shown(evaluation)}", field="eval", file=str(source.path))
+    status = header.get("status")
+    if status not in (None, "success"):
+        source.note(f"the run ended with status {fields.shown(status)}")
+    slim_samples: list[tuple[str, Mapping[str, Any]]] = []
     for place, sample in samples:
         if isinstance(sample, dict):
-            scores = sample["scores"] if isinstance(sample.get("scores"), dict) else {}
-            kept.append((place, {**{key: sample[key] for key in USED if key in sample}, "scores": scores}))
+            slim_samples.append((place, _select_fields(sample)))
         else:
             source.reject(Malformed(f"expected an object, found {fields.shown(sample)}", field=place))
-    return str(about.get("model") or source.path.stem), kept
+    model = str(evaluation.get("model") or source.path.stem)
+    return model, slim_samples
 
 
-def _in_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
+def _select_fields(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a sample that are used, and its scores by scorer."""
+    selected = {key: sample[key] for key in USED if key in sample}
+    scores = sample.get("scores")
+    selected["scores"] = scores if isinstance(scores, dict) else {}
+    return selected
+
+
+def _open_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
     """Header and samples of an .eval log."""
     archive = InspectArchive(source)
     name = next((name for name in HEADERS if name in archive.files), None)
@@ -149,24 +184,30 @@ class InspectArchive:
     def parsed(self, name: str) -> Any:
         """The JSON of a file of the archive."""
         try:
-            return json.loads(self._unpacked(self.files[name]))
+            return json.loads(self._unpack_file(self.files[name]))
         except BROKEN as error:
             raise Malformed(f"expected JSON ({error})", field=name, file=str(self.source.path)) from None
 
-    def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
-        """The bytes of a file; those packed with zstd, which zipfile knows since Python 3.14, by their local header."""
+    def _unpack_file(self, info: zipfile.ZipInfo) -> bytes:
+        """The bytes of a file of the archive.
+
+        A file packed with zstd is found by its local header: zipfile knows zstd only since Python 3.14.
+        """
         if info.compress_type != ZSTD or self.zstandard is None:
             return self.zip.read(info)
         name_length, extra_length = struct.unpack_from("<HH", self.data, info.header_offset + 26)
         start = info.header_offset + 30 + name_length + extra_length
-        packed = io.BytesIO(self.data[start : start + info.compress_size])
+        end = start + info.compress_size
+        packed = io.BytesIO(self.data[start:end])
         try:
-            return bytes(self.zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read())
+            decompressor = self.zstandard.ZstdDecompressor()
+            stream = decompressor.stream_reader(packed, read_across_frames=True)
+            return bytes(stream.read())
         except self.zstandard.ZstdError as error:
             raise zipfile.BadZipFile(str(error)) from None
 
 
-def _in_one_object(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
+def _parse_json_log(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
     """Header and samples of a .json log."""
     try:
         log = json.loads(source.text())
@@ -177,28 +218,43 @@ def _in_one_object(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
     samples = log.get("samples") if isinstance(log, dict) else None
     if not isinstance(samples, list):
         raise Malformed("expected the list of samples: this log has none", field="samples", file=str(source.path))
-    return log, ((f"sample {number}", sample) for number, sample in enumerate(samples, 1))
+    named_samples = ((f"sample {number}", sample) for number, sample in enumerate(samples, 1))
+    return log, named_samples
 
 
-def _document(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    """What our own tasks wrote beside a sample."""
+def _parse_metadata(sample: Mapping[str, Any]) -> LoggedDocument | None:
+    """The document that our own tasks wrote beside a sample."""
     metadata = sample.get("metadata")
     return parse_document(metadata) if isinstance(metadata, dict) else None
 
 
-def _row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, named: tuple[str, str, str]) -> PredictionRow:
-    text, choices, document = _input(sample), _choices(sample), _document(sample)
-    variant = document.variant if document else ORIGINAL
+def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, draft: PredictionRow) -> PredictionRow:
+    """The row of a sample under one scorer.
+
+    Parameters
+    ----------
+    draft
+        A row with the sample's place and number, model and scoring.
+    """
+    text = _get_input(sample)
+    choices = _get_choices(sample)
+    document = _parse_metadata(sample)
+    if document is not None:
+        draft = replace(draft, variant=document.variant)
     try:
         hits = matcher.own(document) if document else matcher.find_inside(text, choices)
-        candidates = choices or ((document and document.problem) or matcher.dataset[hits[0]]).candidates
-        about = PredictionRow(*named, variant=variant, hits=hits, language=matcher.dataset[hits[0]].language)
-        return _answered(sample, scorer, candidates, about)
+        problem = matcher.dataset[hits[0]]
+        stated_problem = problem
+        if document is not None and document.problem is not None:
+            stated_problem = document.problem
+        candidates = choices or stated_problem.candidates
+        about = replace(draft, hits=hits, language=problem.language)
+        return _read_answer(sample, scorer, candidates, about)
     except Unmatched as reason:
-        return PredictionRow(*named, variant=variant, reason=str(reason))
+        return replace(draft, reason=str(reason))
 
 
-def _answered(
+def _read_answer(
     sample: Mapping[str, Any], scorer: str, candidates: tuple[str, ...], about: PredictionRow
 ) -> PredictionRow:
     """The row of a sample whose problem is known."""
@@ -209,44 +265,62 @@ def _answered(
         if scorer != UNSCORED:
             raise Unmatched(f"no score by {scorer}")
         score = {}
-    reading = AnswerReading(candidates, _choices(sample) is not None, _input(sample), about.language)
-    target = sample.get("target")
-    only = target[0] if isinstance(target, list) and len(target) == 1 else target
-    gold = reading.exactly(only) if isinstance(only, str) else None
+    has_choices = _get_choices(sample) is not None
+    reading = AnswerReading(candidates, has_choices, _get_input(sample), about.language)
+    gold = _read_target(sample, reading)
     value = score.get("value")
-    verdict = RIGHT_OR_WRONG.get(value) if isinstance(value, (str, int, float)) else None
+    verdict = None
+    if isinstance(value, (str, int, float)):
+        verdict = RIGHT_OR_WRONG.get(value)
+    prediction = reading.chosen(score, _get_completion(sample), gold, verdict)
+    if prediction is not None:
+        return replace(about, candidates=candidates, prediction=prediction, gold=gold, verdict=verdict)
+    if score and verdict is not False and value not in NO_ANSWER:
+        raise Unmatched(f"{scorer} gives no answer: its value is {fields.shown(value)}")
+    return replace(about, candidates=candidates, why=UNREAD, gold=gold)
+
+
+def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | None:
+    """The right answer of a sample, if it states one."""
+    target = sample.get("target")
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    return reading.exactly(target) if isinstance(target, str) else None
+
+
+def _get_completion(sample: Mapping[str, Any]) -> str:
+    """The completion of a sample, or an empty text."""
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, dict) else None
-    prediction = reading.chosen(score, completion if isinstance(completion, str) else "", gold, verdict)
-    if prediction is None and score and verdict is not False and value not in NO_ANSWER:
-        raise Unmatched(f"{scorer} gives no answer: its value is {fields.shown(value)}")
-    return replace(
-        about,
-        candidates=candidates,
-        prediction=prediction,
-        why=UNREAD if prediction is None else None,
-        gold=gold,
-        verdict=None if prediction is None else verdict,
-    )
+    return completion if isinstance(completion, str) else ""
 
 
-def _input(sample: Mapping[str, Any]) -> str:
-    """The text a sample asks about: a string, or what the user says in a list of messages."""
-    given = sample.get("input")
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, list):
-        raise Malformed(f"expected a text or a list of messages, found {fields.shown(given)}", field="input")
-    texts = []
-    for message in given:
+def _get_input(sample: Mapping[str, Any]) -> str:
+    """The text that a sample asks about.
+
+    It is a string, or what the user says in a list of messages.
+    """
+    stated = sample.get("input")
+    if isinstance(stated, str):
+        return stated
+    if not isinstance(stated, list):
+        raise Malformed(f"expected a text or a list of messages, found {fields.shown(stated)}", field="input")
+    texts: list[str] = []
+    for message in stated:
         if isinstance(message, dict) and message.get("role", "user") == "user":
-            content = message.get("content")
-            if isinstance(content, list):
-                texts += [str(part["text"]) for part in content if isinstance(part, dict) and "text" in part]
-            elif isinstance(content, str):
-                texts.append(content)
+            texts += _list_texts(message.get("content"))
     return "\n".join(texts)
 
 
-def _choices(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _list_texts(content: object) -> list[str]:
+    """The texts in the content of a message: one, or those of its parts."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    parts = [part for part in content if isinstance(part, dict)]
+    return [str(part["text"]) for part in parts if "text" in part]
+
+
+def _get_choices(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
     return None if sample.get("choices") in (None, []) else fields.strings(sample, "choices")

@@ -17,16 +17,19 @@ from winokit.methods.metrics.item_bank import ItemBank
 
 def read_bank(path: Path, items: ItemNames) -> ItemBank:
     """Read the parameters of items, each by its row among the labelled problems."""
-    reader = csv.DictReader(io.StringIO(Source(path).text()))
+    text = Source(path).text()
+    reader = csv.DictReader(io.StringIO(text))
     headings = list(reader.fieldnames or ())
     item_columns = [name for name in headings if ROW.fullmatch(name)]
-    if not item_columns or not set(PARAMETERS) <= set(headings):
+    has_parameters = set(PARAMETERS) <= set(headings)
+    if not item_columns or not has_parameters:
         found = ", ".join(headings[:6]) or "nothing"
         raise BadInput(f"{path}: expected columns row (or id), a1, d, g and u, found {found}")
     rows = []
     values = []
     for line, cells in enumerate(reader, 2):
-        rows.append(items.row(str(cells[item_columns[0]]).strip(), path))
+        item = str(cells[item_columns[0]]).strip()
+        rows.append(items.row(item, path))
         try:
             values.append([float(cells[name]) for name in PARAMETERS])
         except (TypeError, ValueError):

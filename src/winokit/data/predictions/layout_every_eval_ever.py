@@ -18,36 +18,43 @@ from winokit.errors import Malformed
 def read_rows(path: Path) -> Iterator[LayoutRow]:
     """The choice of each sample, or whether it is right."""
     for line, sample in Source(path).json_lines():
-        asked, judged = sample.get("input"), sample.get("evaluation")
-        if not isinstance(asked, dict) or not isinstance(judged, dict):
+        question = sample.get("input")
+        evaluation = sample.get("evaluation")
+        if not isinstance(question, dict) or not isinstance(evaluation, dict):
             raise Malformed("expected an object", field="input", file=str(path), line=line)
-        known = {"model": sample["model_id"], "text": asked.get("raw", ""), "correct": judged.get("is_correct")}
-        choices = asked.get("choices") or []
+        model = sample["model_id"]
+        text = question.get("raw", "")
+        verdict = evaluation.get("is_correct")
+        choices = question.get("choices") or []
         if len(set(choices)) != len(choices):
-            yield {**known, "id": _document_hash(sample), "text": ""}
+            yield {"model": model, "text": "", "correct": verdict, "id": _get_document_hash(sample)}
             continue
         options = {f"option{number}": name for number, name in enumerate(choices, 1)}
-        reply = _reply(sample)
-        reference = asked.get("reference") or [""]
+        reply = _get_reply(sample)
+        reference = question.get("reference") or [""]
         yield {
-            **known,
+            "model": model,
+            "text": text,
+            "correct": verdict,
             **options,
             "id": sample["sample_id"],
-            "prediction": listed_choice(reply, known["text"]),
+            "prediction": listed_choice(reply, text),
             "answer": reference[0],
         }
 
 
-def _document_hash(sample: dict[str, Any]) -> str:
+def _get_document_hash(sample: dict[str, Any]) -> str:
     """The harness's hash of the document."""
     metadata = sample.get("metadata") or {}
     return str(metadata.get("doc_hash", ""))
 
 
-def _reply(sample: dict[str, Any]) -> str:
-    """What was taken from the output, else the output."""
-    final = [each for each in sample.get("answer_attribution") or [] if each.get("is_terminal")]
-    if final:
-        return str(final[-1].get("extracted_value", ""))
-    output = (sample.get("output") or {}).get("raw") or [""]
-    return output[0] if isinstance(output[0], str) else json.dumps(output[0])
+def _get_reply(sample: dict[str, Any]) -> str:
+    """The answer taken from the output, else the output."""
+    attributions = sample.get("answer_attribution") or []
+    terminal = [attribution for attribution in attributions if attribution.get("is_terminal")]
+    if terminal:
+        return str(terminal[-1].get("extracted_value", ""))
+    output = sample.get("output") or {}
+    texts = output.get("raw") or [""]
+    return texts[0] if isinstance(texts[0], str) else json.dumps(texts[0])

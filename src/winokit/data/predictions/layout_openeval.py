@@ -14,26 +14,31 @@ def read_rows(path: Path) -> Iterator[LayoutRow]:
     """Each response of each model to each item."""
     source = Source(path)
     is_array = read_bytes(path, 64).lstrip().startswith(b"[")
-    for _, item in source.json_array() if is_array else source.json_lines():
-        content = item["item_content"]
-        text = joined_text(content["input"])
+    items = source.json_array() if is_array else source.json_lines()
+    for _, item in items:
+        text = joined_text(item["item_content"]["input"])
         for response in item["responses"]:
-            prompt = joined_text(response.get("item_adaptation", {}).get("request_input", [])) or text
-            row = {"text": text, "model": response["model"]["name"]}
-            reply = joined_text(response["response_content"])
-            verdict = [score["value"] for score in response.get("scores", []) if score["value"] in (0, 1)]
-            yield {
-                **row,
-                "prediction": listed_choice(reply, prompt),
-                "correct": verdict[0] if verdict else None,
-            }
+            yield _make_response_row(response, text)
+
+
+def _make_response_row(response: dict[str, Any], text: str) -> LayoutRow:
+    """The row of a response to an item with a text."""
+    adaptation = response.get("item_adaptation", {})
+    prompt = joined_text(adaptation.get("request_input", [])) or text
+    model = response["model"]["name"]
+    reply = joined_text(response["response_content"])
+    values = [score["value"] for score in response.get("scores", [])]
+    verdict = next((value for value in values if value in (0, 1)), None)
+    return {"text": text, "model": model, "prediction": listed_choice(reply, prompt), "correct": verdict}
 
 
 def joined_text(parts: list[Any]) -> str:
     """Texts, and the texts in objects, one below the other."""
     texts: list[str] = []
     for part in parts:
-        if isinstance(part, str) and part.startswith("{"):
-            part = json.loads(part)
-        texts += [part] if isinstance(part, str) else [str(value) for value in part.values() if isinstance(value, str)]
+        content = json.loads(part) if isinstance(part, str) and part.startswith("{") else part
+        if isinstance(content, str):
+            texts.append(content)
+        else:
+            texts += [value for value in content.values() if isinstance(value, str)]
     return "\n".join(texts)

@@ -1,10 +1,12 @@
-"""Layouts: files of predictions that some tool or paper writes, each turned into rows by a function of ten lines.
+"""Layouts of files of predictions that some tool or paper writes.
+
+A function of ten lines turns each into rows.
 
 A layout is a function from the path of a file to rows, mappings whose keys are roles of docs/audit.md: `text` or `id`,
 and `prediction`, `scores`, `losses` or `correct`; perhaps `option1`, `option2`, `candidate`, `answer` and `model`. All
 the rest is what is done with any table.
 
-One of our own registers itself, and says by what its files are recognised:
+One of our own registers itself, and names the keys by which its files are recognised:
 
     @layout("openeval", keys={"item_id", "responses"})
     def read_rows(path):
@@ -29,7 +31,7 @@ from winokit.errors import BadInput
 from winokit.registry import Registry
 
 LayoutRow = Mapping[str, Any]
-"""What a row of a file says, by roles."""
+"""The cells of a row of a file, by roles."""
 LayoutRows = Callable[[Path], Iterable[LayoutRow]]
 """Reads the rows of a file; their keys are roles."""
 OURS = ("every-eval-ever", "openeval")
@@ -41,11 +43,11 @@ HOW = (
 
 @dataclass(frozen=True)
 class Layout:
-    """How files of one layout are recognised and read."""
+    """A way to recognise and read files of one layout."""
 
     rows: LayoutRows
     keys: frozenset[str]
-    """What the first object of such a file has, or the first line of a table; none if a layout must be named."""
+    """Keys of the first object of such a file, or columns of a table. None if the layout must be named."""
 
     def __call__(self, path: Path) -> Iterable[Mapping[str, Any]]:
         """The rows of a file."""
@@ -77,8 +79,8 @@ def layout_of(path: Path) -> str | None:
         return None
     keys = head.json_keys or head.array_keys or head.columns
     for name in LAYOUTS.homes:
-        own = LAYOUTS[name]
-        if isinstance(own, Layout) and own.keys and own.keys <= keys:
+        candidate = LAYOUTS[name]
+        if isinstance(candidate, Layout) and candidate.keys and candidate.keys <= keys:
             return name
     return None
 
@@ -107,20 +109,24 @@ def read_layout(
 
     table = layout_table(source.path, name)
     roles = {column: column for column in table.columns if is_role(column)}
-    yield from read_rows(table, source, matcher, {**roles, **(given or {})})
+    all_roles = {**roles, **(given or {})}
+    yield from read_rows(table, source, matcher, all_roles)
 
 
 def layout_table(path: Path, name: str) -> Table:
     """The rows that a layout makes of a file, as a table whose columns are roles."""
-    function = named_layout(name)
+    read = named_layout(name)
     try:
-        rows = [dict(row) for row in function(path)]
+        rows = [dict(row) for row in read(path)]
     except BadInput:
         raise
     except Exception as error:  # somebody's own code, or a file that is something else
         raise BadInput(f"{path}: layout {name!r} failed with {type(error).__name__}: {error}") from error
-    columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    if not rows or not any(map(is_role, columns)):
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    columns = tuple(names)
+    if not any(map(is_role, columns)):
         found = ", ".join(columns) or "no rows"
         raise BadInput(
             f"{path}: layout {name!r}: expected rows with keys that are roles "
@@ -131,8 +137,10 @@ def layout_table(path: Path, name: str) -> Table:
 
 def is_role(column: str) -> bool:
     """Whether a key of a row is a role: `text`, `option2`."""
+    if column in ("where", LAYOUT):
+        return False
     bare = column.rstrip("0123456789")
-    return column not in ("where", LAYOUT) and (bare in ROLES or f"{bare}1" in ROLES)
+    return bare in ROLES or f"{bare}1" in ROLES
 
 
 def listed_choice(reply: str, prompt: str) -> str:
@@ -149,7 +157,10 @@ def listed_choice(reply: str, prompt: str) -> str:
 
 def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
     """The layout among the columns, and the other roles."""
-    if given is None or LAYOUT not in given:
-        return None, None if given is None else dict(given)
-    others = {role: column for role, column in given.items() if role != LAYOUT}
-    return given[LAYOUT], others or None
+    if given is None:
+        return None, None
+    others = dict(given)
+    name = others.pop(LAYOUT, None)
+    if name is None:
+        return None, others
+    return name, others or None

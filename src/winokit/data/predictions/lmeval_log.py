@@ -33,42 +33,44 @@ from winokit.results import decide
 from winokit.text.language import language_of
 
 COLLAPSED = 6
-"""How many characters before its stated place the pronoun of a wsc273 document may stand: the task removes doubled
-spaces from the text and leaves `pronoun_loc` as it was."""
+"""The most characters by which the pronoun of a wsc273 document may come before its stated place: the task removes
+doubled spaces from the text and leaves `pronoun_loc` as it was."""
 UNDATED = "lmeval"
-"""The scoring of a log whose file does not have the harness's name; its model is called after the file."""
+"""The scoring of a log whose file does not have the harness's name. Its model is called after the file."""
 UNCACHED = re.compile(r"logits_cache\W+false", re.IGNORECASE)
 USUAL_FILTERS = (None, "none", "take_first")
 """The names of filters that keep the first of several answers."""
 JUDGED = ("exact_match", "acc")
-"""Whether an answer in words is right, by the harness."""
+"""The fields in which the harness says whether an answer in words is right."""
 OWNERS = ("my", "his", "her", "our", "their")
 """The pronouns for which the wsc273 task gives its options a possessive."""
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of the log, one scoring for each filter."""
-    results = _results(source.path)
+    results = _read_results(source.path)
     model, scoring = names(source.path, results)
-    asked: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+    places_by_key: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for line, row in rows(source):
+        repeats = _split_repeats(row)
         try:
-            answers = [_row(each, line, matcher, model, scoring) for each in _answers_of(row)]
+            answers = [_make_log_row(repeat, line, matcher, model, scoring) for repeat in repeats]
         except Malformed as error:
             source.reject(error, line)
             continue
-        for number, (made, is_own) in enumerate(answers):
+        for number, (answer, is_own) in enumerate(answers):
             if is_own and results:
                 _check_uncached(source.path, results)
                 results = {}
-            if is_own and made.hits and made.variant != SOLVED:
-                asked[made.model, made.scoring, made.variant].update(made.hits)
-            yield replace(made, sample=number) if len(answers) > 1 else made
-    for named, places in asked.items():
-        yield from _left_out(matcher, named, places)
+            if is_own and answer.hits and answer.variant != SOLVED:
+                key = (answer.model, answer.scoring, answer.variant)
+                places_by_key[key].update(answer.hits)
+            yield replace(answer, sample=number) if len(answers) > 1 else answer
+    for key, places in places_by_key.items():
+        yield from _list_left_out(matcher, key, places)
 
 
-def _answers_of(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _split_repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The row once for each of its repeats, with one answer.
 
     The harness's usual filter keeps the first, which alone it judges, and `resps` has them all. What another filter
@@ -77,29 +79,34 @@ def _answers_of(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     requests = row.get("arguments")
     if isinstance(requests, (list, dict)) and len(requests) > 1:
         return [row]
-    texts = _said_several(row.get("filtered_resps"))
+    texts = _list_answers(row.get("filtered_resps"))
     if len(texts) < 2 and row.get("filter") in USUAL_FILTERS:
-        texts = _said_several(row.get("resps"))
+        texts = _list_answers(row.get("resps"))
     if len(texts) < 2:
         return [row]
-    unjudged = {name: value for name, value in row.items() if name not in JUDGED}
     first = {**row, "filtered_resps": texts[:1]}
-    return [first, *({**unjudged, "filtered_resps": [text]} for text in texts[1:])]
+    unjudged = {name: value for name, value in row.items() if name not in JUDGED}
+    others = [{**unjudged, "filtered_resps": [text]} for text in texts[1:]]
+    return [first, *others]
 
 
-def _said_several(responses: object) -> list[str]:
+def _list_answers(responses: object) -> list[str]:
     """The answers in words to the one request of a row."""
     if isinstance(responses, list) and len(responses) == 1 and isinstance(responses[0], list):
         responses = responses[0]
         if responses[1:] in (["True"], ["False"]):  # a log-probability, and whether it is the likeliest text
             return []
-    if not isinstance(responses, list) or not all(isinstance(text, str) for text in responses):
+    if not isinstance(responses, list):
         return []
-    return responses
+    are_texts = all(isinstance(text, str) for text in responses)
+    return responses if are_texts else []
 
 
-def _results(path: Path) -> Mapping[str, Any]:
-    """What the harness wrote beside a log; empty where there is none."""
+def _read_results(path: Path) -> Mapping[str, Any]:
+    """Read the results that the harness wrote beside a log.
+
+    Empty if there are none.
+    """
     dated = DATED.fullmatch(path.name)
     if dated is None:
         return {}
@@ -116,11 +123,16 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
     Up to 0.4.13 at least, its `hf` models answer two requests that are one text, continued from different places, with
     the logits of the longer continuation, read from its start. A special word is such a place, and so is the beginning.
     """
-    config, tasks = results.get("config"), results.get("n-samples")
-    if not isinstance(config, dict) or not isinstance(tasks, dict) or not str(config.get("model")).startswith("hf"):
+    config = results.get("config")
+    tasks = results.get("n-samples")
+    if not isinstance(config, dict) or not isinstance(tasks, dict):
+        return
+    is_transformers = str(config.get("model")).startswith("hf")
+    is_uncached = UNCACHED.search(str(config.get("model_args"))) is not None
+    if not is_transformers or is_uncached or len(tasks) < 2:
         return
     clash = [name for name in tasks if str(name).endswith((f"_{SOLVED}", "_special_word"))]
-    if clash and len(tasks) > 1 and not UNCACHED.search(str(config.get("model_args"))):
+    if clash:
         raise BadInput(
             f"{path}: lm_eval's cache of logits corrupts scores if two tasks share a text, as {clash[0]} and the "
             "others do; run them again with --model_args …,logits_cache=False"
@@ -128,191 +140,294 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
 
 
 def rows(source: Source) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Place and content of each sample: lines of JSON, or one array, as the first versions wrote them."""
+    """Place and content of each sample.
+
+    A log has lines of JSON, or one array, as the first versions wrote them.
+    """
     is_array = read_bytes(source.path, 64).lstrip().startswith(b"[")
     return source.json_array() if is_array else source.json_lines()
 
 
 def problems(source: Source) -> Iterator[LoggedDocument]:
     """The problem of each document, once for all filters."""
-    seen = set()
+    seen_ids = set()
     for line, row in rows(source):
-        if str(row.get("doc_id")) not in seen:
-            seen.add(str(row.get("doc_id")))
-            try:
-                doc = document_of(row)
-                yield parse_document(doc) or LoggedDocument(ORIGINAL, "", _undone(_parsed(doc), doc))
-            except Malformed as error:
-                source.reject(error, line)
+        document_id = str(row.get("doc_id"))
+        if document_id in seen_ids:
+            continue
+        seen_ids.add(document_id)
+        try:
+            doc = document_of(row)
+            yield parse_document(doc) or _parse_other_document(doc)
+        except Malformed as error:
+            source.reject(error, line)
 
 
-def _undone(problem: Problem, doc: Mapping[str, Any]) -> Problem:
-    """The problem of a wsc273 document without the possessive that the task gives its options."""
-    if "pronoun_loc" not in doc or (problem.pronoun or "").lower() not in OWNERS:
+def _parse_other_document(doc: Mapping[str, Any]) -> LoggedDocument:
+    """The document of a problem that winokit did not write."""
+    problem = _remove_possessive(_parse_problem(doc), doc)
+    return LoggedDocument(ORIGINAL, "", problem)
+
+
+def _remove_possessive(problem: Problem, doc: Mapping[str, Any]) -> Problem:
+    """Remove the possessive that the wsc273 task gives its options."""
+    pronoun = problem.pronoun or ""
+    if "pronoun_loc" not in doc or pronoun.lower() not in OWNERS:
         return problem
-    return problem.replace(candidates=tuple(name.removesuffix("'s") for name in problem.candidates))
+    candidates = tuple(name.removesuffix("'s") for name in problem.candidates)
+    return problem.replace(candidates=candidates)
 
 
 def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
-    """Model and scoring of a log: from the results beside it, else from the folder, which bears the model's name."""
+    """Model and scoring of a log.
+
+    They are taken from the results beside it, else from the folder, which bears the model's name.
+    """
     dated = DATED.fullmatch(path.name)
     if dated is None:
-        return path.name.split(".")[0].removeprefix("samples_"), UNDATED
-    named, folder = results.get("model_name"), path.resolve().parent.name.replace("__", "/")
+        model = path.name.split(".")[0].removeprefix("samples_")
+        return model, UNDATED
     task = dated["task"].rpartition("::")[2]  # from 0.5 on, the names of its groups stand before it
-    return named if isinstance(named, str) and named else folder, f"lmeval:{task}"
+    model_name = results.get("model_name")
+    if not isinstance(model_name, str) or not model_name:
+        folder = path.resolve().parent
+        model_name = folder.name.replace("__", "/")
+    return model_name, f"lmeval:{task}"
 
 
-def _left_out(matcher: Matcher, named: tuple[str, str, str], asked: set[int]) -> Iterator[PredictionRow]:
-    """What partial scoring cannot score is not in our tasks: abstentions, where the log has all the others."""
-    silent = []
-    if scoring_of(matcher.of(named[2]).dataset) == "full":
-        return  # which leaves nothing out
-    for problem in matcher.of(named[2]).dataset:
+def _list_left_out(matcher: Matcher, key: tuple[str, str, str], asked: set[int]) -> list[PredictionRow]:
+    """List abstentions for the problems that partial scoring cannot score.
+
+    They are not in our tasks. There are none if the log lacks other problems too.
+
+    Parameters
+    ----------
+    key
+        Model, scoring and variant.
+    asked
+        Places of the problems in the log.
+    """
+    _, _, variant = key
+    dataset = matcher.of(variant).dataset
+    if scoring_of(dataset) == "full":
+        return []  # full scoring leaves nothing out
+    abstentions = []
+    for problem in dataset:
         place = matcher.by_id[original_id(problem)]
-        if problem.answer is not None and place not in asked:
-            try:
-                SCORINGS["partial"].ask(problem, Setting())
-                return
-            except Abstain as why:
-                about = PredictionRow("left out of the task", *named, (place,), why=str(why), gold=problem.answer)
-                silent.append(about)
-    yield from silent
+        if problem.answer is None or place in asked:
+            continue
+        try:
+            SCORINGS["partial"].ask(problem, Setting())
+        except Abstain as why:
+            abstention = PredictionRow("left out of the task", *key, (place,), why=str(why), gold=problem.answer)
+            abstentions.append(abstention)
+        else:
+            return []
+    return abstentions
 
 
+Request = tuple[str, str | None]
+"""Context and continuation; None for the continuation if the request is to generate."""
 Stated = tuple[str, tuple[int, ...], tuple[str, ...], int | None]
 """The problem of a document: variant, places in the dataset, candidates in the document's order, and answer."""
 
 
-def _row(row: Mapping[str, Any], line: Place, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
+def _make_log_row(
+    row: Mapping[str, Any], line: Place, matcher: Matcher, model: str, scoring: str
+) -> tuple[PredictionRow, bool]:
     """The row of a sample, and whether its document is one of ours."""
-    doc, responses = document_of(row), row.get("filtered_resps")
+    doc = document_of(row)
+    responses = row.get("filtered_resps")
     if not isinstance(responses, list):
         raise Malformed(f"expected a list of responses, found {fields.shown(responses)}", field="filtered_resps")
-    requests, own, chosen = _requests(row), parse_document(doc), row.get("filter")
-    ending = f"?filter={chosen}" if chosen not in (None, "none") else ""
-    variant = own.variant if own else ORIGINAL
+    requests = _read_requests(row)
+    own = parse_document(doc)
+    filter_name = row.get("filter")
+    ending = "" if filter_name in (None, "none") else f"?filter={filter_name}"
 
-    def about(variant: str) -> PredictionRow:
+    def start_row(variant: str) -> PredictionRow:
         # All variants of a task are one scoring, though each is a task, and a file, of its own to the harness.
         suffix = f"_{slug(variant)}"
-        name = model.removesuffix(suffix) if scoring == UNDATED else model
-        return PredictionRow(name_place(line), name, scoring.removesuffix(suffix) + ending, variant)
+        model_name = model.removesuffix(suffix) if scoring == UNDATED else model
+        scoring_name = scoring.removesuffix(suffix) + ending
+        return PredictionRow(name_place(line), model_name, scoring_name, variant)
 
     try:
         if own is not None and own.variant == SOLVED:
-            return _surprisal(own, responses, matcher, about(SOLVED)), True
-        if own is not None and own.problem is not None:
-            problem = own.problem
-            stated = variant, matcher.own(own), problem.candidates, problem.answer
-        else:
-            stated = _stated(doc, matcher)
-        named, hits, candidates, gold = stated
+            return _make_surprisal_row(own, responses, matcher, start_row(SOLVED)), True
+        stated = _find_stated_problem(doc, own, matcher)
+        variant, hits, candidates, gold = stated
         language = matcher.dataset[hits[0]].language
-        draft = replace(about(named), hits=hits, candidates=candidates, gold=gold, language=language)
-        if requests[0][1] is None if requests else any(isinstance(response, str) for response in responses):
-            return _answered(row, doc, requests, responses, draft), own is not None
-        return _scored(row, requests, responses, own.contexts if own else (), draft), own is not None
+        draft = replace(start_row(variant), hits=hits, candidates=candidates, gold=gold, language=language)
+        if _is_generated(requests, responses):
+            answer = _make_generated_row(row, doc, requests, responses, draft)
+        else:
+            contexts = own.contexts if own else ()
+            answer = _make_scored_row(row, requests, responses, contexts, draft)
     except Unmatched as reason:
-        return replace(about(variant), reason=str(reason)), own is not None
+        variant = own.variant if own else ORIGINAL
+        answer = replace(start_row(variant), reason=str(reason))
+    return answer, own is not None
 
 
-def _scored(
+def _is_generated(requests: Sequence[Request], responses: Sequence[Any]) -> bool:
+    """Whether the responses are answers in words, not log-probabilities."""
+    if requests:
+        _, continuation = requests[0]
+        return continuation is None
+    return any(isinstance(response, str) for response in responses)
+
+
+def _make_scored_row(
     row: Mapping[str, Any],
-    requests: Sequence[tuple[str, str | None]],
+    requests: Sequence[Request],
     responses: Sequence[Any],
     contexts: Sequence[str],
     draft: PredictionRow,
 ) -> PredictionRow:
-    """A choice by log-probabilities; `contexts` are what the text of each request must have in it, where known."""
+    """Make a row of a choice by log-probabilities.
+
+    `contexts` are what the text of each request must have in it, where known.
+    """
     candidates = draft.candidates or ()
     if len(responses) != len(candidates):
         raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
-    scores = tuple(_log_probability(response) for response in responses)
-    order = _order(requests, candidates, contexts, draft.language)
+    scores = tuple(_read_log_probability(response) for response in responses)
+    order = _find_order(requests, candidates, contexts, draft.language)
     prediction, why = decide(scores)
     accuracy = row.get("acc")
+    is_verdict = accuracy in (0, 1) and not isinstance(accuracy, bool)
+    are_finite = all(map(math.isfinite, scores))
     return replace(
         draft,
         candidates=tuple(candidates[place] for place in order),
-        scores=scores if all(map(math.isfinite, scores)) else None,
+        scores=scores if are_finite else None,
         prediction=prediction,
         why=why,
         gold=None if draft.gold is None else order.index(draft.gold),
-        verdict=bool(accuracy) if accuracy in (0, 1) and not isinstance(accuracy, bool) else None,
+        verdict=bool(accuracy) if is_verdict else None,
     )
 
 
-def _answered(
+def _make_generated_row(
     row: Mapping[str, Any],
     doc: Mapping[str, Any],
-    requests: Sequence[tuple[str, str | None]],
+    requests: Sequence[Request],
     responses: Sequence[Any],
     draft: PredictionRow,
 ) -> PredictionRow:
-    """A choice in words, as `generate_until` gives it: one answer, or the same several times."""
-    texts = [text for response in responses for text in (response if isinstance(response, list) else [response])]
-    if len({str(text).strip() for text in texts}) != 1:
+    """Make a row of a choice in words, as `generate_until` gives it.
+
+    There is one answer, or the same several times.
+    """
+    texts: list[Any] = []
+    for response in responses:
+        texts += response if isinstance(response, list) else [response]
+    distinct = {str(text).strip() for text in texts}
+    if len(distinct) != 1:
         raise Unmatched(f"{len(texts)} different answers; a filter of the task must choose one (take_first)")
-    text, prompt = str(texts[0]), requests[0][0] if requests else ""
-    judged = next((row[name] for name in JUDGED if row.get(name) in (0, 1)), None)
-    verdict = None if judged is None else bool(judged)
+    text = str(texts[0])
+    prompt = requests[0][0] if requests else ""
+    judged = [row[name] for name in JUDGED if row.get(name) in (0, 1)]
+    verdict = bool(judged[0]) if judged else None
+    is_option_number = f"option{text.strip()}" in doc
+    if is_option_number and match.option_behind(text, prompt) is None:
+        return replace(draft, prediction=int(text) - 1, verdict=verdict)
     reading = AnswerReading(draft.candidates or (), False, prompt, draft.language)
-    place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
-    prediction = reading.chosen({"answer": text}, text, draft.gold, verdict) if place is None else place
-    return replace(draft, why=UNREAD) if prediction is None else replace(draft, prediction=prediction, verdict=verdict)
+    prediction = reading.chosen({"answer": text}, text, draft.gold, verdict)
+    if prediction is None:
+        return replace(draft, why=UNREAD)
+    return replace(draft, prediction=prediction, verdict=verdict)
 
 
-def _surprisal(own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, about: PredictionRow) -> PredictionRow:
-    """How surprising a solved text is."""
+def _make_surprisal_row(
+    own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, draft: PredictionRow
+) -> PredictionRow:
+    """Make a row of a solved text, with its surprisal per word."""
     place = matcher.by_id.get(own.of)
-    if place is None or solved_texts([matcher.dataset[place]]).get(own.of) != own.solved:
+    if place is None:
         raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
-    words = language_of(matcher.dataset[place].language).split(own.solved)
-    surprisal = -_log_probability(responses[0] if responses else None) / max(len(words), 1)
+    problem = matcher.dataset[place]
+    if solved_texts([problem]).get(own.of) != own.solved:
+        raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
+    words = language_of(problem.language).split(own.solved)
+    log_probability = _read_log_probability(responses[0] if responses else None)
+    surprisal = -log_probability / max(len(words), 1)
     if not math.isfinite(surprisal):
         raise Unmatched("its log-probability is not a number")
-    return replace(about, hits=(place,), surprisal=surprisal)
+    return replace(draft, hits=(place,), surprisal=surprisal)
 
 
-def _stated(doc: Mapping[str, Any], matcher: Matcher) -> Stated:
-    """The problem of a document that we did not write.
+def _find_stated_problem(doc: Mapping[str, Any], own: LoggedDocument | None, matcher: Matcher) -> Stated:
+    """Find the problem of a document.
 
-    The document's dialect tells the problem, else any of its texts that is, or is about, one problem.
+    A document that we did not write tells the problem by its dialect, else by any of its texts that is, or is about,
+    one problem.
+
+    Parameters
+    ----------
+    own
+        The document, if winokit wrote it.
     """
+    if own is not None and own.problem is not None:
+        return own.variant, matcher.own(own), own.problem.candidates, own.problem.answer
     try:
-        problem = _parsed(doc)
+        problem = _parse_problem(doc)
     except Malformed as error:
-        places: set[tuple[int, ...]] = set()
-        for text in doc.values():
-            if isinstance(text, str):
-                with suppress(Unmatched):
-                    places.add(matcher.find_inside(text))
+        places = _find_texts(doc, matcher)
         if len(places) != 1:
             raise Unmatched(f"{len(places)} problems occur in its document" if places else str(error)) from None
         hits = places.pop()
         return ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None
-    variant, hits = matcher.anywhere(lambda at: at.find(problem.text, problem.candidates, like=problem))
+    variant, hits = matcher.anywhere(lambda version: version.find(problem.text, problem.candidates, like=problem))
     return variant, hits, problem.candidates, problem.answer
 
 
-def _parsed(doc: Mapping[str, Any]) -> Problem:
-    """The problem of a document; a wsc273 pronoun is looked for where removed spaces have moved it."""
+def _find_texts(doc: Mapping[str, Any], matcher: Matcher) -> set[tuple[int, ...]]:
+    """The places of the problems that occur in the texts of a document."""
+    places: set[tuple[int, ...]] = set()
+    for text in doc.values():
+        if isinstance(text, str):
+            with suppress(Unmatched):
+                places.add(matcher.find_inside(text))
+    return places
+
+
+def _parse_problem(doc: Mapping[str, Any]) -> Problem:
+    """Parse the problem of a document.
+
+    A wsc273 pronoun is looked for where removed spaces have moved it.
+    """
     try:
         return parse_row(doc)
     except Malformed:
-        text, pronoun, start = doc.get("text"), doc.get("pronoun"), doc.get("pronoun_loc")
-        if not (isinstance(text, str) and isinstance(pronoun, str) and isinstance(start, int)):
+        start = _find_moved_pronoun(doc)
+        if start is None:
             raise
-        for place in range(start - 1, max(start - COLLAPSED, 0) - 1, -1):
-            if re.match(rf"\b{re.escape(pronoun)}\b", text[place:]) and not text[:place][-1:].isalnum():
-                return parse_row({**doc, "pronoun_loc": place})
-        raise
+        return parse_row({**doc, "pronoun_loc": start})
 
 
-def _log_probability(response: object) -> float:
+def _find_moved_pronoun(doc: Mapping[str, Any]) -> int | None:
+    """The start of the pronoun in a wsc273 document, shortly before its stated start; None if it is not there."""
+    text = doc.get("text")
+    pronoun = doc.get("pronoun")
+    stated_start = doc.get("pronoun_loc")
+    if not isinstance(text, str) or not isinstance(pronoun, str) or not isinstance(stated_start, int):
+        return None
+    pattern = re.compile(rf"\b{re.escape(pronoun)}\b")
+    first_start = max(stated_start - COLLAPSED, 0)
+    for start in reversed(range(first_start, stated_start)):
+        character_before = text[:start][-1:]
+        if pattern.match(text[start:]) and not character_before.isalnum():
+            return start
+    return None
+
+
+def _read_log_probability(response: object) -> float:
+    """The log-probability in a response to a request."""
     value = response[0] if isinstance(response, list) and response else None
-    if isinstance(value, list) and len(response) == 1 and value:  # type: ignore[arg-type]  # as 0.5 and later write it
+    is_nested = isinstance(response, list) and len(response) == 1 and isinstance(value, list)
+    if is_nested and value:  # as 0.5 and later write it
         value = value[0]
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
@@ -320,8 +435,10 @@ def _log_probability(response: object) -> float:
     raise Unmatched(f"expected a log-probability in its responses, found {fields.shown(response)}")
 
 
-def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    """Context and continuation of each request, from `arguments` as newer and older versions write them.
+def _read_requests(row: Mapping[str, Any]) -> list[Request]:
+    """Context and continuation of each request.
+
+    They are in `arguments`, as newer and older versions write them.
 
     A request to generate has settings in place of a continuation.
     """
@@ -331,31 +448,40 @@ def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
     if not isinstance(requests, list):
         raise Malformed(f"expected the requests, found {fields.shown(arguments)}", field="arguments")
-    texts: list[tuple[str, str | None]] = []
-    for request in requests:
-        parts = [request.get("arg_0"), request.get("arg_1")] if isinstance(request, dict) else request
-        if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[0], str):
-            parts = [None, None]
-        if parts[0] is None or not isinstance(parts[1], (str, dict)):
-            raise Malformed(f"expected a context and a continuation, found {fields.shown(request)}", field="arguments")
-        texts.append((parts[0], parts[1] if isinstance(parts[1], str) else None))
-    return texts
+    return [_read_request(request) for request in requests]
 
 
-def _order(
-    requests: Sequence[tuple[str, str | None]], candidates: Sequence[str], contexts: Sequence[str], language: str
+def _read_request(request: Any) -> Request:
+    parts = request
+    if isinstance(request, dict):
+        parts = [request.get("arg_0"), request.get("arg_1")]
+    if isinstance(parts, list) and len(parts) >= 2:
+        context, continuation, *_ = parts
+        if isinstance(context, str) and isinstance(continuation, str):
+            return context, continuation
+        if isinstance(context, str) and isinstance(continuation, dict):
+            return context, None
+    raise Malformed(f"expected a context and a continuation, found {fields.shown(request)}", field="arguments")
+
+
+def _find_order(
+    requests: Sequence[Request], candidates: Sequence[str], contexts: Sequence[str], language: str
 ) -> tuple[int, ...]:
-    """For each request the place of its candidate; without requests, the order of the document."""
-    places, texts = tuple(range(len(candidates))), [(context, rest or "") for context, rest in requests]
-    if not texts:
+    """For each request, the index of its candidate.
+
+    Without requests, it is the order of the document.
+    """
+    places = tuple(range(len(candidates)))
+    if not requests:
         return places
+    texts = [(context, continuation or "") for context, continuation in requests]
+    whole_texts = [context + continuation for context, continuation in texts]
     if contexts:
-        asked = [context + rest for context, rest in texts]
-        if len(asked) != len(places) or not all(map(str.__contains__, asked, contexts)):
+        are_own = len(texts) == len(places) and all(map(str.__contains__, whole_texts, contexts))
+        if not are_own:
             raise Unmatched("its requests are not those of its document")
         return places
-    whole = [context + continuation for context, continuation in texts]
-    order = match.align_difference(whole, candidates, language)
+    order = match.align_difference(whole_texts, candidates, language)
     if order is None:
         options = [match.option_behind(continuation, context) or "" for context, continuation in texts]
         order = match.align(options, candidates, language)

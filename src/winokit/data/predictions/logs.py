@@ -25,49 +25,67 @@ if TYPE_CHECKING:
     from winokit.data.predictions.documents import LoggedDocument
 
 PROBLEM_READERS = {name: f"winokit.data.predictions.{name}_log:problems" for name in ("lmeval", "inspect")}
-"""By kind of logs, what finds the problems in them. It is imported when a file is of that kind."""
+"""By kind of logs, the function that finds the problems in them. It is imported when a file is of that kind."""
 EXAMPLES = Path(str(resources.files("winokit") / "assets" / "examples"))
 LOGS = frozenset({".jsonl", ".json", ".eval"})
-"""Endings of logs: a folder may have gigabytes of other things, which are not looked into."""
+"""Endings of logs: a folder may have gigabytes of other files, which are not read."""
 IN_FOLDERS = (*PROBLEM_READERS, "winokit")
 
 
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """Each folder replaced by the logs in it; of a task that a model did several times, the last log.
+    """The files of predictions, with each folder replaced by its logs.
+
+    Of a task that a model did several times, the last log counts.
 
     `examples` are the bundled predictions of a few models on `open`; a folder of that name goes by a longer path.
     """
     files: list[PredictionFile] = []
-    for path in (EXAMPLES if str(path) == EXAMPLES.name else Path(path) for path in paths):
-        files += _inside(path) if path.is_dir() else [PredictionFile(path)]
+    for named_path in paths:
+        path = EXAMPLES if str(named_path) == EXAMPLES.name else Path(named_path)
+        if path.is_dir():
+            files += _find_logs(path)
+        else:
+            files.append(PredictionFile(path))
     return files
 
 
 def check_no_log(data: DataLike, files: Sequence[PredictionFile]) -> None:
-    """Refuse a log in the dataset's place, where a shell puts the second of `--predictions samples_*.jsonl`."""
-    named = [file.path.resolve() for file in files]
-    if named and isinstance(data, (str, Path)) and Path(data).resolve() not in named and _is_log(Path(data)):
+    """Refuse a log in the dataset's place.
+
+    A shell puts the second of `--predictions samples_*.jsonl` there.
+    """
+    if not files or not isinstance(data, (str, Path)):
+        return
+    data_path = Path(data)
+    log_paths = [file.path.resolve() for file in files]
+    if data_path.resolve() not in log_paths and _is_log(data_path):
         raise BadInput(f"{data}: a log, not a dataset; put --predictions before each log, or name their folder")
 
 
-def _inside(folder: Path) -> list[PredictionFile]:
+def _find_logs(folder: Path) -> list[PredictionFile]:
+    """Find the last log of each task in each folder below a folder."""
     logs: dict[tuple[Path, str], Path] = {}
-    older = 0
+    older_count = 0
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and _is_log(path):
-            dated = DATED.fullmatch(path.name)
-            # Dates of one task sort as text.
-            older += (path.parent, dated["task"] if dated else path.name) in logs
-            logs[path.parent, dated["task"] if dated else path.name] = path
+        if not path.is_file() or not _is_log(path):
+            continue
+        dated = DATED.fullmatch(path.name)
+        key = (path.parent, dated["task"] if dated else path.name)
+        if key in logs:
+            older_count += 1
+        logs[key] = path  # dates of one task sort as text
     if not logs:
         raise BadInput(f"{folder}: no log of predictions in it; lm_eval writes them with --log_samples")
-    tell([f"{folder}: {older:,} logs skipped: there are later ones of the same task"] if older else [])
+    if older_count:
+        tell([f"{folder}: {older_count:,} logs skipped: there are later ones of the same task"])
     return [PredictionFile(path, folder) for path in logs.values()]
 
 
 def _is_log(path: Path) -> bool:
+    if LOGS.isdisjoint(path.suffixes):
+        return False
     try:
-        return not LOGS.isdisjoint(path.suffixes) and recognise(path) in IN_FOLDERS
+        return recognise(path) in IN_FOLDERS
     except (BadInput, OSError):
         return False
 
@@ -80,7 +98,7 @@ class LoggedProblems:
     problems: dict[str, Problem] = field(default_factory=dict)
     versions: dict[str, Problem] = field(default_factory=dict)
     name: str = ""
-    """What they are called, where a log says so."""
+    """The name of their dataset, if a log says so."""
 
     def add(self, other: "LoggedProblems") -> None:
         """Take in what another log of the same problems has."""
@@ -90,14 +108,19 @@ class LoggedProblems:
         self.name = self.name or other.name
 
     def dataset(self) -> Dataset:
-        """The problems as a dataset, with the card that their content deserves, and twins found."""
-        problems, _ = numbers_dropped(list(lone_groups_dropped(self.problems.values())))
-        own = Card(self.name) if self.name else None
-        return with_groups(with_true_card(Dataset(problems), _task(self.files[0]), own))
+        """The problems as a dataset, with twins found.
+
+        It has the card that their content deserves.
+        """
+        candidates_in_groups = list(lone_groups_dropped(self.problems.values()))
+        problems, _ = numbers_dropped(candidates_in_groups)
+        card = Card(self.name) if self.name else None
+        task = _get_task_name(self.files[0])
+        return with_groups(with_true_card(Dataset(problems), task, card))
 
 
-def _task(path: Path) -> str:
-    """What the problems of a log are called where their content is not known."""
+def _get_task_name(path: Path) -> str:
+    """The name of a log's problems if their content is not known."""
     from winokit.data.predictions import inspect_log
 
     dated = DATED.fullmatch(path.name) or inspect_log.DATED.fullmatch(path.name)
@@ -105,7 +128,9 @@ def _task(path: Path) -> str:
 
 
 def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tuple[Dataset, list[Dataset]] | None:
-    """The one dataset whose problems some logs hold, and perturbed versions of it; None where no file holds any.
+    """The one dataset whose problems some logs hold.
+
+    With it come perturbed versions of it. None if no file holds any problem.
 
     A file of a folder that holds other things is passed over, as `read_files` will tell. Problems of several datasets
     are refused.
@@ -113,43 +138,60 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     parts: list[LoggedProblems] = []
     versions: dict[str, Problem] = {}
     with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
-    strange: list[BadInput] = []
+    errors: list[BadInput] = []
     for file in with_problems:
         try:
-            logged = _problems_of(file.path, lenient)
+            logged = _read_logged_problems(file.path, lenient)
         except BadInput as error:
             if file.folder is None:
                 raise
-            strange.append(error)
+            errors.append(error)
             continue
         versions |= logged.versions
-        if logged.problems:
-            same = [part for part in parts if part.problems.keys() & logged.problems.keys()]
-            for part in same:
-                logged.add(part)
-            parts = [part for part in parts if part not in same] + [logged]
+        parts = _merge_logged(parts, logged)
     if with_problems and not parts:
-        none = f"{with_problems[0].path}: its problems are not in it; name the dataset before --predictions"
-        raise strange[0] if strange else BadInput(none)
+        if errors:
+            raise errors[0]
+        raise BadInput(_describe_absence(with_problems[0].path))
     if len(parts) > 1:
-        names = "; ".join(f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts)
-        raise BadInput(f"logs of {len(parts)} datasets: {names}: name one file, or the dataset before --predictions")
+        descriptions = [f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts]
+        raise BadInput(
+            f"logs of {len(parts)} datasets: {'; '.join(descriptions)}: name one file, "
+            "or the dataset before --predictions"
+        )
     if not parts:
         return None
     by_kind = grouped((problem.labels.get("perturbation"), problem) for problem in versions.values())
-    return parts[0].dataset(), [Dataset(problems) for problems in by_kind.values()]
+    perturbed = [Dataset(problems) for problems in by_kind.values()]
+    return parts[0].dataset(), perturbed
 
 
-def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
+def _merge_logged(parts: Sequence[LoggedProblems], logged: LoggedProblems) -> list[LoggedProblems]:
+    """The parts, with the problems of one more file.
+
+    Parts that share a problem with the file become one with it.
+    """
+    if not logged.problems:
+        return list(parts)
+    others: list[LoggedProblems] = []
+    for part in parts:
+        if part.problems.keys() & logged.problems.keys():
+            logged.add(part)
+        else:
+            others.append(part)
+    return [*others, logged]
+
+
+def _describe_absence(path: Path) -> str:
+    return f"{path}: its problems are not in it; name the dataset before --predictions"
+
+
+def _read_logged_problems(path: Path, lenient: bool) -> LoggedProblems:
     """The problems of one file."""
-    source, kind = Source(path, lenient=lenient), recognise(path)
+    source = Source(path, lenient=lenient)
+    kind = recognise(path)
     if kind not in PROBLEM_READERS:
-        try:
-            return LoggedProblems([path], {p.id: p for p in load(path, groups=False, lenient=lenient)})
-        except Malformed:
-            raise
-        except BadInput:
-            raise BadInput(f"{path}: its problems are not in it; name the dataset before --predictions") from None
+        return _load_problems(path, lenient)
     documents: list[LoggedDocument] = []
     try:
         read_problems: Callable[[Source], Iterator[LoggedDocument]] = at_home(PROBLEM_READERS[kind])
@@ -159,12 +201,30 @@ def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
             raise
         why = error.expected if error.line is None else f"{name_place(error.line)}: {error.expected}"
         raise BadInput(f"{path}: no problems to audit in it ({why}); name the dataset before --predictions") from None
-    problems = [each.problem for each in documents if each.variant == ORIGINAL and each.problem is not None]
-    perturbed = [each.problem for each in documents if each.variant.startswith(PERTURBED) and each.problem is not None]
+    problems: list[Problem] = []
+    perturbed: list[Problem] = []
+    for document in documents:
+        if document.problem is None:
+            continue
+        if document.variant == ORIGINAL:
+            problems.append(document.problem)
+        elif document.variant.startswith(PERTURBED):
+            perturbed.append(document.problem)
+    name = next((document.dataset for document in documents if document.dataset), "")
     # Repetitions are numbered as in any dataset.
-    return LoggedProblems(
-        [path],
-        {problem.id: problem for problem in Dataset(problems)},
-        {problem.id: problem for problem in Dataset(perturbed)},
-        next((each.dataset for each in documents if each.dataset), ""),
-    )
+    return LoggedProblems([path], _index_by_id(problems), _index_by_id(perturbed), name)
+
+
+def _load_problems(path: Path, lenient: bool) -> LoggedProblems:
+    """The problems of a table."""
+    try:
+        dataset = load(path, groups=False, lenient=lenient)
+    except Malformed:
+        raise
+    except BadInput:
+        raise BadInput(_describe_absence(path)) from None
+    return LoggedProblems([path], {problem.id: problem for problem in dataset})
+
+
+def _index_by_id(problems: Sequence[Problem]) -> dict[str, Problem]:
+    return {problem.id: problem for problem in Dataset(problems)}

@@ -1,4 +1,6 @@
-"""Texts matched to problems: which problem a row of somebody's log is about, and which candidate it speaks of.
+"""Texts matched to problems and to their candidates.
+
+A row of somebody's log is about a problem, and speaks of one of its candidates.
 
 Ids get lost between a dataset and a log, texts rarely do. A text is looked up to the letter, then by its words alone
 (case, punctuation and spacing forgotten), then as the sentence with its pronoun. What fits two different problems, or
@@ -12,11 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Variant, make_variants
-from winokit.problem import ORIGINAL, Dataset, Problem, folded_text, grouped, original_id
+from winokit.problem import ORIGINAL, Dataset, Problem, folded_text, original_id
 from winokit.text.language import language_of
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ START = 4
 
 @dataclass(slots=True)
 class PredictionRow:
-    """One prediction as its file states it. Indices and scores follow the row's own order of candidates."""
+    """One prediction as its file states it.
+
+    Indices and scores follow the row's own order of candidates.
+    """
 
     place: str
-    """Where it stands, for messages: "line 12", "sample 3"."""
+    """Its place in the file, for messages: "line 12", "sample 3"."""
     model: str
     scoring: str
     variant: str = ORIGINAL
@@ -60,24 +64,33 @@ class PredictionRow:
     surprisal: float | None = None
     """Of the solved text, per word, where that was scored and not the candidates."""
     sample: int | None = None
-    """Which of several answers to one problem, from 0; None where the file has one each."""
+    """The number of the answer among several to one problem, from 0. None if the file has one each."""
 
 
 class Unmatched(Exception):
-    """A row that is about no problem, or about nobody knows which; the message is the reason."""
+    """A row that is about no problem, or about an unknown one.
+
+    The message is the reason.
+    """
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text, case and punctuation forgotten; whatever stands for the blank becomes `_`.
+    """The words of a text without case and punctuation.
+
+    Whatever marks the blank becomes `_`.
 
     >>> tokens("Tom's dog bit [BLANK] -- twice!"), tokens("tom ’s dog bit ____ twice")
     (['tom', 's', 'dog', 'bit', '_', 'twice'], ['tom', 's', 'dog', 'bit', '_', 'twice'])
     """
-    return TOKEN.findall(BLANKS.sub(" _ ", unicodedata.normalize("NFKC", text)).casefold())
+    normal = unicodedata.normalize("NFKC", text)
+    with_blanks = BLANKS.sub(" _ ", normal)
+    return TOKEN.findall(with_blanks.casefold())
 
 
 def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
-    """For each name offered the place of its candidate, or None unless they are the same candidates in some order.
+    """For each name offered, the index of its candidate.
+
+    None unless the names are the same candidates in some order.
 
     >>> align(["The cup", "jug"], ["the jug", "the cup"]), align(["the cup", "Nora"], ["the jug", "the cup"])
     ((1, 0), None)
@@ -92,40 +105,53 @@ def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en
 
 
 def which(name: str, candidates: Sequence[str], language: str = "en") -> int | None:
-    """The place of the one candidate that a name means, whatever its case, article, punctuation or possessive.
+    """The index of the one candidate that a name means.
+
+    Case, article, punctuation and possessive do not count.
 
     >>> which("des Koffers", ["der Pokal", "der Koffer"], "de")
     1
     """
-    return _which(name, tuple(candidates), language)
+    return _find_named_candidate(name, tuple(candidates), language)
 
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
-def _which(name: str, candidates: tuple[str, ...], language: str) -> int | None:
-    for key in (lambda text, language: folded_text(text), _worded, _owner):
-        wanted = key(name, language)
-        places = [place for place, candidate in enumerate(candidates) if key(candidate, language) == wanted]
+def _find_named_candidate(name: str, candidates: tuple[str, ...], language: str) -> int | None:
+    for normalize in (_fold_case, _normalize_words, _normalize_possessive):
+        wanted = normalize(name, language)
+        places = [place for place, candidate in enumerate(candidates) if normalize(candidate, language) == wanted]
         if places:
-            return places[0] if len(places) == 1 and wanted else None
+            is_clear = len(places) == 1 and wanted
+            return places[0] if is_clear else None
     pack = language_of(language)
     if pack.name == "English" or pack.refusal("candidates"):
         return None
-    said = pack.core(name.strip(" .,;:!?\"'“”„«»"))  # in another case: it is a form of the candidate, from end to end
-    places = [at for at, candidate in enumerate(candidates) if (0, len(said)) in pack.mention_places(said, candidate)]
+    # In another case, the name is a form of the candidate from end to end.
+    form = pack.core(name.strip(" .,;:!?\"'“”„«»"))
+    whole = (0, len(form))
+    places = [place for place, candidate in enumerate(candidates) if whole in pack.mention_places(form, candidate)]
     return places[0] if len(places) == 1 else None
 
 
-def _worded(name: str, language: str) -> str:
-    return " ".join(tokens(language_of(language).bare(name)))
+def _fold_case(name: str, language: str) -> str:
+    return folded_text(name)
 
 
-def _owner(name: str, language: str) -> str:
-    """The name without the possessive that lm-evaluation-harness gives it where "his" stood."""
-    return _worded(POSSESSIVE.sub("", name.strip()), language)
+def _normalize_words(name: str, language: str) -> str:
+    bare = language_of(language).bare
+    return " ".join(tokens(bare(name)))
+
+
+def _normalize_possessive(name: str, language: str) -> str:
+    """Normalize a name without its possessive.
+
+    lm-evaluation-harness gives it a possessive in place of "his".
+    """
+    return _normalize_words(POSSESSIVE.sub("", name.strip()), language)
 
 
 def align_difference(texts: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
-    """For each of several long texts the place of the candidate that it has and the others have not.
+    """For each of several long texts, the candidate that only it has.
 
     What is left of the texts without their common start and end must be what is left of the candidates.
 
@@ -134,40 +160,53 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str], language: 
     """
     if len(texts) != len(candidates):
         return None
-    differing = _without_common([tokens(text) for text in texts])
+    differences = _remove_common_ends([tokens(text) for text in texts])
     bare = language_of(language).bare
-    for names in ([tokens(name) for name in candidates], [tokens(bare(name)) for name in candidates]):
-        kept = _without_common(names)
-        if len(set(kept)) == len(kept) and sorted(kept) == sorted(differing):
-            return tuple(kept.index(part) for part in differing)
-    return align([" ".join(part) for part in differing], candidates, language)
+    for forms in (candidates, [bare(name) for name in candidates]):
+        names = _remove_common_ends([tokens(form) for form in forms])
+        is_distinct = len(set(names)) == len(names)
+        if is_distinct and sorted(names) == sorted(differences):
+            return tuple(names.index(difference) for difference in differences)
+    return align([" ".join(words) for words in differences], candidates, language)
 
 
-def _without_common(lists: list[list[str]]) -> list[tuple[str, ...]]:
-    """Each list without the start and the end that all have in common."""
-    start = _in_common(lists)
-    end = _in_common([words[start:][::-1] for words in lists])
+def _remove_common_ends(lists: list[list[str]]) -> list[tuple[str, ...]]:
+    """Remove the start and the end that all lists have in common."""
+    start = _count_common_words(lists)
+    end = _count_common_words([words[start:][::-1] for words in lists])
     return [tuple(words[start : len(words) - end]) for words in lists]
 
 
-def _in_common(lists: list[list[str]]) -> int:
-    """How many of their first words all lists have in common."""
-    return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*lists, strict=False)))
+def _count_common_words(lists: list[list[str]]) -> int:
+    """The number of first words that all lists have in common."""
+    count = 0
+    for words in zip(*lists, strict=False):
+        if len(set(words)) > 1:
+            break
+        count += 1
+    return count
 
 
 def option_behind(label: str, prompt: str) -> str | None:
-    r"""What a prompt lists behind a letter or number; with solved examples before it, the last list counts.
+    r"""The option that a prompt lists behind a letter or number.
+
+    With solved examples before it, the last list counts.
 
     >>> option_behind("B", "Who is she?\nA) Nora\nB) Ines\nAnswer:")
     'Ines'
     """
-    pattern = rf"^[ \t]*\(?{re.escape(label.strip())}[).:][ \t]*(\S.*)$"
-    options = re.findall(pattern, prompt, re.MULTILINE | re.IGNORECASE) if label.strip() else []
+    bare_label = label.strip()
+    if not bare_label:
+        return None
+    pattern = rf"^[ \t]*\(?{re.escape(bare_label)}[).:][ \t]*(\S.*)$"
+    options = re.findall(pattern, prompt, re.MULTILINE | re.IGNORECASE)
     return options[-1].strip() if options else None
 
 
 class Matcher:
-    """The problems of a dataset, to be found by id, by text, or inside a longer text; and so for each of its variants.
+    """Finds the problems of a dataset by id or by text.
+
+    A text may be inside a longer one. The problems of each variant are found in the same way.
 
     Parameters
     ----------
@@ -176,48 +215,71 @@ class Matcher:
     """
 
     def __init__(self, dataset: Dataset, versions: Mapping[str, Variant] | None = None) -> None:
-        self.dataset, self.versions = dataset, versions or {}
+        self.dataset = dataset
+        self.versions = versions or {}
         self._variants: dict[str, Matcher] = {ORIGINAL: self}
         self._found: dict[tuple[Any, ...], tuple[int, ...] | str] = {}
         """What was asked before: files about one dataset have the same texts."""
 
     def of(self, variant: str) -> "Matcher":
-        """The problems of a variant; none where it cannot be made of any."""
+        """The matcher of a variant's problems.
+
+        It has none if the variant cannot be made of any problem.
+        """
         if variant not in self._variants:
-            if variant not in self.versions and variant not in TRANSFORMS:
-                known = "name its file with --perturbed" if variant.startswith(PERTURBED) else "no such transform"
-                raise Unmatched(f"variant {variant!r}: {known}")
-            made = self.versions if variant in self.versions else make_variants(self.dataset, {variant})
-            self._variants[variant] = Matcher(made[variant].problems if variant in made else Dataset([]))
+            self._variants[variant] = Matcher(self._make_variant(variant))
         return self._variants[variant]
 
+    def _make_variant(self, variant: str) -> Dataset:
+        """The problems of a variant."""
+        if variant in self.versions:
+            return self.versions[variant].problems
+        if variant not in TRANSFORMS:
+            hint = "name its file with --perturbed" if variant.startswith(PERTURBED) else "no such transform"
+            raise Unmatched(f"variant {variant!r}: {hint}")
+        variants = make_variants(self.dataset, {variant})
+        return variants[variant].problems if variant in variants else Dataset([])
+
     def own(self, document: "LoggedDocument") -> tuple[int, ...]:
-        """The place of the problem that a document of winokit's is about; Unmatched where its text is another."""
+        """The place of the problem that winokit's own document is about.
+
+        Raises Unmatched if its text is another.
+        """
         if document.of not in self.by_id:
             raise Unmatched(f"no problem has the id {document.of!r}")
-        at = self.of(document.variant)
-        place = at.by_origin.get(document.of)
+        matcher = self.of(document.variant)
+        place = matcher.by_origin.get(document.of)
         stated = document.problem
-        if place is None or stated is None or _text_id(at.dataset[place]) != _text_id(stated):
+        is_same = False
+        if place is not None and stated is not None:
+            is_same = _get_text_id(matcher.dataset[place]) == _get_text_id(stated)
+        if not is_same:
             raise Unmatched(f"it is not the {document.variant} problem of {document.of}: written from other data")
         return (self.by_id[document.of],)
 
     def anywhere(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
-        """The first variant in which something is found, and the places of the problems that it was made of."""
-        refused: Unmatched | None = None
-        for variant in self._names:
+        """The first variant in which something is found, with its places.
+
+        The places are those of the problems that the variant was made of.
+        """
+        first_reason: Unmatched | None = None
+        for variant in self._variant_names:
             try:
-                at = self.of(variant)
-                hits = find(at)
+                matcher = self.of(variant)
+                hits = find(matcher)
             except Unmatched as reason:
-                refused = refused or reason
-            else:
-                return variant, tuple(self.by_id[original_id(at.dataset[hit])] for hit in hits)
-        raise refused or Unmatched("there are no problems")
+                first_reason = first_reason or reason
+                continue
+            origins = [original_id(matcher.dataset[hit]) for hit in hits]
+            return variant, tuple(self.by_id[origin] for origin in origins)
+        raise first_reason or Unmatched("there are no problems")
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
-        """Every variant that there may be; listing the transforms asks all packages that are installed."""
+    def _variant_names(self) -> tuple[str, ...]:
+        """Every variant that there may be.
+
+        Listing the transforms asks all packages that are installed.
+        """
         return (ORIGINAL, *self.versions, *TRANSFORMS)
 
     @cached_property
@@ -227,7 +289,10 @@ class Matcher:
 
     @cached_property
     def ids(self) -> list[str]:
-        """The public id of each problem; each is a hash, so they are made once."""
+        """The public id of each problem.
+
+        Each is a hash, so they are made once.
+        """
         return [problem.id for problem in self.dataset]
 
     @cached_property
@@ -238,123 +303,179 @@ class Matcher:
     @cached_property
     def by_source_id(self) -> dict[str, list[int]]:
         """Places by the ids of the source: WinoGrande's qID, SuperGLUE's idx, COPA's id."""
-        named = (
-            {str(p.provenance[key]) for key in SOURCE_IDS if p.provenance.get(key) is not None} for p in self.dataset
-        )
-        return grouped((name, place) for place, names in enumerate(named) for name in names)
+        places: dict[str, list[int]] = {}
+        for place, problem in enumerate(self.dataset):
+            values = [problem.provenance.get(key) for key in SOURCE_IDS]
+            names = {str(value) for value in values if value is not None}
+            for name in names:
+                places.setdefault(name, []).append(place)
+        return places
 
     @cached_property
     def by_document_hash(self) -> dict[str, list[int]]:
-        """Places by the hash that lm-evaluation-harness gives the document of a problem, with a qID and without."""
-        pairs: list[tuple[str, int]] = []
+        """Places by the harness's hash of a problem's document.
+
+        lm-evaluation-harness has documents with a qID and without.
+        """
+        places: dict[str, list[int]] = {}
         for place, problem in enumerate(self.dataset):
             options = {f"option{number}": name for number, name in enumerate(problem.candidates, 1)}
             answer = "" if problem.answer is None else str(problem.answer + 1)
-            document = {"sentence": problem.text, **options, "answer": answer}
-            own = [document]
+            plain_document = {"sentence": problem.text, **options, "answer": answer}
+            versions = [plain_document]
             if "qID" in problem.provenance:
-                own.append({"qID": str(problem.provenance["qID"]), **document})
-            for each in own:
-                written = json.dumps(each, indent=2, ensure_ascii=False)
-                pairs.append((sha256(written.encode()).hexdigest(), place))
-        return grouped(pairs)
+                question_id = str(problem.provenance["qID"])
+                versions.append({"qID": question_id, **plain_document})
+            for document in versions:
+                text = json.dumps(document, indent=2, ensure_ascii=False)
+                document_hash = sha256(text.encode()).hexdigest()
+                places.setdefault(document_hash, []).append(place)
+        return places
 
     @cached_property
-    def _texts(self) -> tuple[dict[str, list[int]], ...]:
-        """Places by text to the letter, by its words, and by the words of the sentence with its pronoun, or premise."""
-        said = (p.labels.get("premise", None if p.pronoun is None else p.sentence) for p in self.dataset)
-        exact = [(problem.text, place) for place, problem in enumerate(self.dataset)]
-        worded = ((" ".join(tokens(text)), place) for text, place in exact)
-        spoken = ((" ".join(tokens(str(text))), place) for place, text in enumerate(said) if text is not None)
-        return grouped(exact), grouped(worded), grouped(spoken)
+    def _text_indexes(self) -> tuple[dict[str, list[int]], ...]:
+        """Places by text, to the letter and by its words.
+
+        A third index has the words of the sentence with its pronoun, or of the premise.
+        """
+        exact: dict[str, list[int]] = {}
+        worded: dict[str, list[int]] = {}
+        spoken: dict[str, list[int]] = {}
+        for place, problem in enumerate(self.dataset):
+            exact.setdefault(problem.text, []).append(place)
+            words = " ".join(tokens(problem.text))
+            worded.setdefault(words, []).append(place)
+            sentence = problem.labels.get("premise", None if problem.pronoun is None else problem.sentence)
+            if sentence is not None:
+                sentence_words = " ".join(tokens(str(sentence)))
+                spoken.setdefault(sentence_words, []).append(place)
+        return exact, worded, spoken
 
     @cached_property
-    def _starts(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:
+    def _problems_by_start(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:
         """Words and place of each problem, in both forms, by its first words."""
-        both = ((tokens(text), place) for place, p in enumerate(self.dataset) for text in {p.text, p.sentence})
-        return grouped((tuple(words[:START]), (words, place)) for words, place in both)
+        problems: dict[tuple[str, ...], list[tuple[list[str], int]]] = {}
+        for place, problem in enumerate(self.dataset):
+            for text in {problem.text, problem.sentence}:
+                words = tokens(text)
+                start = tuple(words[:START])
+                problems.setdefault(start, []).append((words, place))
+        return problems
 
     def find(self, text: str, candidates: Sequence[str] | None = None, like: Problem | None = None) -> tuple[int, ...]:
-        """The place of the one problem with this text, or of its exact repetitions; else raises Unmatched.
+        """The place of the one problem with this text.
+
+        There are several places if it is repeated exactly. Raises Unmatched if no problem fits, or several do.
 
         Candidates, in whatever order, and query and pronoun of `like` tell problems with one text apart.
         """
-        asked = (text, None if candidates is None else tuple(candidates), like)
-        if asked not in self._found:
-            self._found[asked] = self._looked_up(*asked)
-        outcome = self._found[asked]
+        question = (text, None if candidates is None else tuple(candidates), like)
+        if question not in self._found:
+            self._found[question] = self._look_up_text(*question)
+        outcome = self._found[question]
         if isinstance(outcome, str):
             raise Unmatched(outcome)
         return outcome
 
-    def _looked_up(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
+    def _look_up_text(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
         """The places, or why there are none."""
         words = " ".join(tokens(text))
-        refused = ""
-        exact, worded, spoken = self._texts
+        exact, worded, spoken = self._text_indexes
+        first_reason = ""
         for hits in (exact.get(text), worded.get(words), spoken.get(words)):
-            if hits and words:
-                try:
-                    return self._told_apart(hits, candidates, like)
-                except Unmatched as reason:
-                    refused = refused or str(reason)
-        return refused or f"no problem has the text {shown(text)}"
+            if not hits or not words:
+                continue
+            try:
+                return self._tell_apart(hits, candidates, like)
+            except Unmatched as reason:
+                first_reason = first_reason or str(reason)
+        return first_reason or f"no problem has the text {shown(text)}"
 
     def find_inside(self, text: str, candidates: Sequence[str] | None = None) -> tuple[int, ...]:
-        """The place of the one problem whose whole text stands inside a longer one; else raises Unmatched.
+        """The place of the one problem whose whole text a longer one has.
+
+        Raises Unmatched if no problem fits, or several do.
 
         A problem whose text is part of another's that stands there too is not meant.
         """
-        words = tokens(text)
-        spans: dict[int, tuple[int, int]] = {}
-        for at in range(len(words)):
-            for size in range(1, START + 1):
-                for known, place in self._starts.get(tuple(words[at : at + size]), ()):
-                    if words[at : at + len(known)] == known:
-                        spans[place] = (at, at + len(known))
+        spans = self._find_spans(tokens(text))
         if not spans:
             raise Unmatched(f"no problem's text occurs in {shown(text)}")
-        whole = [
-            place
-            for place, (start, end) in sorted(spans.items())
-            if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in spans.values())
-        ]
-        return self._told_apart(whole, candidates)
+        hits = [place for place, span in sorted(spans.items()) if not _is_inside_another(span, spans.values())]
+        return self._tell_apart(hits, candidates)
 
-    def _told_apart(
+    def _find_spans(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
+        """First word and end of each problem whose whole text is among some words, by its place."""
+        spans: dict[int, tuple[int, int]] = {}
+        for first in range(len(words)):
+            for size in range(1, START + 1):
+                start = tuple(words[first : first + size])
+                for problem_words, place in self._problems_by_start.get(start, ()):
+                    end = first + len(problem_words)
+                    if words[first:end] == problem_words:
+                        spans[place] = (first, end)
+        return spans
+
+    def _tell_apart(
         self, hits: Sequence[int], candidates: Sequence[str] | None, like: Problem | None = None
     ) -> tuple[int, ...]:
-        """Those hits that nothing known speaks against, if they are one problem, repeated or not."""
-        differences = {hit: _difference(self.dataset[hit], candidates, like) for hit in hits}
+        """The hits that fit what is known, if they are one problem.
+
+        It may be repeated. Raises Unmatched otherwise.
+        """
+        differences = {hit: _describe_difference(self.dataset[hit], candidates, like) for hit in hits}
         fitting = [hit for hit, difference in differences.items() if not difference]
         if not fitting:
             raise Unmatched(f"a problem has its text, and {differences[hits[0]]}")
-        if len(fitting) > 1 and len({_text_id(self.dataset[hit]) for hit in fitting}) > 1:
+        if len(fitting) == 1:
+            return (fitting[0],)
+        text_ids = {_get_text_id(self.dataset[hit]) for hit in fitting}
+        if len(text_ids) > 1:
             examples = ", ".join(self.ids[hit] for hit in fitting[:3])
             raise Unmatched(f"{len(fitting)} problems match it, among them {examples}")
         return tuple(fitting)
 
 
-def _text_id(problem: Problem) -> str:
-    """What repetitions have in common of their ids, which end in the number of their occurrence."""
+def _is_inside_another(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether a span of words is part of a longer one."""
+    start, end = span
+    for other_start, other_end in spans:
+        is_inside = other_start <= start and end <= other_end
+        if is_inside and (other_start, other_end) != span:
+            return True
+    return False
+
+
+def _get_text_id(problem: Problem) -> str:
+    """The part of an id that exact repetitions share.
+
+    Ids end in the number of their occurrence.
+    """
     return problem.id.partition(".")[0]
 
 
-def _difference(problem: Problem, candidates: Sequence[str] | None, like: Problem | None) -> str:
-    """What speaks against a problem, in words; empty where nothing does."""
+def _describe_difference(problem: Problem, candidates: Sequence[str] | None, like: Problem | None) -> str:
+    """The reason, in words, why a problem does not fit.
+
+    Empty if it fits.
+    """
     if candidates is not None and align(candidates, problem.candidates, problem.language) is None:
         return f"the candidates {listed(problem.candidates)}, not {listed(candidates)}"
     bare = language_of(problem.language).bare
     for name in ("query", "pronoun"):
-        mine, its = getattr(like, name, None), getattr(problem, name)
-        if mine is not None and its is not None and bare(mine) != bare(its):
-            return f"the {name} {its!r}, not {mine!r}"
+        stated = getattr(like, name, None)
+        expected = getattr(problem, name)
+        if stated is None or expected is None:
+            continue
+        if bare(stated) != bare(expected):
+            return f"the {name} {expected!r}, not {stated!r}"
     return ""
 
 
 def listed(names: Iterable[str]) -> str:
     """Candidates for a message, on one line."""
-    return " / ".join(" ".join(name.split()) for name in names)
+    lines = [" ".join(name.split()) for name in names]
+    return " / ".join(lines)
 
 
 def shown(text: str) -> str:

@@ -9,44 +9,52 @@ from winokit.data.formats.tables import Table, TableRow
 from winokit.errors import BadInput
 
 ROLES = ("prediction", "correct")
-MODEL, VALUE = "model of the column", "cell of the model"
+MODEL = "model of the column"
+VALUE = "cell of the model"
 """The columns of the table with a row per answer."""
 LEAST_PREFIX = 2
 """Letters that names must share to be named by what they begin with."""
 
 
 def one_row_per_answer(table: Table, given: Mapping[str, str] | None) -> tuple[Table, dict[str, str] | None]:
-    """The table with a row for each model, if a role names several columns, and the roles in it."""
+    """The table with a row for each model's answer, and its roles.
+
+    They are unchanged unless a role names several columns.
+    """
     if given is None:
         return table, None
-    role = next((role for role in ROLES if _names_several(table, given.get(role, ""))), None)
+    role = next((role for role in ROLES if _is_pattern(table, given.get(role, ""))), None)
     if role is None:
         return table, dict(given)
     if "model" in given or given.get("order") is not None:
         raise BadInput(
             f"{table.path}: --columns {role}={given[role]}: several columns are several models; name ids too"
         )
-    names = _named_columns(table, given[role])
     rows: list[TableRow] = []
-    for name in names:
+    for name in _find_columns(table, given[role]):
         for line, cells in table.rows:
             answer: dict[str, Any] = {**cells, MODEL: name, VALUE: cells.get(name)}
             rows.append((line, answer))
-    columns = (*table.columns, MODEL, VALUE)
-    return Table(table.path, columns, rows), {**given, role: VALUE, "model": MODEL}
+    long_table = Table(table.path, (*table.columns, MODEL, VALUE), rows)
+    return long_table, {**given, role: VALUE, "model": MODEL}
 
 
-def _names_several(table: Table, value: str) -> bool:
-    return value not in table.columns and ("|" in value or "*" in value)
+def _is_pattern(table: Table, value: str) -> bool:
+    """Whether a value names columns by a pattern, and is no column itself."""
+    has_mark = "|" in value or "*" in value
+    return has_mark and value not in table.columns
 
 
-def _named_columns(table: Table, value: str) -> list[str]:
+def _find_columns(table: Table, value: str) -> list[str]:
     """The columns of a pattern, in the order of the table."""
-    patterns = [part.strip() for part in value.split("|")]
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in table.columns):
+    found: set[str] = set()
+    for part in value.split("|"):
+        pattern = part.strip()
+        fitting = [name for name in table.columns if fnmatchcase(name, pattern)]
+        if not fitting:
             raise BadInput(f"{table.path}: no column {pattern!r}; it has {', '.join(table.columns[:20])}")
-    return [name for name in table.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        found.update(fitting)
+    return [name for name in table.columns if name in found]
 
 
 def pattern_of(table: Table, names: list[str]) -> str:
@@ -55,7 +63,8 @@ def pattern_of(table: Table, names: list[str]) -> str:
     >>> pattern_of(Table("t", ("id", "gpt-3", "gpt-4"), []), ["gpt-3", "gpt-4"])
     'gpt-*'
     """
-    shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    columns_of_letters = zip(*names, strict=False)
+    shared = takewhile(lambda letters: len(set(letters)) == 1, columns_of_letters)
     prefix = "".join(letters[0] for letters in shared)
     alike = [name for name in table.columns if name.startswith(prefix)]
     if len(prefix) >= LEAST_PREFIX and sorted(alike) == sorted(names):

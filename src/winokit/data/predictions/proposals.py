@@ -1,4 +1,6 @@
-"""What to say of a table whose column names do not tell what a model chose: an option that was tried before.
+"""Options that would read a table whose column names do not tell the choice.
+
+Each was tried before it is proposed.
 
 An option that reads fewer than nine rows of ten is never proposed, and the message says how many it reads. A wrong one
 would be pasted and believed: of two losses, the second taken for a prediction made a model of 75 % one of 25 %.
@@ -30,7 +32,7 @@ from winokit.data.predictions.layouts import HOW
 from winokit.data.predictions.leaderboard import has_leaderboard_order
 from winokit.data.predictions.models_in_columns import pattern_of
 from winokit.errors import BadInput
-from winokit.problem import Dataset, grouped
+from winokit.problem import Dataset
 
 LEAST_READ = 0.9
 """The share of its rows that an option must read to be proposed."""
@@ -84,13 +86,17 @@ class TriedOption:
 
     @property
     def has_answers(self) -> bool:
-        """Whether it says what the dataset's answers say in every row: it may be these, and no predictions."""
-        return self.reading.read >= FEWEST_TELLING and self.reading.right == self.reading.read
+        """Whether it agrees with the dataset's answers in every row.
+
+        It may then be these answers, and no predictions.
+        """
+        is_telling = self.reading.read >= FEWEST_TELLING
+        return is_telling and self.reading.right == self.reading.read
 
     def __str__(self) -> str:
         """The option, and how many rows it reads."""
         counts = f"reads {self.reading.read:,} of {self.reading.rows:,} rows"
-        return f"{OPTION} {quote(said_columns(self.columns))} ({counts})"
+        return f"{_render_roles(self.columns)} ({counts})"
 
 
 class TableProposals:
@@ -103,128 +109,173 @@ class TableProposals:
     """
 
     def __init__(self, table: Table, told: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
-        self.table, self.told, self.dataset, self.attempt = table, told, dataset, attempt
-        self.naming = self._naming()
+        self.table = table
+        self.told = told
+        self.dataset = dataset
+        self.attempt = attempt
+        self.naming = self._find_naming()
         """The columns that name a problem, by their roles; none where no column does."""
 
     def refuse(self) -> None:
         """Refuse the table unless its columns tell what was chosen, and of which problem."""
-        told, path = self.told, self.table.path
+        told = self.told
         if told.rivals:
             tried = self.best_choices(told.rivals)
-            say = self._each(tried) if tried else self._placeholder()
-            raise BadInput(f"{path}: {', '.join(told.rivals)}: which is the prediction? {say}")
+            options = self._render_options(tried) if tried else self._render_placeholder()
+            raise BadInput(f"{self.table.path}: {', '.join(told.rivals)}: which is the prediction? {options}")
         if told.prediction is None and not told.scores:
             self._refuse_choiceless()
         if not told.texts and not told.ids:
             self._refuse_nameless()
 
     def _refuse_choiceless(self) -> None:
-        """No column has a prediction by its name."""
-        path, free = self.table.path, self._free_columns()
-        lower = [name for name in self.table.columns if is_lower_better(name)]
-        tried = self.best_choices([*free, *lower])
-        if lower and not tried:
-            how = BY_RIGHTNESS if any(map(is_by_rightness, lower)) else TURN_ROUND
-            raise BadInput(f"{path}: {', '.join(lower)}: {how}")
+        """Refuse a table in which no column is called a prediction."""
+        path = self.table.path
+        losses = [name for name in self.table.columns if is_lower_better(name)]
+        tried = self.best_choices([*self._list_free_columns(), *losses])
+        if losses and not tried:
+            are_by_rightness = any(map(is_by_rightness, losses))
+            how = BY_RIGHTNESS if are_by_rightness else TURN_ROUND
+            raise BadInput(f"{path}: {', '.join(losses)}: {how}")
         expected = f"no predictions of a known kind: expected a column 'prediction', found {listed_columns(self.table)}"
         if not tried:
             raise BadInput(
-                f"{path}: {expected}; say which it is: {self._placeholder()} "
+                f"{path}: {expected}; say which it is: {self._render_placeholder()} "
                 f"(no other column reads as choices in nine rows of ten), {HOW}"
             )
-        raise BadInput(f"{path}: {expected}; {self._question(tried[0])}: {self._each(tried)}")
+        condition = self._describe_condition(tried[0])
+        raise BadInput(f"{path}: {expected}; {condition}: {self._render_options(tried)}")
 
     def _refuse_nameless(self) -> None:
-        """No column names a problem by its name."""
+        """Refuse a table in which no column names a problem."""
+        path = self.table.path
         expected = f"expected a column with the problem's id or text, found {listed_columns(self.table)}"
         if self.naming and "order" not in self.naming:
             tried = self.told_choice()
             if tried is not None:
-                raise BadInput(f"{self.table.path}: {expected}; {self._names_problems()}: {tried}")
-        by_line = self.tried({**self._beside(), **self._said_choice(), "order": LINE})
+                raise BadInput(f"{path}: {expected}; {self._describe_naming()}: {tried}")
+        roles_by_line = {**self._get_required_columns(), **self._get_named_choice(), "order": LINE}
+        by_line = self.tried(roles_by_line)
         in_order = ""
         if by_line is not None:
             in_order = f", or, if its rows are in the order of {self.dataset.card.name}: {by_line}"
-        raise BadInput(f"{self.table.path}: {expected}; name it (id=COLUMN){in_order}")
+        raise BadInput(f"{path}: {expected}; name it (id=COLUMN){in_order}")
 
-    def _each(self, tried: Sequence[TriedOption]) -> str:
-        """The options that would read the table; if they are several, each with what it gives."""
-        others = self._others(tried)
-        if len(tried) == 1 and not others:
+    def _render_options(self, tried: Sequence[TriedOption]) -> str:
+        """Render the options that would read the table.
+
+        If there are several, each has what it gives.
+        """
+        unproposed = self._list_unproposed(tried)
+        if len(tried) == 1 and not unproposed:
             return str(tried[0])
-        shown = [f"{OPTION} {quote(said_columns(option.columns))} ({option.gives})" for option in tried[:MOST_SHOWN]]
-        more = [f"{len(tried) - MOST_SHOWN} other columns read too"] if len(tried) > MOST_SHOWN else []
-        more += self._all_together(tried)
-        return "; or ".join([*shown, *more]) + others
+        ways = []
+        for option in tried[:MOST_SHOWN]:
+            ways.append(f"{_render_roles(option.columns)} ({option.gives})")
+        if len(tried) > MOST_SHOWN:
+            ways.append(f"{len(tried) - MOST_SHOWN} other columns read too")
+        ways += self._join_options(tried)
+        return "; or ".join(ways) + unproposed
 
-    def _all_together(self, tried: Sequence[TriedOption]) -> list[str]:
-        """The option that takes each column as a model, if several read in the same role."""
+    def _join_options(self, tried: Sequence[TriedOption]) -> list[str]:
+        """The option that takes each column as a model.
+
+        Empty unless several columns read in the same role.
+        """
+        if "order" in self.naming:
+            return []
         for role in ("correct", "prediction"):
             names = [option.columns[role] for option in tried if role in option.columns]
             ordered = [name for name in self.table.columns if name in names]
-            if len(ordered) > MOST_TAKEN_FOR_ONE and "order" not in self.naming:
+            if len(ordered) > MOST_TAKEN_FOR_ONE:
                 roles = {**self.naming, role: pattern_of(self.table, ordered)}
-                return [f"all {len(ordered)}, each as a model: {OPTION} {quote(said_columns(roles))}"]
+                return [f"all {len(ordered)}, each as a model: {_render_roles(roles)}"]
         return []
 
-    def _others(self, tried: Sequence[TriedOption]) -> str:
+    def _list_unproposed(self, tried: Sequence[TriedOption]) -> str:
         """Columns that are not proposed, each with the rows that it reads."""
         proposed: set[str] = set()
         for option in tried:
             proposed.update(option.columns.values())
         others = []
-        for name in self.told.rivals or self._free_columns(every=True):
-            trial = self._gives(name) if name not in proposed else None
+        for name in self.told.rivals or self._list_free_columns(every=True):
+            trial = None if name in proposed else self._test_replies(name)
             if trial is not None:
                 others.append(f"{name!r} {TriedOption({}, trial).gives}")
-        return f"; not proposed: {'; '.join(others[:MOST_SHOWN])}" if others else ""
+        if not others:
+            return ""
+        return f"; not proposed: {'; '.join(others[:MOST_SHOWN])}"
 
-    def _gives(self, name: str) -> TrialReading | None:
-        """The reading of a column of replies, if it reads a third of the rows."""
-        places = next(iter(self._samples()))
-        cells = [str(self.table.rows[place][1].get(name) or "") for place in places]
-        if not self.naming or is_lower_better(name) or not any(" " in cell for cell in cells):
+    def _test_replies(self, name: str) -> TrialReading | None:
+        """The reading of a column of replies.
+
+        None unless it reads a third of the rows.
+        """
+        if not self.naming or is_lower_better(name):
             return None
+        places = next(self._sample_rows())
+        cells = [str(self.table.rows[place][1].get(name) or "") for place in places]
+        if not any(" " in cell for cell in cells):
+            return None
+        all_places = range(len(self.table.rows))
+        trial = self._try_prediction(name, all_places, None)
+        if trial is None or trial.rows == 0:
+            return None
+        return trial if 3 * trial.read >= trial.rows else None
+
+    def _try_prediction(self, name: str, places: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
+        """The reading of a column as the prediction; None if it cannot be one."""
         try:
             columns = columns_of(self.table, {**self.naming, "prediction": name})
-            trial = self.attempt(columns, range(len(self.table.rows)), None)
+            return self.attempt(columns, places, in_sentences)
         except BadInput:
             return None
-        return trial if 3 * trial.read >= trial.rows > 0 else None
 
-    def _question(self, best: TriedOption) -> str:
+    def _describe_condition(self, best: TriedOption) -> str:
         """The condition under which an option is right."""
-        if "prediction" in best.columns:
-            question = f"if {best.columns['prediction']!r} is what the model chose"
-        elif "correct" in best.columns:
-            question = f"if {best.columns['correct']!r} says whether the model was right"
+        columns = best.columns
+        if "prediction" in columns:
+            condition = f"if {columns['prediction']!r} is what the model chose"
+        elif "correct" in columns:
+            condition = f"if {columns['correct']!r} says whether the model was right"
         else:
-            scores = [repr(name) for role, name in best.columns.items() if role.startswith(("scores", "losses"))]
-            best_ones = "lowest" if any(role.startswith("losses") for role in best.columns) else "highest"
-            question = f"if {' and '.join(scores)} are scores of the candidates, of which the {best_ones} is best"
-        in_order = f", and its rows are in the order of {self.dataset.card.name}" if "order" in best.columns else ""
-        return question + in_order
+            scores = [repr(name) for role, name in columns.items() if role.startswith(("scores", "losses"))]
+            are_losses = any(role.startswith("losses") for role in columns)
+            best_ones = "lowest" if are_losses else "highest"
+            condition = f"if {' and '.join(scores)} are scores of the candidates, of which the {best_ones} is best"
+        if "order" in columns:
+            condition += f", and its rows are in the order of {self.dataset.card.name}"
+        return condition
 
-    def _names_problems(self) -> str:
+    def _describe_naming(self) -> str:
         name = next(name for role, name in self.naming.items() if role in ("text", "id"))
         return f"{name!r} names problems"
 
-    def _said_naming(self) -> dict[str, str]:
+    def _get_naming(self) -> dict[str, str]:
         """The columns that name a problem, or seem to, or where to name them."""
         if self.naming:
             return self.naming
         if self.told.texts:
             return {"text": self.told.texts[0]}
-        return {"id": self.told.ids[0] if self.told.ids else "COLUMN"}
+        if self.told.ids:
+            return {"id": self.told.ids[0]}
+        return {"id": "COLUMN"}
 
     def told_choice(self) -> TriedOption | None:
-        """The option that reads the prediction, or the scores, that the names of the columns tell."""
-        choice = self._said_choice()
-        return self.tried({**self.naming, **choice}) if choice and self.naming else None
+        """The option that reads the choices that column names tell.
+
+        These are the prediction, or the scores.
+        """
+        choice = self._get_named_choice()
+        if not choice or not self.naming:
+            return None
+        return self.tried({**self.naming, **choice})
 
     def tried_choice(self, name: str) -> TriedOption | None:
-        """The option that reads a column as choices, to the letter; None if it reads too few rows."""
+        """The option that reads a column as choices, to the letter.
+
+        None if it reads too few rows.
+        """
         if not self.naming:
             return None
         return self.tried({**self.naming, "prediction": name}, in_sentences=False)
@@ -233,31 +284,35 @@ class TableProposals:
         """Whether nine in ten of a few rows of a column can be read as replies."""
         if not self.naming:
             return False
-        places = next(iter(self._samples()))
-        try:
-            trial = self.attempt(columns_of(self.table, {**self.naming, "prediction": name}), places, True)
-        except BadInput:
-            return False
-        return trial.rows > 0 and trial.read >= LEAST_READ * trial.rows
+        places = next(self._sample_rows())
+        trial = self._try_prediction(name, places, True)
+        return trial is not None and _reads_enough(trial.read, trial)
 
-    def _placeholder(self) -> str:
+    def _render_placeholder(self) -> str:
         """The option in which a user must put the column."""
-        return f"{OPTION} {quote(said_columns({**self._said_naming(), 'prediction': 'COLUMN'}))}"
+        return _render_roles({**self._get_naming(), "prediction": "COLUMN"})
 
-    def _said_choice(self) -> dict[str, str]:
-        """What the names of the columns tell of choices, as an option says it."""
+    def _get_named_choice(self) -> dict[str, str]:
+        """The roles of choices that the names of the columns tell."""
         if self.told.prediction is not None:
             return {"prediction": self.told.prediction}
         kind = "losses" if self.told.are_losses else "scores"
         return {f"{kind}{number}": name for number, name in enumerate(self.told.scores, 1)}
 
-    def _beside(self) -> dict[str, str]:
-        """Columns that an option must name too: numbers count the candidates of their row, as its answer does."""
-        beside = {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
-        return beside | ({"answer": self.told.answer} if self.told.answer is not None else {})
+    def _get_required_columns(self) -> dict[str, str]:
+        """The columns that an option must name too.
 
-    def _free_columns(self, *, every: bool = False) -> list[str]:
-        """Columns that may have choices, the last first: predictions are added at the end.
+        Numbers count the candidates of their row, as its answer does.
+        """
+        required = {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
+        if self.told.answer is not None:
+            required["answer"] = self.told.answer
+        return required
+
+    def _list_free_columns(self, *, every: bool = False) -> list[str]:
+        """Columns that may have choices, the last first.
+
+        Predictions are added at the end of a table.
 
         Parameters
         ----------
@@ -265,109 +320,140 @@ class TableProposals:
             Whether those count too that have none by their names.
         """
         told = self.told
-        taken = {*told.texts, *told.ids, *told.options, told.answer, *self.naming.values()}
-        free = [name for name in reversed(self.table.columns) if name not in taken and name != told.correct]
-        return free if every else [name for name in free if not is_lower_better(name)]
+        taken = {*told.texts, *told.ids, *told.options, told.answer, told.correct, *self.naming.values()}
+        free = [name for name in reversed(self.table.columns) if name not in taken]
+        if every:
+            return free
+        return [name for name in free if not is_lower_better(name)]
 
-    def _naming(self) -> dict[str, str]:
-        """The first columns that name nine problems of ten: those told by name, any other, or the order of the rows."""
-        told, beside = self.told, self._beside()
+    def _find_naming(self) -> dict[str, str]:
+        """The first columns that name nine problems of ten.
+
+        Columns that are told by name come first, then any other, then the order of the rows.
+        """
+        told = self.told
+        required = self._get_required_columns()
         taken = {told.prediction, told.answer, *told.scores, *told.options, *told.rivals}
-        named = [*(("text", name) for name in told.texts), *(("id", name) for name in told.ids)]
         others = [name for name in self.table.columns if name not in taken and not is_lower_better(name)]
-        roles = [*named, *(("id", name) for name in others), *(("text", name) for name in others)]
+        roles = [("text", name) for name in told.texts]
+        roles += [("id", name) for name in told.ids]
+        is_told = bool(roles)
+        roles += [("id", name) for name in others]
+        roles += [("text", name) for name in others]
         for role, name in dict.fromkeys(roles):
-            columns = {role: name, **beside}
-            if self._finds(columns):
+            columns = {role: name, **required}
+            if self._is_naming(columns):
                 return columns
-        if not named and len(self.table.rows) == len(self.dataset):
-            return {"order": LINE, **beside}
+        if not is_told and len(self.table.rows) == len(self.dataset):
+            return {"order": LINE, **required}
         return {}
 
-    def _finds(self, naming: Mapping[str, str]) -> bool:
+    def _is_naming(self, naming: Mapping[str, str]) -> bool:
         """Whether columns name the problems of nine rows of ten."""
-        columns = PredictionColumns(
-            tuple(name for role, name in naming.items() if role == "text"),
-            tuple(name for role, name in naming.items() if role == "id"),
-            is_given=True,
-        )
-        for places in self._samples():
+        texts = tuple(name for role, name in naming.items() if role == "text")
+        ids = tuple(name for role, name in naming.items() if role == "id")
+        columns = PredictionColumns(texts, ids, is_given=True)
+        for places in self._sample_rows():
             trial = self.attempt(columns, places, False)
-            if trial.found < LEAST_READ * trial.rows or not trial.rows:
+            if not _reads_enough(trial.found, trial):
                 return False
         return True
 
     def best_choices(self, names: Iterable[str]) -> list[TriedOption]:
-        """The options by which some columns are choices or scores; replies in sentences come last.
+        """The options by which some columns are choices or scores.
+
+        Replies in sentences come last.
 
         A column that says what the dataset's answers say in every row is left out: it has the answers.
         """
         if not self.naming:
             return []
-        labels, replies = list[TriedOption](), list[TriedOption]()
-        for roles in self._choices(list(names)):
-            option = self.tried(roles, in_sentences=False)
-            if option is not None:
-                labels.append(option)
-            elif (option := self.tried(roles)) is not None:
-                replies.append(option)
-        telling = [option for option in labels if not option.has_answers]
-        telling.sort(key=lambda option: ("prediction" not in option.columns, -option.reading.read))
-        return telling + [option for option in replies if not option.has_answers]
+        labels: list[TriedOption] = []
+        replies: list[TriedOption] = []
+        for roles in self._list_choices(list(names)):
+            as_label = self.tried(roles, in_sentences=False)
+            if as_label is not None:
+                labels.append(as_label)
+                continue
+            as_reply = self.tried(roles)
+            if as_reply is not None:
+                replies.append(as_reply)
+        labels.sort(key=lambda option: ("prediction" not in option.columns, -option.reading.read))
+        return [option for option in (*labels, *replies) if not option.has_answers]
 
-    def _choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    def _list_choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
+        """Yield the roles by which some columns may be choices, losses or scores."""
         for name in names:
             if is_lower_better(name):
                 yield {**self.naming, "losses": name}
             elif may_choose(name) or name in self.told.rivals:
-                for role in self._roles_of(name):
-                    if role == "correct":
-                        yield from self._judged_choices(name)
-                    else:
-                        yield {**self.naming, role: name}
+                yield from self._list_roles(name)
         if self.told.correct is not None:
-            yield from self._judged_choices(self.told.correct)
-        endings = ((NUMBERED.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
-        stems = grouped((f"{match['stem']} {match['rest']}".casefold(), name) for match, name in endings if match)
-        for members in stems.values():
+            yield from self._list_judged_choices(self.told.correct)
+        for members in _group_numbered(names):
             if len(members) > 1:
-                kind = "losses" if all(map(is_lower_better, members)) else "scores"
-                yield {**self.naming, **{f"{kind}{number}": name for number, name in enumerate(members, 1)}}
+                are_losses = all(map(is_lower_better, members))
+                kind = "losses" if are_losses else "scores"
+                roles = {f"{kind}{number}": name for number, name in enumerate(members, 1)}
+                yield {**self.naming, **roles}
 
-    def _judged_choices(self, name: str) -> Iterator[dict[str, str]]:
-        """A column of right and wrong; by position, in each order that it may have."""
-        if self.naming.get("order") == LINE and has_leaderboard_order(self.dataset):
-            yield from ({**self.naming, "order": order, "correct": name} for order in (LEADERBOARD, AS_DATA))
+    def _list_roles(self, name: str) -> Iterator[dict[str, str]]:
+        """Yield the roles by which a column may be the choice, by its cells."""
+        if not self._does_zero_mean_wrong(name):
+            yield {**self.naming, "prediction": name}
+        if judges(self.table, name):
+            yield from self._list_judged_choices(name)
+        yield {**self.naming, "scores": name}
+
+    def _list_judged_choices(self, name: str) -> Iterator[dict[str, str]]:
+        """The roles of a column of right and wrong.
+
+        Rows that are found by position have each order that they may have.
+        """
+        is_by_line = self.naming.get("order") == LINE
+        if is_by_line and has_leaderboard_order(self.dataset):
+            yield {**self.naming, "order": LEADERBOARD, "correct": name}
+            yield {**self.naming, "order": AS_DATA, "correct": name}
         else:
             yield {**self.naming, "correct": name}
 
-    def _roles_of(self, name: str) -> Iterator[str]:
+    def _guess_roles(self, name: str) -> Iterator[str]:
         """The roles that a column may have by its cells."""
-        if not self._counts_otherwise(name):
+        if not self._does_zero_mean_wrong(name):
             yield "prediction"
         if judges(self.table, name):
             yield "correct"
         yield "scores"
 
-    def _counts_otherwise(self, name: str) -> bool:
-        """Whether a column has 0 and the table's answers count from 1: then 0 is no choice, it says "wrong"."""
-        answers = {cell_text(row.get(self.told.answer)).strip() for _, row in self.table.rows if self.told.answer}
-        return "0" not in answers and "2" in answers and judges(self.table, name)
+    def _does_zero_mean_wrong(self, name: str) -> bool:
+        """Whether a 0 in a column means "wrong", and is no choice.
+
+        It does if the table's answers count from 1.
+        """
+        answer = self.told.answer
+        if not answer:
+            return False
+        answers = {cell_text(cells.get(answer)).strip() for _, cells in self.table.rows}
+        counts_from_1 = "2" in answers and "0" not in answers
+        return counts_from_1 and judges(self.table, name)
 
     def tried(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
-        """An option that reads nine rows of ten of the whole table; None for any other."""
+        """The option, if it reads nine rows of ten of the whole table.
+
+        None otherwise.
+        """
         trial = TrialReading(0)
         try:
             columns = columns_of(self.table, dict(roles))
-            for places in self._samples():
+            for places in self._sample_rows():
                 trial = self.attempt(columns, places, in_sentences)
-                if trial.read < LEAST_READ * trial.rows or not trial.rows:
+                if not _reads_enough(trial.read, trial):
                     return None
         except BadInput:
             return None
         return TriedOption(roles, trial)
 
-    def _samples(self) -> Iterator[Sequence[int]]:
+    def _sample_rows(self) -> Iterator[Sequence[int]]:
         """Places of rows to be tried: a few over the whole table, then all."""
         count = len(self.table.rows)
         if count > SAMPLED:
@@ -375,21 +461,52 @@ class TableProposals:
         yield range(count)
 
 
+def _reads_enough(count: int, trial: TrialReading) -> bool:
+    """Whether a count is nine in ten of the rows that were tried."""
+    return trial.rows > 0 and count >= LEAST_READ * trial.rows
+
+
+def _render_roles(roles: Mapping[str, str]) -> str:
+    """Columns as an option of the command line."""
+    return f"{OPTION} {quote(said_columns(roles))}"
+
+
+def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
+    """Group columns that differ in a number or letter, the last of a table first."""
+    groups: dict[str, list[str]] = {}
+    for name in reversed(names):
+        match = NUMBERED.fullmatch(name)
+        if match is not None and not name.startswith(UNNAMED):
+            stem = f"{match['stem']} {match['rest']}".casefold()
+            groups.setdefault(stem, []).append(name)
+    return groups.values()
+
+
 def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt) -> None:
-    """Refuse rows that stand in several lists of one object, with what each list gives, and what all give together."""
+    """Refuse rows that are in several lists of one object.
+
+    The message says what each list gives, and what all give together.
+    """
     try:
         columns = columns_of(table, given)
     except BadInput:
         columns = PredictionColumns()
-    names = list(dict.fromkeys(cell_text(row.get(LIST)) for _, row in table.rows))
+    list_of_row = [cell_text(cells.get(LIST)) for _, cells in table.rows]
+    names = list(dict.fromkeys(list_of_row))
+    selections = [[name] for name in names]
+    if len(names) <= MOST_SHOWN:
+        selections.append(names)
     ways = []
-    for wanted in ([name] for name in names) if len(names) > MOST_SHOWN else [*([name] for name in names), names]:
-        places = [place for place, (_, row) in enumerate(table.rows) if cell_text(row.get(LIST)) in wanted]
-        roles = {**(given or {}), "where": f"{LIST}={'|'.join(wanted)}"}
-        trial = attempt(columns, places, None) if columns.is_complete else None
-        gives = f"{len(places):,} rows" if trial is None else TriedOption(roles, trial).gives
-        ways.append(f"{OPTION} {quote(said_columns(roles))} ({gives})")
+    for selection in selections:
+        places = [place for place, name in enumerate(list_of_row) if name in selection]
+        roles = {**(given or {}), "where": f"{LIST}={'|'.join(selection)}"}
+        gives = f"{len(places):,} rows"
+        if columns.is_complete:
+            trial = attempt(columns, places, None)
+            gives = TriedOption(roles, trial).gives
+        ways.append(f"{_render_roles(roles)} ({gives})")
+    listed_names = ", ".join(map(repr, names))
+    listed_ways = "; or ".join(ways[: MOST_SHOWN + 1])
     raise BadInput(
-        f"{table.path}: its rows stand in {len(names)} lists, {', '.join(map(repr, names))}: which are meant? "
-        + "; or ".join(ways[: MOST_SHOWN + 1])
+        f"{table.path}: its rows stand in {len(names)} lists, {listed_names}: which are meant? {listed_ways}"
     )

@@ -1,4 +1,4 @@
-"""A file of predictions, whoever made it: recognised from its content, read, and matched to a dataset's problems."""
+"""Files of predictions, recognised from their content, read and matched to problems."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import Variant
-from winokit.problem import ORIGINAL, Dataset, grouped
+from winokit.problem import ORIGINAL, Dataset, Problem, grouped
 from winokit.registry import at_home
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
@@ -21,7 +21,7 @@ KINDS = (
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
-"""What each row of a sample log of lm-evaluation-harness has."""
+"""Keys of each row of a sample log of lm-evaluation-harness."""
 LAYOUT = "layout"
 """The role by which columns name a layout."""
 MOST_REASONS = 4
@@ -38,14 +38,17 @@ _HOMES = {
     "table": "table:read_table",
 }
 READERS = {name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
-"""By kind of predictions, what reads it. It is imported when a file is of that kind."""
+"""By kind of predictions, its reader. It is imported when a file is of that kind."""
 WITHOUT_COLUMNS = ("lmeval", "inspect")
 """The kinds of files that have no columns to be named."""
 
 
 @dataclass(frozen=True)
 class PredictionFile:
-    """A file of predictions, and the folder it was found in where it was not named itself."""
+    """A file of predictions, and the folder it was found in.
+
+    The folder is None if the file was named itself.
+    """
 
     path: Path
     folder: Path | None = None
@@ -53,7 +56,10 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class PredictionsWithin:
-    """The predictions in a file of problems, if they are used, and what there is to say of them."""
+    """The predictions in a file of problems, if they are used.
+
+    The notes are what there is to say of them.
+    """
 
     files: Sequence[PredictionFile] = ()
     columns: Mapping[str, str] | None = None
@@ -79,7 +85,10 @@ PredictionSource = PredictionFile | PredictionTable
 
 @dataclass(slots=True)
 class ReadPredictions:
-    """What a file says about one model under one scoring on one variant of a dataset."""
+    """Predictions of one model under one scoring on one variant.
+
+    They are as a file states them, in the terms of the dataset.
+    """
 
     model: str
     scoring: str
@@ -99,9 +108,14 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """The number of right predictions in the first sample, or None if no problem has an answer."""
-        known = [made for made in self.predictions if made.answer is not None and not made.sample]
-        return sum(made.prediction == made.answer for made in known) if known else None
+        """The number of right predictions in the first sample.
+
+        None if no problem has an answer.
+        """
+        answered = [row for row in self.predictions if row.answer is not None and not row.sample]
+        if not answered:
+            return None
+        return sum(row.prediction == row.answer for row in answered)
 
 
 def read_predictions(
@@ -112,7 +126,9 @@ def read_predictions(
     columns: Mapping[str, str] | None = None,
     lenient: bool = False,
 ) -> list[ReadPredictions]:
-    """Read a file of predictions: one result for each model, scoring and variant in it, in order of appearance.
+    """Read a file of predictions.
+
+    There is one result for each model, scoring and variant in it, in order of appearance.
 
     A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
     is skipped and noted when lenient. Rows that contradict each other are an error that names both; when lenient, both
@@ -137,19 +153,25 @@ def read_files(
     *,
     lenient: bool = False,
 ) -> tuple[dict[Path, list[ReadPredictions]], list[str]]:
-    """Read several files of predictions, and say which of a folder are about other problems and were passed over."""
-    matcher, reads, strange = Matcher(dataset, versions), {}, []
+    """Read several files of predictions.
+
+    Notes say which files of a folder are about other problems and were passed over.
+    """
+    matcher = Matcher(dataset, versions)
+    reads: dict[Path, list[ReadPredictions]] = {}
+    errors: list[NothingMatches] = []
     for file in files:
         try:
             reader = file.read_rows if isinstance(file, PredictionTable) else reader_of(file.path, columns)
-            reads[file.path] = rows_read(Source(file.path, lenient=lenient), matcher, reader)
+            source = Source(file.path, lenient=lenient)
+            reads[file.path] = rows_read(source, matcher, reader)
         except NothingMatches as error:
             if file.folder is None:
                 raise
-            strange.append(error)
-    if strange and not reads:
-        raise strange[0]
-    return reads, [f"skipped: {error}" for error in strange]
+            errors.append(error)
+    if errors and not reads:
+        raise errors[0]
+    return reads, [f"skipped: {error}" for error in errors]
 
 
 class NothingMatches(BadInput):
@@ -173,55 +195,74 @@ def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
 
 
 def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
-    """Read the rows of a source in the terms of the dataset, by model, scoring and variant."""
+    """Read the rows of a source in the terms of the dataset.
+
+    There is one result for each model, scoring and variant.
+    """
     path = source.path
-    rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
-    reads = []
-    for key, own in rows.items():
-        by_sample = grouped((row.sample or 0, row) for row in own)
-        parts = []
-        for sample in sorted(by_sample):
-            matching = RowMatching(ReadPredictions(*key), matcher, source)
-            for row in by_sample[sample]:
-                matching.take(row)
-            parts.append(matching.finish())
-        reads.append(parts[0] if len(parts) == 1 else _join_samples(parts, matcher))
+    groups = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
+    reads = [_read_group(rows, source, matcher) for rows in groups.values()]
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.first_skipped}")
     useful = [read for read in reads if read.predictions or read.surprisals]
     if not useful:
-        unused = [reason for read in reads for reason in (*read.unmatched, *read.notes)]
-        reasons = [*unused, *notes, "it has no rows"]
-        name = matcher.dataset.card.name
-        hint = OTHER_IDS if "no problem with the id" in reasons[0] else ""
-        raise NothingMatches(f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}{hint}")
+        raise NothingMatches(_describe_mismatch(path, matcher, reads, notes))
     for read in reads:
         if read not in useful:
-            why = [*read.unmatched, *read.notes][0]
-            notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {why}")
+            reason = [*read.unmatched, *read.notes][0]
+            notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {reason}")
     for read in useful:
         read.notes = notes + [f"{path}: {note}" for note in read.notes]
     return useful
 
 
+def _read_group(rows: Sequence[PredictionRow], source: Source, matcher: Matcher) -> ReadPredictions:
+    """The predictions of rows that have one model, scoring and variant."""
+    first = rows[0]
+    by_sample = grouped((row.sample or 0, row) for row in rows)
+    samples = []
+    for number in sorted(by_sample):
+        read = ReadPredictions(first.model, first.scoring, first.variant)
+        matching = RowMatching(read, matcher, source)
+        for row in by_sample[number]:
+            matching.take(row)
+        samples.append(matching.finish())
+    return samples[0] if len(samples) == 1 else _join_samples(samples, matcher)
+
+
+def _describe_mismatch(path: Path, matcher: Matcher, reads: Sequence[ReadPredictions], notes: Sequence[str]) -> str:
+    """The message for a file of which no row matches a problem."""
+    reasons: list[str] = []
+    for read in reads:
+        reasons += [*read.unmatched, *read.notes]
+    reasons += [*notes, "it has no rows"]
+    name = matcher.dataset.card.name
+    hint = OTHER_IDS if "no problem with the id" in reasons[0] else ""
+    return f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}{hint}"
+
+
 def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
     """The samples of one scorer on one variant together, problem by problem."""
-    first = samples[0]
-    first.predictions = [replace(row, sample=0) for row in first.predictions]
-    for number, part in enumerate(samples[1:], 1):
-        first.predictions += [replace(row, sample=number) for row in part.predictions]
-        first.unmatched += part.unmatched
-        first.contradictions += part.contradictions
-    first.predictions.sort(key=lambda row: (matcher.by_id[row.id], row.sample or 0))
-    for number, part in enumerate(samples[1:], 2):
-        first.notes += [f"sample {number}: {note}" for note in part.notes if note not in first.notes]
-    return first
+    joined = samples[0]
+    joined.predictions = [replace(row, sample=0) for row in joined.predictions]
+    for number, sample in enumerate(samples[1:], 1):
+        joined.predictions += [replace(row, sample=number) for row in sample.predictions]
+        joined.unmatched += sample.unmatched
+        joined.contradictions += sample.contradictions
+    joined.predictions.sort(key=lambda row: (matcher.by_id[row.id], row.sample or 0))
+    for number, sample in enumerate(samples[1:], 2):
+        new_notes = [note for note in sample.notes if note not in joined.notes]
+        joined.notes += [f"sample {number}: {note}" for note in new_notes]
+    return joined
 
 
 def recognise(path: Path) -> str:
-    """Return which of `READERS` or of the layouts reads a file, told from its content."""
-    kind = _recognised_kind(path)
+    """Return the name of a file's reader, told from its content.
+
+    It is one of `READERS` or of the layouts.
+    """
+    kind = _recognise_kind(path)
     if kind != "table":
         return kind
     from winokit.data.predictions.layouts import layout_of
@@ -229,12 +270,13 @@ def recognise(path: Path) -> str:
     return layout_of(path) or kind
 
 
-def _recognised_kind(path: Path) -> str:
-    """Which of `READERS` reads a file."""
+def _recognise_kind(path: Path) -> str:
+    """Recognise the one of `READERS` that reads a file."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
-    if b"\n" not in head.strip() and len(head) == HEAD_BYTES:
+    is_cut_line = b"\n" not in head.strip() and len(head) == HEAD_BYTES
+    if is_cut_line:
         head = read_bytes(path)
     if path.suffix.lower() in WORKBOOKS:
         raise BadInput(f"{path}: a workbook; save the table in it as csv")
@@ -247,30 +289,50 @@ def _recognised_kind(path: Path) -> str:
     if not first:
         raise BadInput(f"{path}: the file is empty")
     if first.startswith("{"):
-        return _json_kind(path, first, text)
-    keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
-    if keys >= LMEVAL_KEYS:
-        return "lmeval"
+        return _recognise_json(path, first, text)
+    return _recognise_text(path, first, text)
+
+
+def _find_keys(text: str) -> frozenset[str]:
+    """The keys of JSON objects in a text that may be cut off."""
+    return frozenset(re.findall(r'"(\w+)"\s*:', text))
+
+
+def _recognise_text(path: Path, first: str, text: str) -> str:
+    """Recognise the reader of a JSON array, or of lines that are not JSON.
+
+    Parameters
+    ----------
+    first
+        The first line of the text.
+    """
     from winokit.data.predictions.labels import is_labels, may_be_names
 
-    if is_labels(text.split("\n")):
+    is_array = first.startswith("[")
+    keys = _find_keys(text) if is_array else frozenset()
+    if keys >= LMEVAL_KEYS:
+        return "lmeval"
+    lines = text.split("\n")
+    if is_labels(lines):
         return "labels"
-    if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
+    has_delimiter = any(delimiter in first for delimiter in DELIMITERS)
+    if keys or (has_delimiter and not is_array):
         return "table"
-    if may_be_names(text.split("\n")):
+    if may_be_names(lines):
         return "labels"
     from winokit.data.predictions.layouts import HOW
 
     raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}; {HOW}")
 
 
-def _json_kind(path: Path, first: str, text: str) -> str:
+def _recognise_json(path: Path, first: str, text: str) -> str:
+    """Recognise the reader of JSON objects."""
     row: dict[str, object] = {}
     try:
         row = json.loads(first)
         keys = frozenset(row)
     except (ValueError, RecursionError):
-        keys = frozenset(re.findall(r'"(\w+)"\s*:', text))
+        keys = _find_keys(text)
     if keys >= LMEVAL_KEYS:
         return "lmeval"
     if "eval" in keys:
@@ -284,19 +346,54 @@ def _json_kind(path: Path, first: str, text: str) -> str:
     return "table"
 
 
+def _reorder_index(index: int | None, order: Sequence[int] | None) -> int | None:
+    """The index of a candidate in the dataset's order.
+
+    Parameters
+    ----------
+    order
+        The dataset's index of each of the row's candidates; None if they are in the dataset's order.
+    """
+    if index is None or order is None:
+        return index
+    return order[index]
+
+
+def _reorder_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None) -> tuple[float, ...] | None:
+    """The scores of a row in the dataset's order of candidates."""
+    if scores is None or order is None:
+        return scores
+    ranked = sorted(zip(order, scores, strict=True))
+    return tuple(score for _, score in ranked)
+
+
+def _count_things(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _describe_rows(places: Sequence[str], fact: str) -> str:
+    """A note on rows of which something is true."""
+    rows = _count_things(len(places), "row")
+    return f"in {rows} {fact}; the first: {places[0]}"
+
+
 class RowMatching:
-    """The rows of one model, scoring and variant in the dataset's terms: one prediction for each problem.
+    """Turns the rows of one model into a prediction for each problem.
+
+    The rows have one scoring and one variant.
 
     A row that repeats an earlier one is counted. Rows that contradict each other are refused; when lenient, the problem
     is left out.
     """
 
     def __init__(self, read: ReadPredictions, matcher: Matcher, source: Source) -> None:
-        self.read, self.matcher, self.source = read, matcher, source
+        self.read = read
+        self.matcher = matcher
+        self.source = source
         self.made: dict[int, Prediction] = {}
         """By place in the dataset."""
         self.rows: dict[int, str] = {}
-        """Where the row of each place stands: "line 12"."""
+        """The location of the row of each place: "line 12"."""
         self.repeated: list[str] = []
         self.contradictions: list[str] = []
         self.contradicted: set[int] = set()
@@ -304,106 +401,143 @@ class RowMatching:
         """Rows that choose nothing, by the reason."""
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
-        self.read_right, self.said_right = 0, 0
-        self.hidden, self.hidden_right = 0, 0
-        """Rows whose right answer only the file knows, and those of them that are right by it."""
+        self.read_right = 0
+        self.said_right = 0
+        self.hidden = 0
+        """Rows whose right answer only the file knows."""
+        self.hidden_right = 0
+        """Of the hidden rows, those that are right by the file's answer."""
 
     def take(self, row: PredictionRow) -> None:
         """Make a prediction of a row, or say why there is none."""
         if not row.hits:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return
-        place, is_first = row.hits[0], False
-        for hit in row.hits:
-            if hit not in self.rows:
-                place, is_first = hit, True
-                break
+        free_places = (hit for hit in row.hits if hit not in self.rows)
+        place = next(free_places, None)
+        is_first = place is not None
+        if place is None:
+            place = row.hits[0]
         if row.surprisal is not None:
             self._take_surprisal(row, place, is_first)
             return
-        prediction = self._in_dataset_terms(row, place)
+        prediction = self._convert_row(row, place)
         if prediction is None:
             return
         if is_first:
-            self.made[place], self.rows[place] = prediction, row.place
+            self.made[place] = prediction
+            self.rows[place] = row.place
             if prediction.prediction is None and row.variant == ORIGINAL:
-                reason, _, said = (row.why or "nothing is chosen").partition(": ")
-                self.silent.setdefault(reason, []).append(f"{row.place}: {said}" if said else row.place)
+                self._add_silent(row)
             return
         earlier = [self.made[hit].prediction for hit in row.hits]
         if prediction.prediction in earlier:
             self.repeated.append(row.place)
-        else:
-            names = [self._name(row, place, index) for index in (earlier[0], prediction.prediction)]
-            self._contradict(row, f"{names[0]} and {names[1]}")
+            return
+        earlier_name = self._describe_choice(row, place, earlier[0])
+        name = self._describe_choice(row, place, prediction.prediction)
+        self._add_contradiction(row, f"{earlier_name} and {name}")
+
+    def _add_silent(self, row: PredictionRow) -> None:
+        """Remember a row that chooses nothing, with the reason."""
+        why = row.why or "nothing is chosen"
+        reason, _, text = why.partition(": ")
+        location = f"{row.place}: {text}" if text else row.place
+        self.silent.setdefault(reason, []).append(location)
 
     def _take_surprisal(self, row: PredictionRow, place: int, is_first: bool) -> None:
-        surprisals, name = self.read.surprisals, self.matcher.ids[place]
+        """Take the surprisal of a solved text, or remember that it was there before."""
         assert row.surprisal is not None
+        surprisals = self.read.surprisals
+        problem_id = self.matcher.ids[place]
         if is_first:
-            surprisals[name], self.rows[place] = row.surprisal, row.place
-        elif surprisals[name] == row.surprisal:
+            surprisals[problem_id] = row.surprisal
+            self.rows[place] = row.place
+        elif surprisals[problem_id] == row.surprisal:
             self.repeated.append(row.place)
         else:
-            self._contradict(row, f"surprisals {surprisals[name]:.6g} and {row.surprisal:.6g}")
+            self._add_contradiction(row, f"surprisals {surprisals[problem_id]:.6g} and {row.surprisal:.6g}")
 
-    def _contradict(self, row: PredictionRow, values: str) -> None:
-        place = row.hits[0]
-        lines = f"{self.rows[place]} and {row.place}"
-        self.contradictions.append(f"{lines} contradict each other on problem {self.matcher.ids[place]} ({values})")
+    def _add_contradiction(self, row: PredictionRow, values: str) -> None:
+        """Remember that a row and an earlier one say different things of a problem."""
+        first_place = row.hits[0]
+        problem_id = self.matcher.ids[first_place]
+        lines = f"{self.rows[first_place]} and {row.place}"
+        self.contradictions.append(f"{lines} contradict each other on problem {problem_id} ({values})")
         self.contradicted.update(row.hits)
 
-    def _name(self, row: PredictionRow, place: int, index: int | None) -> str:
-        """What a prediction chooses, for a message."""
+    def _describe_choice(self, row: PredictionRow, place: int, index: int | None) -> str:
+        """Describe the choice of a prediction, for a message."""
         if index is None:
             return "no answer"
-        is_original = row.variant == ORIGINAL
-        return (
-            shown(self.matcher.dataset.problems[place].candidates[index]) if is_original else f"candidate {index + 1}"
-        )
+        if row.variant != ORIGINAL:
+            return f"candidate {index + 1}"
+        problem = self.matcher.dataset.problems[place]
+        return shown(problem.candidates[index])
 
-    def _in_dataset_terms(self, row: PredictionRow, place: int) -> Prediction | None:
-        """The prediction of a row about the problem at a place; None if their answers say that it cannot be one."""
-        name = self.matcher.ids[place]
-        problem, known = self.matcher.dataset.problems[place], row.variant == ORIGINAL
-        if not known and row.candidates is not None:  # else the row is in terms of a variant that it alone knows
-            at, known = self.matcher.of(row.variant), True
-            problem = at.dataset[at.by_origin[name]]
-        order, prediction, gold = None, row.prediction, row.gold
+    def _convert_row(self, row: PredictionRow, place: int) -> Prediction | None:
+        """The prediction of a row about the problem at a place.
+
+        None if their answers say that it cannot be one.
+        """
+        problem_id = self.matcher.ids[place]
+        problem = self._find_version(row, place)
+        is_known = problem is not None
+        if problem is None:
+            problem = self.matcher.dataset.problems[place]
+        order = None
         if row.candidates is not None:
             order = align(row.candidates, problem.candidates, problem.language)
-        if order is not None:
-            prediction, gold = (index if index is None else order[index] for index in (prediction, gold))
-        if known and gold is not None and problem.answer is not None and gold != problem.answer:
+        prediction = _reorder_index(row.prediction, order)
+        gold = _reorder_index(row.gold, order)
+        if is_known and gold is not None and problem.answer is not None and gold != problem.answer:
             if order is None:
                 self.read.unmatched.append(
-                    f"{row.place}: its answer differs from that of problem {name}: "
+                    f"{row.place}: its answer differs from that of problem {problem_id}: "
                     "the candidates were in another order, or the labels were different"
                 )
                 return None
             self.other_gold.append(row.place)
-        if known and problem.answer is None and gold is not None:
+        if is_known and problem.answer is None and gold is not None:
             self.hidden += 1
-            self.hidden_right += prediction == gold
+            self.hidden_right += int(prediction == gold)
         right = problem.answer if gold is None else gold
         if row.verdict is not None and right is not None:
-            self.read_right += prediction == right
-            self.said_right += row.verdict
-            if row.verdict != (prediction == right):
-                self.other_verdict.append(row.place)
-        scores = row.scores
-        if scores is not None and order is not None:
-            scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
-        answer = problem.answer if known else gold
-        return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
+            self._compare_verdict(row, is_right=prediction == right)
+        scores = _reorder_scores(row.scores, order)
+        answer = problem.answer if is_known else gold
+        return Prediction(problem_id, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
+
+    def _find_version(self, row: PredictionRow, place: int) -> Problem | None:
+        """The problem that a row is about, in the row's variant.
+
+        None if only the row knows it: a variant whose row does not state its candidates.
+        """
+        if row.variant == ORIGINAL:
+            return self.matcher.dataset.problems[place]
+        if row.candidates is None:
+            return None
+        matcher = self.matcher.of(row.variant)
+        origin = matcher.by_origin[self.matcher.ids[place]]
+        return matcher.dataset[origin]
+
+    def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
+        """Count what the file says of a prediction, and what we read."""
+        self.read_right += int(is_right)
+        self.said_right += int(bool(row.verdict))
+        if row.verdict != is_right:
+            self.other_verdict.append(row.place)
 
     @property
     def _sample_hint(self) -> str:
         """The option that reads rows of one problem as samples, in brackets."""
         return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
 
-    def _reasons(self) -> Iterator[tuple[str, list[str]]]:
-        """The reasons of abstentions, the commonest first, those beyond a few together."""
+    def _list_reasons(self) -> Iterator[tuple[str, list[str]]]:
+        """The reasons of abstentions, the commonest first.
+
+        Those beyond a few come together.
+        """
         ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
         yield from ordered[:MOST_REASONS]
         others: list[str] = []
@@ -413,47 +547,52 @@ class RowMatching:
             yield "nothing is chosen for other reasons", others
 
     def finish(self) -> ReadPredictions:
-        """The predictions in the order of the dataset, with notes; raises BadInput if rows contradict each other."""
+        """The predictions in the order of the dataset, with notes.
+
+        Raises BadInput if rows contradict each other.
+        """
         if self.contradictions and not self.source.lenient:
-            others = len(self.contradictions) - 1
-            more = f"; so do {others:,} other rows" if others else ""
-            if self.source.sample_hint:
-                more += f". {self.source.sample_hint}; else"
-            else:
-                more += ":"
-            raise BadInput(
-                f"{self.source.path}: {self.contradictions[0]}{more} keep the one that counts, "
-                "or leave such problems out (audit --lenient)"
-            )
+            raise BadInput(self._describe_contradictions())
         for place in self.contradicted:
             self.made.pop(place, None)
             self.read.surprisals.pop(self.matcher.ids[place], None)
         self.read.predictions = [self.made[place] for place in sorted(self.made)]
         self.read.contradictions = self.contradictions
+        self.read.notes += self._list_notes()
+        return self.read
+
+    def _describe_contradictions(self) -> str:
+        """The message for rows that contradict each other."""
+        message = f"{self.source.path}: {self.contradictions[0]}"
+        others = len(self.contradictions) - 1
+        if others:
+            message += f"; so do {others:,} other rows"
+        hint = self.source.sample_hint
+        message += f". {hint}; else" if hint else ":"
+        return f"{message} keep the one that counts, or leave such problems out (audit --lenient)"
+
+    def _list_notes(self) -> Iterator[str]:
+        """Yield the notes on rows that were left out, or that say something else than the dataset."""
         if self.contradictions:
-            count = len(self.contradicted)
-            problems = "1 problem" if count == 1 else f"{count:,} problems"
-            self.read.notes.append(
-                f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
-            )
-        for places, what in (
-            *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
-            (self.repeated, f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"),
-            (self.other_gold, "the file's answer differs from the dataset's, which counts"),
-        ):
-            if places:
-                row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
-                self.read.notes.append(f"in {row_count} {what}; the first: {places[0]}")
+            problems = _count_things(len(self.contradicted), "problem")
+            yield f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
+        for reason, places in self._list_reasons():
+            yield _describe_rows(places, f"{reason}; they are abstentions")
+        if self.repeated:
+            repeated = f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"
+            yield _describe_rows(self.repeated, repeated)
+        if self.other_gold:
+            yield _describe_rows(self.other_gold, "the file's answer differs from the dataset's, which counts")
         if self.hidden:
             share = 100 * self.hidden_right / self.hidden
-            self.read.notes.append(
+            yield (
                 f"{self.matcher.dataset.card.name} hides the answers of {self.hidden:,} rows of {self.read.model}; by "
                 f"the file's own {self.hidden_right:,} are right ({share:.2f} %)"
             )
         if self.other_verdict:
-            rows = "1 row differs" if len(self.other_verdict) == 1 else f"{len(self.other_verdict):,} rows differ"
-            self.read.notes.append(
+            count = len(self.other_verdict)
+            rows = "1 row differs" if count == 1 else f"{count:,} rows differ"
+            yield (
                 f"we read {self.read_right:,} right, the file says {self.said_right:,}: {rows}, "
                 f"the first: {self.other_verdict[0]}"
             )
-        return self.read

@@ -1,4 +1,7 @@
-"""How far a number moves with the way replies are read: for what they choose, or as others read them."""
+"""The right answers among replies, read in several ways.
+
+They show how far a number moves with the way of reading: for what replies choose, or as others read them.
+"""
 
 from collections import Counter
 
@@ -34,13 +37,19 @@ class ReplyReadings:
         if answer is None:
             return
         self.rows += 1
-        self.in_words += text is not None
-        others = dict.fromkeys(KINDS, chosen) if text is None else other_readings(text, names, about)
-        for kind, choice in {"read": chosen, **others}.items():
-            self.right[kind] += choice == answer
+        choices: dict[str, int | None] = dict.fromkeys(KINDS, chosen)
+        if text is not None:
+            self.in_words += 1
+            choices = other_readings(text, names, about)
+        choices["read"] = chosen
+        for kind, choice in choices.items():
+            self.right[kind] += int(choice == answer)
 
     def shares(self) -> dict[str, float]:
-        """The share of right answers by each way to read, ours as `read`; empty if no reply is more than a label."""
+        """The share of right answers by each way to read.
+
+        Ours is called `read`. Empty if no reply is more than a label.
+        """
         if not self.in_words or not self.rows:
             return {}
         return {kind: self.right[kind] / self.rows for kind in ("read", *KINDS)}
@@ -52,8 +61,8 @@ class ReplyReadings:
         if len(set(counts.values())) < 2:
             return []
         others = ", ".join(f"{counts[kind]:,} {words}" for kind, words in KINDS.items())
-        moved = 100 * (max(shares.values()) - min(shares.values()))
+        spread = max(shares.values()) - min(shares.values())
         return [
             f"of {self.rows:,} replies {counts['read']:,} are right, read for what they choose; {others}: "
-            f"the way of reading moves the number by {moved:.1f} points"
+            f"the way of reading moves the number by {100 * spread:.1f} points"
         ]

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.source import Source, name_place
-from winokit.data.formats.tables import LIST, Table, cell_text, selected
+from winokit.data.formats.source import Place, Source, name_place
+from winokit.data.formats.tables import LIST, Table, TableRow, cell_text, selected
 from winokit.data.predictions.answers import (
     NUMBER,
     SILENT,
@@ -47,104 +47,138 @@ from winokit.problem import Problem
 from winokit.results import decide
 
 if TYPE_CHECKING:
-    from winokit.data.predictions.proposals import TrialReading
+    from winokit.data.predictions.proposals import Attempt, TrialReading
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
 LETTER = re.compile(r"[A-Ea-e]")
 JSON = frozenset((".json", ".jsonl", ".parquet"))
 REPLY = 3
-"""So many words are a reply; fewer, among numbers, are a slip."""
+"""The least words of a reply. Fewer, among numbers, are a slip."""
 
 
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
     """The rows of a table in a file."""
     from winokit.data.predictions.headings import read_headed
 
-    yield from read_rows(_row_by_row(read_headed(source, matcher), matcher), source, matcher, given)
+    table = read_headed(source, matcher)
+    yield from read_rows(_expand_object(table, matcher), source, matcher, given)
 
 
 def read_rows(
     table: Table, source: Source, matcher: Matcher, given: Mapping[str, str] | None = None
 ) -> Iterator[PredictionRow]:
     """The rows of a table."""
-    given_all = given
-    table, given = selected(table, given, OPTION)
-    if given is not None and any(mark in given.get(role, "") for role in ("prediction", "correct") for mark in "|*"):
-        from winokit.data.predictions.models_in_columns import one_row_per_answer
-
-        table, given = one_row_per_answer(table, given)
+    selection = {"where": given["where"]} if given and "where" in given else {}
+    table, roles = selected(table, given, OPTION)
+    table, roles = _split_models(table, roles)
     attempt = partial(try_reading, table, matcher)
-    if LIST in table.columns and (given_all is None or "where" not in given_all):
+    if LIST in table.columns and not selection:
         from winokit.data.predictions.proposals import refuse_lists
 
-        refuse_lists(table, given, attempt)
-    table, columns = told_columns(table, given)
+        refuse_lists(table, roles, attempt)
+    table, columns = told_columns(table, roles)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
-        from winokit.data.predictions.proposals import TableProposals
-
-        TableProposals(table, columns, matcher.dataset, attempt).refuse()
+        _refuse_columns(table, columns, matcher, attempt)
     source.sample_hint = sample_hint(table, columns)
-    source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
+    source.roles = columns.roles() | selection
     if columns.candidate is not None:
-        from winokit.data.predictions.by_candidate import CandidateReading
-
-        reading = TableReading(table, replace(columns, prediction=None, scores=()), matcher, source)
-        yield from CandidateReading(table, columns, matcher, reading.find_problem).rows(reading.stem, reading.scoring)
+        yield from _read_candidate_rows(table, columns, source, matcher)
         return
     reading = TableReading(table, columns, matcher, source)
-    if columns.sample is not None and given is None:
-        count = 1 + max(filter(None, reading.samples), default=0)
+    if columns.sample is not None and roles is None:
+        sample_numbers_found = [number for number in reading.samples if number]
+        count = 1 + max(sample_numbers_found, default=0)
         source.note(f"{count} samples of each problem, by {columns.sample!r}")
-    for number, (line, cells) in enumerate(table.rows):
-        place = name_place(line)
-        if _is_nameless(cells, columns):
-            source.note(f"{place} names no problem; skipped")
-            continue
-        try:
-            yield reading.row(cells, place, number)
-        except Malformed as error:
-            source.reject(error, line)
-    if reading.unread and not reading.read and given is None and columns.correct is not None:  # it is right or wrong
-        from winokit.data.predictions.proposals import TableProposals
-
-        TableProposals(table, replace(columns, prediction=None), matcher.dataset, attempt).refuse()
+    yield from reading.read_all_rows()
+    is_unread = bool(reading.unread) and not reading.read
+    if is_unread and roles is None and columns.correct is not None:  # it is right or wrong
+        _refuse_columns(table, replace(columns, prediction=None), matcher, attempt)
     reading.finish()
 
 
+def _split_models(table: Table, roles: dict[str, str] | None) -> tuple[Table, dict[str, str] | None]:
+    """The table with a row for each model, if a role may name several columns."""
+    if roles is None:
+        return table, None
+    values = [roles.get(role, "") for role in ("prediction", "correct")]
+    if not any("|" in value or "*" in value for value in values):
+        return table, roles
+    from winokit.data.predictions.models_in_columns import one_row_per_answer
+
+    return one_row_per_answer(table, roles)
+
+
+def _refuse_columns(table: Table, columns: PredictionColumns, matcher: Matcher, attempt: "Attempt") -> None:
+    """Refuse a table whose columns do not tell the choice, with the options that would read it."""
+    from winokit.data.predictions.proposals import TableProposals
+
+    TableProposals(table, columns, matcher.dataset, attempt).refuse()
+
+
+def _read_candidate_rows(
+    table: Table, columns: PredictionColumns, source: Source, matcher: Matcher
+) -> Iterator[PredictionRow]:
+    """Yield the rows of a table with a row per candidate."""
+    from winokit.data.predictions.by_candidate import CandidateReading
+
+    naming_columns = replace(columns, prediction=None, scores=())
+    reading = TableReading(table, naming_columns, matcher, source)
+    candidate_reading = CandidateReading(table, columns, matcher, reading.find_problem)
+    yield from candidate_reading.rows(reading.stem, reading.scoring)
+
+
 def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
-    """Whether a row has no problem in any of its columns, as totals at the end of a file have none."""
-    return columns.order not in ORDERS and not any(said(cells.get(name)) for name in columns.names)
+    """Whether a row has no problem in any of its columns.
+
+    Totals at the end of a file have none.
+    """
+    if columns.order in ORDERS:
+        return False
+    return not any(said(cells.get(name)) for name in columns.names)
 
 
-def _row_by_row(table: Table, matcher: Matcher) -> Table:
-    """The table; one JSON object that has predictions by the ids of problems becomes a table of two columns."""
-    ids = [column for column in table.columns if column in matcher.by_id or column in matcher.by_source_id]
-    if len(table.rows) != 1 or 2 * len(ids) <= len(table.columns):
+def _expand_object(table: Table, matcher: Matcher) -> Table:
+    """Expand a JSON object of predictions by id into a table.
+
+    It has a row for each problem, and two columns. Any other table is unchanged.
+    """
+    if len(table.rows) != 1:
         return table
-    rows = [(f"key {key!r}", {"id": key, "prediction": value}) for key, value in table.rows[0][1].items()]
+    ids = [name for name in table.columns if name in matcher.by_id or name in matcher.by_source_id]
+    if 2 * len(ids) <= len(table.columns):
+        return table
+    _, answers = table.rows[0]
+    rows: list[TableRow] = []
+    for problem_id, answer in answers.items():
+        rows.append((f"key {problem_id!r}", {"id": problem_id, "prediction": answer}))
     return Table(table.path, ("id", "prediction"), rows)
 
 
 def try_reading(
     table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
 ) -> "TrialReading":
-    """What columns read of the rows at some places, or of the first of them where they read too few.
+    """Count what columns read of the rows at some places.
+
+    Reading stops early if too few rows can be read.
 
     Raises BadInput where the columns cannot be of predictions.
     """
     from winokit.data.predictions.proposals import LEAST_READ, TrialReading
 
     check_order(table, columns, matcher.dataset)
-    reading = TableReading(
-        table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences is not False, is_trial=True
-    )
+    source = Source(Path(table.path), lenient=True)
+    reading = TableReading(table, columns, matcher, source, in_sentences is not False, is_trial=True)
     chooses = columns.prediction is not None or bool(columns.scores) or columns.correct is not None
     most_missed = len(places) if in_sentences is None else (1 - LEAST_READ) * len(places)
-    rows = found = read = right = 0
+    rows = 0
+    found = 0
+    read = 0
+    right = 0
     for place in places:
-        if rows - (read if chooses else found) > most_missed:
+        fitting = read if chooses else found
+        if rows - fitting > most_missed:
             break
         _, cells = table.rows[place]
         if _is_nameless(cells, columns):
@@ -154,16 +188,21 @@ def try_reading(
             row = reading.row(cells, "", place)
         except Malformed:
             continue
-        found += bool(row.hits)
-        if row.hits and row.prediction is not None:
+        if not row.hits:
+            continue
+        found += 1
+        if row.prediction is not None:
             read += 1
-            problem = matcher.dataset[row.hits[0]]
-            names = row.candidates or problem.candidates
-            if problem.right is None:
-                right += row.gold == row.prediction
-            else:
-                right += align((names[row.prediction],), (problem.right,)) is not None
+            right += int(_is_right(row, row.prediction, matcher.dataset[row.hits[0]]))
     return TrialReading(rows, found, read, right)
+
+
+def _is_right(row: PredictionRow, prediction: int, problem: Problem) -> bool:
+    """Whether the choice of a row is right, by the dataset's answer or else by the row's."""
+    if problem.right is None:
+        return row.gold == prediction
+    names = row.candidates or problem.candidates
+    return align((names[prediction],), (problem.right,)) is not None
 
 
 @dataclass
@@ -177,146 +216,220 @@ class TableReading:
     in_sentences: bool = True
     """Whether a text that is no candidate is read as a reply is."""
     is_trial: bool = False
-    """Whether nobody is told what was noticed."""
+    """Whether what is noticed is not reported."""
     unread: list[str] = field(default_factory=list)
     read: int = 0
     other_choice: list[str] = field(default_factory=list)
     judged: int = 0
     """Rows of which only is known whether they are right."""
     readings: ReplyReadings = field(default_factory=ReplyReadings)
-    """What replies in words say by other ways to read them."""
+    """The right answers of replies in words, by other ways to read them."""
 
     def __post_init__(self) -> None:
         path = self.source.path
-        self.stem, self.scoring = path.stem, "csv" if JSON.isdisjoint(path.suffixes) else "table"
-        most = max((len(problem.candidates) for problem in self.matcher.dataset), default=2)
+        self.stem = path.stem
+        self.scoring = "csv" if JSON.isdisjoint(path.suffixes) else "table"
         self.has_fractions = self._check_whole()
-        chosen, gold = ({*self._numbers(column)} for column in (self.columns.prediction, self.columns.answer))
-        # SuperGLUE's label counts from 0, whatever a model chose; a 0 beside the predictions tells how they count.
-        zero = 0 in chosen | gold or str(self.columns.prediction).casefold() == "label"
-        from_0 = bool(chosen) and zero and max(chosen) < most
+        chosen = {*self._read_numbers(self.columns.prediction)}
+        gold = {*self._read_numbers(self.columns.answer)}
         self.in_words = not chosen
-        if self.columns.base is not None:
-            from_0 = self.columns.base == 0
-        elif from_0:
-            self.source.note(f"predictions in {self.columns.prediction!r} count from 0")
-        self.bases = int(not from_0), int(not (0 in gold and max(gold) < most))
-        """What predictions and answers count from."""
+        self.bases = (self._find_prediction_base(chosen, gold), self._find_answer_base(gold))
+        """The numbers from which predictions and answers count."""
         self.samples = sample_numbers(self.table, self.columns)
         """The number of the sample of each row; None where there is one answer to each problem."""
+        self.positions = self._find_positions()
+        """The place in the dataset of each row; empty unless rows are found by their order."""
+
+    def _count_most_candidates(self) -> int:
+        return max((len(problem.candidates) for problem in self.matcher.dataset), default=2)
+
+    def _find_prediction_base(self, chosen: set[int], gold: set[int]) -> int:
+        """The number from which predictions count, 0 or 1."""
+        if self.columns.base is not None:
+            return 0 if self.columns.base == 0 else 1
+        # SuperGLUE's label counts from 0, whatever a model chose; a 0 beside the predictions tells how they count.
+        has_zero = 0 in chosen or 0 in gold
+        is_label = str(self.columns.prediction).casefold() == "label"
+        if not chosen or not (has_zero or is_label) or max(chosen) >= self._count_most_candidates():
+            return 1
+        self.source.note(f"predictions in {self.columns.prediction!r} count from 0")
+        return 0
+
+    def _find_answer_base(self, gold: set[int]) -> int:
+        """The number from which answers count, 0 or 1."""
+        counts_from_0 = 0 in gold and max(gold) < self._count_most_candidates()
+        return 0 if counts_from_0 else 1
+
+    def _find_positions(self) -> Sequence[int]:
+        """The place in the dataset of each row that is found by its order."""
+        if self.columns.order is None:
+            return ()
         if self.columns.order == LEADERBOARD:
             from winokit.data.predictions.leaderboard import leaderboard_rows
 
-            self.positions: Sequence[int] = leaderboard_rows()
-        elif self.columns.order in ORDERS:
-            self.positions = range(len(self.table.rows))
-        elif self.columns.order is not None:
-            self.positions = self._positions()
+            return leaderboard_rows()
+        if self.columns.order in ORDERS:
+            return range(len(self.table.rows))
+        return self._read_positions(self.columns.order)
 
     def _check_whole(self) -> bool:
-        """Whether a number among the predictions has a fraction; a column that is mostly numbers is refused then."""
+        """Whether a number among the predictions has a fraction.
+
+        Raises BadInput if the column is mostly numbers then.
+        """
         column = self.columns.prediction
         if column is None:
             return False
-        named = [(place, row) for place, row in self.table.rows if not _is_nameless(row, self.columns)]
-        cells = [(place, said(row.get(column))) for place, row in named]
-        numbers = [text for _, text in cells if is_number(text)]
+        cells: list[tuple[Place, str]] = []
+        for place, row in self.table.rows:
+            if not _is_nameless(row, self.columns):
+                cells.append((place, said(row.get(column))))
         fractions = [(place, text) for place, text in cells if is_fraction(text)]
-        filled = sum(text.casefold() not in SILENT for _, text in cells)
-        if fractions and 2 * len(numbers) > filled:
-            place, text = fractions[0]
+        if not fractions:
+            return False
+        number_count = sum(is_number(text) for _, text in cells)
+        filled_count = sum(text.casefold() not in SILENT for _, text in cells)
+        if 2 * number_count > filled_count:
+            first_place, first_text = fractions[0]
             raise BadInput(
                 f"{self.table.path}: column {column!r}: numbers with fractions in {len(fractions):,} of "
-                f"{len(cells):,} rows ({text} in {name_place(place)}) are scores or probabilities, not choices: name "
-                "a column of scores for each candidate, where higher is better "
+                f"{len(cells):,} rows ({first_text} in {name_place(first_place)}) are scores or probabilities, not "
+                "choices: name a column of scores for each candidate, where higher is better "
                 f"({OPTION} scores1=COLUMN,scores2=COLUMN), or one of choices"
             )
-        return bool(fractions)
+        return True
 
-    def _numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
+    def _read_numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
         """The numbers in a column."""
-        matches = (pattern.match(said(cells.get(column))) for _, cells in self.table.rows) if column else ()
-        return [int(number[1]) for number in matches if number]
+        if not column:
+            return []
+        matches = [pattern.match(said(cells.get(column))) for _, cells in self.table.rows]
+        return [int(match[1]) for match in matches if match]
 
-    def _positions(self) -> list[int]:
+    def _read_positions(self, column: str) -> list[int]:
         """The place in the dataset of each row, by a column that counts."""
-        column = str(self.columns.order)
-        numbers = self._numbers(column, POSITION)
-        numbers = numbers[: len(numbers) // self.columns.copies]
+        all_numbers = self._read_numbers(column, POSITION)
+        numbers = all_numbers[: len(all_numbers) // self.columns.copies]
+        problem_count = len(self.matcher.dataset)
         start = min(numbers, default=0)
-        if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
+        expected = range(start, start + problem_count)
+        if start > 1 or sorted(numbers) != list(expected):
             raise BadInput(
-                f"{self.table.path}: column {column!r}: expected the numbers of {len(self.matcher.dataset):,} "
+                f"{self.table.path}: column {column!r}: expected the numbers of {problem_count:,} "
                 "problems, from 0 or 1 and each once"
             )
         return [number - start for number in numbers]
 
-    def row(self, cells: Mapping[str, Any], place: str, number: int) -> PredictionRow:
-        """What a row says."""
-        columns = self.columns
-        options = tuple(option for name in columns.options if (option := said(cells.get(name))))
-        candidates = options if len(options) > 1 else None
-        model = said(cells.get(columns.model)) if columns.model else ""
-        named = place, model or self.stem, self.scoring
-        sample = self.samples[number]
-        try:
-            hits = self._hits(cells, candidates, number)
-            own, language = self.matcher.dataset[hits[0]].candidates, self.matcher.dataset[hits[0]].language
-            if candidates is not None and align(candidates, own, language) is None:
-                raise Unmatched(f"its problem has the candidates {listed(own)}, not {listed(candidates)}")
-        except Unmatched as reason:
-            return PredictionRow(*named, reason=str(reason), sample=sample)
-        names = candidates or own
-        scores = self._scores(cells, names)
-        prediction, why = (None, "a score is missing") if scores is None else decide(scores)
-        if columns.prediction is not None:
-            reply = self._said(cells.get(columns.prediction))
-            asked = self._listed_in_prompt(cells, reply, names)
-            chosen, silent = self._choice(reply, asked, place, self.matcher.dataset[hits[0]])
-            if chosen is not None:
-                chosen = names.index(asked[chosen])
-            if scores is not None and chosen is not None and prediction not in (None, chosen):
-                self.other_choice.append(place)
-            prediction, why = chosen, silent
-        gold = None
-        if columns.answer is not None:
-            text = said(cells.get(columns.answer))
-            asked = self._listed_in_prompt(cells, text, names) if LETTER.fullmatch(text) else names
-            with suppress(Malformed):
-                gold, _ = choose(text, columns.answer, asked, self.bases[1], language)
-                gold = None if gold is None else names.index(asked[gold])
-        verdict = verdict_of(said(cells.get(columns.correct))) if columns.correct else None
-        if columns.prediction is None and not columns.scores and verdict is not None:
+    def read_all_rows(self) -> Iterator[PredictionRow]:
+        """Yield what each row says; rows that name no problem are noted, and malformed ones rejected."""
+        for number, (line, cells) in enumerate(self.table.rows):
+            location = name_place(line)
+            if _is_nameless(cells, self.columns):
+                self.source.note(f"{location} names no problem; skipped")
+                continue
             try:
-                prediction, why = self._judged(verdict, self.matcher.dataset[hits[0]], names, gold), None
-            except Unmatched as reason:
-                return PredictionRow(*named, reason=str(reason), sample=sample)
-        kept = scores if scores is not None and all(abs(score) < float("inf") for score in scores) else None
-        return PredictionRow(
-            *named,
-            hits=hits,
-            candidates=candidates,
-            scores=kept,
-            prediction=prediction,
-            why=why,
-            gold=gold,
-            verdict=verdict,
-            sample=sample,
-        )
+                yield self.row(cells, location, number)
+            except Malformed as error:
+                self.source.reject(error, line)
 
-    def _listed_in_prompt(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The candidates in the order that a letter in the reply refers to: the prompt's, if it lists them."""
+    def row(self, cells: Mapping[str, Any], place: str, number: int) -> PredictionRow:
+        """The prediction that a row states."""
+        model = self._read_model(cells)
+        draft = PredictionRow(place, model, self.scoring, sample=self.samples[number])
+        draft.candidates = self._read_candidates(cells)
+        try:
+            draft.hits = self._find_hits(cells, draft.candidates, number)
+            problem = self.matcher.dataset[draft.hits[0]]
+            _check_candidates(draft.candidates, problem)
+            self._add_choice(draft, cells, problem)
+        except Unmatched as reason:
+            return PredictionRow(place, model, self.scoring, reason=str(reason), sample=draft.sample)
+        return draft
+
+    def _read_model(self, cells: Mapping[str, Any]) -> str:
+        """The model of a row, called after the file if no column names it."""
+        column = self.columns.model
+        name = said(cells.get(column)) if column else ""
+        return name or self.stem
+
+    def _read_candidates(self, cells: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """The candidates that a row states; None if it states fewer than two."""
+        texts = [said(cells.get(name)) for name in self.columns.options]
+        options = tuple(text for text in texts if text)
+        return options if len(options) > 1 else None
+
+    def _add_choice(self, draft: PredictionRow, cells: Mapping[str, Any], problem: Problem) -> None:
+        """Put the scores, the choice, the answer and the verdict of a row in its draft."""
+        columns = self.columns
+        names = draft.candidates or problem.candidates
+        scores = self._read_scores(cells, names)
+        if columns.prediction is not None:
+            self._add_stated_choice(draft, cells, problem, scores)
+        elif scores is None:
+            draft.why = "a score is missing"
+        else:
+            draft.prediction, draft.why = decide(scores)
+        if columns.answer is not None:
+            draft.gold = self._read_gold(cells, columns.answer, names, problem)
+        if columns.correct:
+            draft.verdict = verdict_of(said(cells.get(columns.correct)))
+        if columns.is_judged_only and draft.verdict is not None:
+            draft.prediction = self._choose_by_verdict(draft.verdict, problem, names, draft.gold)
+            draft.why = None
+        if scores is not None and all(abs(score) < float("inf") for score in scores):
+            draft.scores = scores
+
+    def _add_stated_choice(
+        self, draft: PredictionRow, cells: Mapping[str, Any], problem: Problem, scores: tuple[float, ...] | None
+    ) -> None:
+        """Put the choice in the column of predictions in the draft of a row; it counts before the scores."""
+        names = draft.candidates or problem.candidates
+        column = self.columns.prediction
+        reply = self._read_prediction(None if column is None else cells.get(column))
+        listed_order = self._find_listed_names(cells, reply, names)
+        chosen, draft.why = self._read_choice(reply, listed_order, draft.place, problem)
+        if chosen is None:
+            return
+        draft.prediction = names.index(listed_order[chosen])
+        if scores is not None:
+            best, _ = decide(scores)
+            if best not in (None, draft.prediction):
+                self.other_choice.append(draft.place)
+
+    def _read_gold(self, cells: Mapping[str, Any], column: str, names: tuple[str, ...], problem: Problem) -> int | None:
+        """The answer that a row states; None if it cannot be read."""
+        text = said(cells.get(column))
+        order = names
+        if LETTER.fullmatch(text):
+            order = self._find_listed_names(cells, text, names)
+        try:
+            index, _ = choose(text, column, order, self.bases[1], problem.language)
+        except Malformed:
+            return None
+        return None if index is None else names.index(order[index])
+
+    def _find_listed_names(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The candidates in the order that a letter in the reply refers to.
+
+        It is the prompt's order, if it lists them.
+        """
         for column in self.columns.texts:
-            text = cell_text(cells.get(column))
-            if any(mark in text for mark in ("\n", ")", ":", ".")) and len(set(names)) == len(names):
-                listed = listed_names(text, reply, names)
-                if listed is not None:
-                    return listed
+            prompt = cell_text(cells.get(column))
+            may_list = any(mark in prompt for mark in ("\n", ")", ":", "."))
+            if may_list and len(set(names)) == len(names):
+                order = listed_names(prompt, reply, names)
+                if order is not None:
+                    return order
         return names
 
-    def _judged(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
-        """The choice of a row that says no more than whether it is right, by its or the dataset's answer."""
-        answer = which(problem.right, names, problem.language) if problem.right is not None else gold
+    def _choose_by_verdict(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
+        """The choice of a row that says only whether it is right.
+
+        The right answer is the dataset's, or else the row's.
+        """
+        answer = gold
+        if problem.right is not None:
+            answer = which(problem.right, names, problem.language)
         if answer is None:
             raise Unmatched("it says only whether the choice is right, and nothing says what is")
         if not is_right and len(names) != 2:
@@ -325,111 +438,178 @@ class TableReading:
         return answer if is_right else 1 - answer
 
     def find_problem(self, cells: Mapping[str, Any], number: int) -> tuple[int, ...]:
-        """The problem that a row names; raises Unmatched if it names none, or more than one."""
-        return self._hits(cells, None, number)
+        """The problem that a row names.
 
-    def _hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
-        """The problem a row names, by the best name it has."""
-        matcher, refused = self.matcher, ""
+        Raises Unmatched if it names none, or more than one.
+        """
+        return self._find_hits(cells, None, number)
+
+    def _find_hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
+        """The problem a row names, by the best name it has.
+
+        That is its order, its text, its id, or a text that is or has the problem's. Raises Unmatched if none fits.
+        """
         if self.columns.order is not None:
-            return (self.positions[number % (len(self.table.rows) // self.columns.copies)],)
-        for column in () if self.columns.is_given else self.columns.texts:
-            if column.casefold() not in PROMPTS and (text := cell_text(cells.get(column))):
-                return matcher.find(text, candidates)
-        for name in filter(None, (said(cells.get(column)) for column in self.columns.ids)):
+            row_count = len(self.table.rows) // self.columns.copies
+            return (self.positions[number % row_count],)
+        if not self.columns.is_given:
+            text = self._get_own_text(cells)
+            if text:
+                return self.matcher.find(text, candidates)
+        reasons: list[str] = []
+        hits = self._find_by_id(cells, reasons) or self._find_by_text(cells, candidates, reasons)
+        if hits is None:
+            reason = reasons[0] if reasons else "it names no problem"
+            raise Unmatched(reason)
+        return hits
+
+    def _get_own_text(self, cells: Mapping[str, Any]) -> str:
+        """The first text of a row in a column of problems' texts, not of prompts."""
+        for column in self.columns.texts:
+            text = "" if column.casefold() in PROMPTS else cell_text(cells.get(column))
+            if text:
+                return text
+        return ""
+
+    def _find_by_id(self, cells: Mapping[str, Any], reasons: list[str]) -> tuple[int, ...] | None:
+        """The problem that the ids of a row name; reasons against each id are added to a list."""
+        matcher = self.matcher
+        for column in self.columns.ids:
+            name = said(cells.get(column))
+            if not name:
+                continue
             if name in matcher.by_id:
                 return (matcher.by_id[name],)
             is_hash = DOCUMENT_HASH.fullmatch(name) is not None
-            hits = matcher.by_document_hash.get(name, []) if is_hash else matcher.by_source_id.get(name, [])
+            places = matcher.by_document_hash if is_hash else matcher.by_source_id
+            hits = places.get(name, [])
             if len(hits) == 1:
                 return (hits[0],)
-            refused = refused or f"{len(hits) or 'no'} problem{'s' * (len(hits) > 1)} with the id {name!r}"
-        for column in self.columns.texts:
-            if text := cell_text(cells.get(column)):
-                try:
-                    return matcher.find(text, candidates)
-                except Unmatched as reason:
-                    with suppress(Unmatched):
-                        return matcher.find_inside(text, candidates)
-                    refused = refused or str(reason)
-        raise Unmatched(refused or "it names no problem")
+            problems = f"{len(hits)} problems" if hits else "no problem"
+            reasons.append(f"{problems} with the id {name!r}")
+        return None
 
-    def _said(self, value: Any) -> str:
-        """A prediction as text; one that stands in a list by itself is meant."""
+    def _find_by_text(
+        self, cells: Mapping[str, Any], candidates: Sequence[str] | None, reasons: list[str]
+    ) -> tuple[int, ...] | None:
+        """The problem that a text of a row is or has; reasons against each text are added to a list."""
+        for column in self.columns.texts:
+            text = cell_text(cells.get(column))
+            if not text:
+                continue
+            try:
+                return self.matcher.find(text, candidates)
+            except Unmatched as reason:
+                with suppress(Unmatched):
+                    return self.matcher.find_inside(text, candidates)
+                reasons.append(str(reason))
+        return None
+
+    def _read_prediction(self, value: Any) -> str:
+        """A prediction as text.
+
+        If it is in a list by itself, the list is ignored.
+        """
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         return cell_text(value, self.columns.prediction).strip()
 
-    def _choice(self, text: str, names: tuple[str, ...], place: str, about: Problem) -> tuple[int | None, str | None]:
-        """The chosen candidate; or None and why nothing was chosen."""
+    def _read_choice(
+        self, text: str, names: tuple[str, ...], place: str, about: Problem
+    ) -> tuple[int | None, str | None]:
+        """The chosen candidate of a prediction.
+
+        None, and the reason, if nothing was chosen.
+        """
         column = str(self.columns.prediction)
         if self.has_fractions and is_number(text) and not text.isdecimal():  # a score among replies
-            return None, self._unread(text, place)
+            return None, self._add_unread(text, place)
+        reply: str | None = None
         try:
             chosen, why = choose(text, column, names, self.bases[0], about.language)
-            is_label = True
         except Malformed:
-            is_label = False
             if is_number(text) or not self.in_sentences:
                 raise
-            from winokit.models.replies import FilledText
-
-            filled = FilledText.of(about.before, about.after)
-            chosen, why = named_in(text, names, about.language, filled), None
+            reply = text
+            chosen = self._read_reply(text, names, about)
+            why = None
             if chosen is None:
-                if not self.in_words and len(text.split()) < REPLY:
+                is_slip = not self.in_words and len(text.split()) < REPLY
+                if is_slip:
                     raise
-                why = self._unread(text, place)
-        self.read += chosen is not None
+                why = self._add_unread(text, place)
+        if chosen is not None:
+            self.read += 1
         if about.answer is not None and not self.is_trial:
-            self.readings.take(None if is_label else text, chosen, names, about)
+            self.readings.take(reply, chosen, names, about)
         return chosen, why
 
-    def _unread(self, text: str, place: str) -> str:
+    def _read_reply(self, text: str, names: tuple[str, ...], about: Problem) -> int | None:
+        """The candidate that a reply in words chooses."""
+        from winokit.models.replies import FilledText
+
+        filled = FilledText.of(about.before, about.after)
+        return named_in(text, names, about.language, filled)
+
+    def _add_unread(self, text: str, place: str) -> str:
         """Remember a text from which no answer could be read, and say so."""
         self.unread.append(f"{place}: {shown(text)}")
         return f"{UNREAD}: {shown(text)}"
 
-    def _scores(self, cells: Mapping[str, Any], names: tuple[str, ...]) -> tuple[float, ...] | None:
-        """The scores of a row, one for each candidate; None where its cells are empty."""
-        count = len(names)
+    def _read_scores(self, cells: Mapping[str, Any], names: tuple[str, ...]) -> tuple[float, ...] | None:
+        """The scores of a row, one for each candidate.
+
+        None if its cells are empty.
+        """
         columns = self.columns.scores
-        texts = [_plain_number(said(cells.get(name))) for name in columns]
         if len(columns) == 1:
-            by_name = _object_in(cells.get(columns[0]))
-            texts = FLOAT.findall(texts[0]) if by_name is None else self._scores_by_name(by_name, names)
-        if not any(texts) or (len(columns) > 1 and any(text.casefold() in SILENT for text in texts)):
+            texts = self._read_score_list(cells.get(columns[0]), names)
+        else:
+            texts = [_normalize_number(said(cells.get(name))) for name in columns]
+            if any(text.casefold() in SILENT for text in texts):
+                return None
+        if not any(texts):
             return None
-        if len(columns) > 1:
-            texts = [text for text, name in zip(texts, columns, strict=True) if text]
-        if len(texts) != count:
-            raise Malformed(f"expected {count} scores, one per candidate, found {len(texts)}", field=columns[0])
+        if len(texts) != len(names):
+            raise Malformed(f"expected {len(names)} scores, one per candidate, found {len(texts)}", field=columns[0])
         sign = -1 if self.columns.are_losses else 1
         try:
             return tuple(sign * float(text) for text in texts)
         except ValueError:
             raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
 
-    def _scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    def _read_score_list(self, cell: Any, names: tuple[str, ...]) -> list[str]:
+        """The scores in one cell, as texts."""
+        by_name = _parse_object(cell)
+        if by_name is not None:
+            return self._read_scores_by_name(by_name, names)
+        return FLOAT.findall(_normalize_number(said(cell)))
+
+    def _read_scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
         """The scores of an object by candidates, as texts in their order."""
         column = self.columns.scores[0]
+        base = self.score_base(by_name)
         texts: dict[int, str] = {}
         for name, score in by_name.items():
-            index, _ = choose(str(name), column, names, self.score_base(by_name))
+            index, _ = choose(str(name), column, names, base)
             if index is not None:
                 texts[index] = said(score)
-        if sorted(texts) != list(range(len(names))) or len(by_name) != len(names):
+        indices = list(range(len(names)))
+        if sorted(texts) != indices or len(by_name) != len(names):
             found = fields.shown(", ".join(map(str, by_name)))
             raise Malformed(f"expected a score for each of {listed(names)}, found {found}", field=column)
-        return [texts[index] for index in range(len(names))]
+        return [texts[index] for index in indices]
 
     @staticmethod
     def score_base(by_name: Mapping[str, Any]) -> int:
-        """What numbers of candidates count from in an object of scores."""
+        """The number from which an object of scores counts candidates."""
         return 0 if "0" in by_name else 1
 
     def finish(self) -> None:
-        """Say what was noticed; a column in which nothing could be read is the wrong one."""
+        """Say what was noticed.
+
+        Raises BadInput if nothing in the column could be read: it is the wrong one.
+        """
         if self.unread and not self.read:
             raise BadInput(
                 f"{self.table.path}: in column {self.columns.prediction!r} no answer could be read; "
@@ -444,20 +624,31 @@ class TableReading:
         for note in self.readings.notes():
             self.source.note(note)
         if self.other_choice:
-            row_count = "1 row" if len(self.other_choice) == 1 else f"{len(self.other_choice):,} rows"
+            count = len(self.other_choice)
+            rows = "1 row" if count == 1 else f"{count:,} rows"
             self.source.note(
-                f"in {row_count} the prediction is not the candidate with the highest score; the prediction counts; "
+                f"in {rows} the prediction is not the candidate with the highest score; the prediction counts; "
                 f"the first: {self.other_choice[0]}"
             )
 
 
-def _plain_number(text: str) -> str:
+def _check_candidates(candidates: tuple[str, ...] | None, problem: Problem) -> None:
+    """Raise Unmatched if a row states other candidates than its problem has."""
+    if candidates is not None and align(candidates, problem.candidates, problem.language) is None:
+        raise Unmatched(f"its problem has the candidates {listed(problem.candidates)}, not {listed(candidates)}")
+
+
+def _normalize_number(text: str) -> str:
     """A number without the sign of percent, and with a point for its comma."""
-    return COMMA.sub(r"\1.\2", text.removesuffix("%").strip())
+    number = text.removesuffix("%").strip()
+    return COMMA.sub(r"\1.\2", number)
 
 
-def _object_in(value: Any) -> Mapping[str, Any] | None:
-    """An object of scores by name, as JSON has it or as Python prints it; None if a cell is something else."""
+def _parse_object(value: Any) -> Mapping[str, Any] | None:
+    """Parse an object of scores by name.
+
+    It is as JSON has it or as Python prints it. None if a cell is something else.
+    """
     if isinstance(value, str) and value.strip().startswith("{"):
         try:
             value = literal_eval(value.strip())

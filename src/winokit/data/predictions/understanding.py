@@ -10,9 +10,9 @@ from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered_rows
 from winokit.data.loading import DataLike, load
 from winokit.data.predictions.columns import checked_columns
-from winokit.data.predictions.in_memory import UNNAMED, Predictions, are_files, file_paths, tables_in_memory
+from winokit.data.predictions.in_memory import UNNAMED, Predictions, file_paths, tables_in_memory
 from winokit.data.predictions.match import Matcher
-from winokit.data.predictions.read import PredictionFile, ReadPredictions, reader_of, recognise, rows_read
+from winokit.data.predictions.read import ReadPredictions, reader_of, recognise, rows_read
 from winokit.data.predictions.table import read_rows
 from winokit.errors import BadInput
 from winokit.notebook import Frame, frame_rows
@@ -24,7 +24,7 @@ IN_MEMORY = "values in memory"
 
 @dataclass(frozen=True)
 class UnderstoodModel:
-    """Counts and lists of one model under one scoring, on one variant of the problems."""
+    """Counts and lists of one model under one scoring and variant."""
 
     model: str
     scoring: str
@@ -44,13 +44,18 @@ class UnderstoodModel:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of right predictions among the matched problems; None without answers."""
-        return None if self.right is None or not self.matched else self.right / self.matched
+        """The share of right predictions among the matched problems.
+
+        None without answers.
+        """
+        if self.right is None or not self.matched:
+            return None
+        return self.right / self.matched
 
 
 @dataclass(frozen=True, repr=False)
 class UnderstoodPredictions(Brief):
-    """Roles, matches and notes of a file or frame of predictions, which a notebook shows."""
+    """Roles, matches and notes of predictions, which a notebook shows."""
 
     name: str
     dataset: str
@@ -71,19 +76,19 @@ class UnderstoodPredictions(Brief):
     @property
     def unmatched(self) -> list[str]:
         """Rows that are about no problem."""
-        return self._listed("unmatched")
+        return self._collect_rows("unmatched")
 
     @property
     def abstentions(self) -> list[str]:
         """Problems for which nothing is chosen."""
-        return self._listed("abstentions")
+        return self._collect_rows("abstentions")
 
     @property
     def contradictions(self) -> list[str]:
         """Rows that contradict each other."""
-        return self._listed("contradictions")
+        return self._collect_rows("contradictions")
 
-    def _listed(self, kind: str) -> list[str]:
+    def _collect_rows(self, kind: str) -> list[str]:
         """The rows of one kind, of all models."""
         rows: list[str] = []
         for model in self.models:
@@ -122,14 +127,14 @@ def read_predictions(
     """
     dataset = data if isinstance(data, Dataset) else load(data)
     given = None if columns is None else checked_columns(columns)
-    named, reader, kind = _named_reader(predictions, dataset, given)
+    named, reader, kind = _find_reader(predictions, dataset, given)
     source = Source(Path(named), lenient=True)
     reads = rows_read(source, Matcher(dataset), reader)
     notes: dict[str, None] = {}
     models: list[UnderstoodModel] = []
     for model in reads:
         notes |= dict.fromkeys(model.notes)
-        models.append(_understood(model, dataset))
+        models.append(_describe_model(model, dataset))
     return UnderstoodPredictions(
         named,
         dataset.card.name,
@@ -141,10 +146,11 @@ def read_predictions(
     )
 
 
-def _named_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
+def _find_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
     """Name, reader and kind of predictions."""
-    if are_files(given) and len(file_paths(given)) == 1:
-        path = PredictionFile(Path(file_paths(given)[0])).path
+    paths = file_paths(given)
+    if len(paths) == 1:
+        path = Path(paths[0])
         return str(path), reader_of(path, columns), recognise(path)
     if isinstance(given, Frame):
         names, rows = frame_rows(given)
@@ -156,23 +162,25 @@ def _named_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, st
     return tables[0].name, tables[0].read_rows, IN_MEMORY
 
 
-def _understood(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
+def _describe_model(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
     """Counts and lists of one model."""
+    matched_ids = {row.id for row in read.predictions}
     return UnderstoodModel(
         read.model,
         read.scoring,
         read.variant,
-        len(dataset),
-        len({made.id for made in read.predictions}),
-        read.right,
-        read.unmatched,
-        list(_abstentions(read)),
-        read.contradictions,
+        problems=len(dataset),
+        matched=len(matched_ids),
+        right=read.right,
+        unmatched=read.unmatched,
+        abstentions=list(_list_abstentions(read)),
+        contradictions=read.contradictions,
     )
 
 
-def _abstentions(read: ReadPredictions) -> Iterator[str]:
+def _list_abstentions(read: ReadPredictions) -> Iterator[str]:
     """The problems for which nothing is chosen, each with the reason."""
-    for made in read.predictions:
-        if made.prediction is None:
-            yield f"{made.id}: {made.why or 'nothing is chosen'}"
+    for row in read.predictions:
+        if row.prediction is None:
+            reason = row.why or "nothing is chosen"
+            yield f"{row.id}: {reason}"

@@ -1,4 +1,6 @@
-"""winokit's own predictions.jsonl: id, variant, model, scoring, scores, prediction, answer; matched by id.
+"""winokit's own predictions.jsonl, matched by id.
+
+Its fields are id, variant, model, scoring, scores, prediction and answer.
 
 Rows of a scorer that was asked several times also have `sample`, from 0.
 
@@ -23,9 +25,14 @@ AS_MANY = frozenset({ORIGINAL, REVERSED, "switched", *ARTIFACTS})
 
 
 def are_own(keys: Collection[str], row: Mapping[str, Any]) -> bool:
-    """Whether rows with id and prediction are winokit's, by the first one; with a source's ids they are a table."""
-    is_named = "variant" in keys or PUBLIC_ID.fullmatch(str(row.get("id"))) is not None
-    return is_named and not isinstance(row.get("prediction"), (str, bool))
+    """Whether rows with id and prediction are winokit's, by the first one.
+
+    With a source's ids they are a table.
+    """
+    has_public_id = PUBLIC_ID.fullmatch(str(row.get("id"))) is not None
+    is_named = "variant" in keys or has_public_id
+    is_text_or_flag = isinstance(row.get("prediction"), (str, bool))
+    return is_named and not is_text_or_flag
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
@@ -33,35 +40,43 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     stem = source.path.stem
     for line, row in source.json_lines():
         try:
-            yield _row(row, line, matcher, stem)
+            yield _parse_row(row, line, matcher, stem)
         except Malformed as error:
             source.reject(error, line)
 
 
-def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> PredictionRow:
-    name = fields.string(row, "id")
+def _parse_row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> PredictionRow:
+    problem_id = fields.string(row, "id")
     variant = fields.optional(row, "variant") or ORIGINAL
-    hit = matcher.by_id.get(name)
-    count = len(matcher.dataset.problems[hit].candidates) if hit is not None and variant in AS_MANY else None
-    scores = _scores(row, count)
-    places = len(scores) if scores is not None else count
-    return PredictionRow(
+    hit = matcher.by_id.get(problem_id)
+    candidate_count = None
+    if hit is not None and variant in AS_MANY:
+        candidate_count = len(matcher.dataset.problems[hit].candidates)
+    scores = _parse_scores(row, candidate_count)
+    index_count = candidate_count if scores is None else len(scores)
+    parsed = PredictionRow(
         f"line {line}",
         fields.optional(row, "model") or stem,
         fields.optional(row, "scoring") or "unknown",
         variant,
-        () if hit is None else (hit,),
-        "" if hit is not None else f"no problem has the id {name!r}",
         scores=scores,
-        prediction=_place(row, "prediction", places),
+        prediction=_parse_index(row, "prediction", index_count),
         why=fields.optional(row, "why"),
-        gold=_place(row, "answer", places),
-        sample=_place(row, "sample", None),
+        gold=_parse_index(row, "answer", index_count),
+        sample=_parse_index(row, "sample", None),
     )
+    if hit is None:
+        parsed.reason = f"no problem has the id {problem_id!r}"
+    else:
+        parsed.hits = (hit,)
+    return parsed
 
 
-def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | None:
-    """The scores, one for each candidate; a variant of a problem may have others than the problem."""
+def _parse_scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | None:
+    """The scores of a row, one for each candidate.
+
+    A variant of a problem may have others than the problem.
+    """
     scores = row.get("scores")
     if scores is None:
         return None
@@ -75,15 +90,14 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
     return tuple(map(float, scores))
 
 
-def _place(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
+def _parse_index(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
     """A candidate's index, or None."""
-    place = row.get(key)
-    if place is None:
+    value = row.get(key)
+    if value is None:
         return None
-    if place.__class__ is not int:
-        place = fields.integer(row, key)
-    if place < 0 or (count is not None and place >= count):
-        raise Malformed(
-            f"expected an index from 0 to {count - 1 if count else 'the last candidate'}, found {place}", field=key
-        )
-    return place
+    index: int = value if value.__class__ is int else fields.integer(row, key)
+    is_too_high = count is not None and index >= count
+    if index < 0 or is_too_high:
+        last = count - 1 if count else "the last candidate"
+        raise Malformed(f"expected an index from 0 to {last}, found {index}", field=key)
+    return index

@@ -1,4 +1,6 @@
-"""Predictions that stand in the file of their problems: a table with a column of them, or a log of a harness.
+"""Predictions in the file of their problems.
+
+A table has a column of them, or the file is a log of a harness.
 
 Who audits such a file means them. They are used where the names of the columns tell them, and what these say was tried;
 else a note says which columns there are, and that the built-in model is scored.
@@ -43,7 +45,9 @@ OF_PROBLEMS = re.compile(
 
 
 def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
-    """The columns of the problems and those of the predictions of one table, from the roles of both.
+    """The columns of the problems and those of the predictions of a table.
+
+    They are told by the roles of both.
 
     None for the problems where none of their candidates are named: the format of the file tells.
 
@@ -53,12 +57,13 @@ def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None
     columns = parse_columns(given, ROLES | data_columns.ROLES)
     problems = {role: name for role, name in columns.items() if _is_role(role, data_columns.ROLES)}
     predictions = {role: name for role, name in columns.items() if _is_role(role, ROLES)}
-    is_whole = bool({"option1", "options", "text1", "good"} & problems.keys())
-    return (problems if is_whole else None), predictions
+    names_candidates = not {"option1", "options", "text1", "good"}.isdisjoint(problems)
+    return (problems if names_candidates else None), predictions
 
 
 def _is_role(role: str, roles: frozenset[str]) -> bool:
-    return role.rstrip("0123456789") in roles or f"{role.rstrip('0123456789')}1" in roles
+    bare = role.rstrip("0123456789")
+    return bare in roles or f"{bare}1" in roles
 
 
 def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
@@ -73,26 +78,34 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
     """
     paths = [path for path in paths_of(data) if path.is_file()]
     if len(paths) == 1:
-        return _within_file(paths[0], problems, is_scored)
+        return _find_in_file(paths[0], problems, is_scored)
     # Of several files it is only said that there are some: those of one would be taken for those of all.
     notes: list[str] = []
     for path in paths:
-        notes += _within_file(path, problems, is_scored=True).notes
+        notes += _find_in_file(path, problems, is_scored=True).notes
     return PredictionsWithin(notes=tuple(notes))
 
 
-def _within_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
+def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
     """The predictions in one file of problems."""
     try:
         head = FileHead(path)
         if head.json_keys >= LMEVAL_KEYS or head.array_keys >= LMEVAL_KEYS:
-            return _of_log(path, is_scored)
-        columns = [*head.json_keys, *head.array_keys, *head.columns]
-        if any(map(_may_be_predicted, columns)) or _unexplained(columns, problems) or head.bytes.startswith(b"PAR1"):
-            return _of_table(read_table(Source(path, lenient=True)), path, problems, is_scored)
+            return _take_log(path, is_scored)
+        if _may_have_predictions(head, problems):
+            table = read_table(Source(path, lenient=True))
+            return _take_table(table, path, problems, is_scored)
     except BadInput:
         return PredictionsWithin()
     return PredictionsWithin()
+
+
+def _may_have_predictions(head: FileHead, problems: Dataset) -> bool:
+    """Whether a file has columns that may be of predictions, or hides its columns from its first bytes."""
+    columns = [*head.json_keys, *head.array_keys, *head.columns]
+    if any(map(_may_be_predicted, columns)) or _list_unexplained(columns, problems):
+        return True
+    return head.bytes.startswith(b"PAR1")
 
 
 def _may_be_predicted(column: str) -> bool:
@@ -100,7 +113,7 @@ def _may_be_predicted(column: str) -> bool:
     return is_predicted(column) or is_lower_better(column) or SCORES.fullmatch(column.casefold()) is not None
 
 
-def _of_log(path: Path, is_scored: bool) -> PredictionsWithin:
+def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
     if is_scored:
         way_out = f"to audit its predictions: --predictions {quote(str(path))}"
         return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
@@ -108,33 +121,48 @@ def _of_log(path: Path, is_scored: bool) -> PredictionsWithin:
     return PredictionsWithin([PredictionFile(path)], None, [note])
 
 
-def _of_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    told = columns_of(table)
-    named = _named(told) or [name for name in table.columns if is_lower_better(name)]
-    proposals = TableProposals(table, told, problems, partial(try_reading, table, Matcher(problems)))
-    if not named:
-        return PredictionsWithin(notes=_unnamed_notes(path, proposals, _unexplained(table.columns, problems)))
+def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
+    """The predictions of a table of problems, with what is said of them."""
+    columns = columns_of(table)
+    names = _list_named_columns(columns)
+    if not names:
+        names = [name for name in table.columns if is_lower_better(name)]
+    attempt = partial(try_reading, table, Matcher(problems))
+    proposals = TableProposals(table, columns, problems, attempt)
+    if not names:
+        unexplained = _list_unexplained(table.columns, problems)
+        return PredictionsWithin(notes=_list_unnamed_notes(path, proposals, unexplained))
     option = proposals.told_choice()
-    if told.rivals:
-        option = next(iter(proposals.best_choices(told.rivals)), None)
-    has = f"{path}: has {_said_names(named)} beside its problems"
-    is_unmistakable = option is not None and not told.rivals and not option.has_answers
-    if option is None or not is_unmistakable or is_scored:
-        return PredictionsWithin(notes=[f"{has}; {SCORED}; {_way_out(path, option, named)}"])
+    if columns.rivals:
+        option = next(iter(proposals.best_choices(columns.rivals)), None)
+    has = f"{path}: has {_render_names(names)} beside its problems"
+    is_unclear = option is None or bool(columns.rivals) or option.has_answers
+    if option is None or is_unclear or is_scored:
+        way_out = _describe_way_out(path, option, names)
+        return PredictionsWithin(notes=[f"{has}; {SCORED}; {way_out}"])
     counts = f"{option.reading.read:,} of {option.reading.rows:,} rows read"
-    verb = "is" if len(named) == 1 else "are"
+    verb = "is" if len(names) == 1 else "are"
     note = f"{has}, which {verb} audited ({counts}); {INSTEAD}"
     return PredictionsWithin([PredictionFile(path)], option.columns, [note])
 
 
-def _unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
-    """The columns that have nothing to do with problems, as far as their names and the problems tell."""
-    explained = {key for problem in problems for key in (*problem.labels, *problem.provenance)}
+def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
+    """The columns that have nothing to do with problems.
+
+    Their names and the problems tell, as far as they can.
+    """
+    explained: set[str] = set()
+    for problem in problems:
+        explained.update(problem.labels)
+        explained.update(problem.provenance)
     return [name for name in columns if name not in explained and not OF_PROBLEMS.fullmatch(name.casefold())]
 
 
-def _unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[str]) -> tuple[str, ...]:
-    """What to say of a column that reads as choices and is not called so, as those called after a model."""
+def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[str]) -> tuple[str, ...]:
+    """Notes on a column of choices that is not called so.
+
+    Such columns are often called after a model.
+    """
     option_text = f"--predictions {quote(str(path))}"
     for name in names:
         has = f"{path}: has a column {name!r}"
@@ -148,19 +176,26 @@ def _unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[str]) 
     return ()
 
 
-def _named(told: PredictionColumns) -> list[str]:
+def _list_named_columns(told: PredictionColumns) -> list[str]:
     """The columns of predictions that a table has by their names."""
     if told.rivals:
         return list(told.rivals)
-    return [told.prediction] if told.prediction is not None else list(told.scores)
+    if told.prediction is not None:
+        return [told.prediction]
+    return list(told.scores)
 
 
-def _said_names(names: Sequence[str]) -> str:
-    return f"a column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
+def _render_names(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"a column {names[0]!r}"
+    return f"columns {', '.join(map(repr, names))}"
 
 
-def _way_out(path: Path, option: TriedOption | None, names: Sequence[str]) -> str:
-    """How to audit the predictions that were not used, or why they cannot be."""
+def _describe_way_out(path: Path, option: TriedOption | None, names: Sequence[str]) -> str:
+    """Describe how to audit the predictions that were not used.
+
+    Or it says why they cannot be audited.
+    """
     if option is not None:
         question = " if it is not the answers" if option.has_answers else ""
         return f"to audit that instead{question}: --predictions {quote(str(path))} {option}"

@@ -31,7 +31,7 @@ def upgrade() -> None:
     op.create_table("settings_versions", number, _moment_column(), actor, settings, changes)
     consented = sa.Column("consent_sha256", sa.String(64))
     op.add_column("workers", consented)
-    doubted = sa.Column("doubted", sa.Boolean(), nullable=False, server_default=sa.false())
+    doubted: sa.Column[bool] = sa.Column("doubted", sa.Boolean(), nullable=False, server_default=sa.false())
     op.add_column("votes", doubted)
     op.execute(f"ALTER TABLE problems ADD COLUMN settings_id INTEGER {SETTINGS_KEY}")
 
