@@ -101,8 +101,8 @@ class Registry(Mapping[str, T], Generic[T]):
             thing_at_home = at_home(self.homes[name])
             if thing_at_home is not None:
                 self._things.setdefault(name, thing_at_home)
-        elif name not in self._things and name in self._list_entries():
-            entry = self._list_entries()[name]
+        elif name not in self._things and name in self._list_entry_points():
+            entry = self._list_entry_points()[name]
             try:
                 thing: Any = entry.load()
             except Exception as error:  # somebody else's code: whatever is wrong with it, say which it is
@@ -117,17 +117,17 @@ class Registry(Mapping[str, T], Generic[T]):
 
         It imports nothing of that package.
         """
-        package = self._list_entries()[name].dist
+        package = self._list_entry_points()[name].dist
         return str(package.metadata["Summary"] or "") if package else ""
 
-    def _list_entries(self) -> dict[str, EntryPoint]:
+    def _list_entry_points(self) -> dict[str, EntryPoint]:
         return _find_entries(entry_points, self.group, _list_import_folders()) if self.group else {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things or name in self.homes or name in self._list_entries()
+        return name in self._things or name in self.homes or name in self._list_entry_points()
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.homes, **self._things, **self._list_entries()})
+        return iter({**self.homes, **self._things, **self._list_entry_points()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))

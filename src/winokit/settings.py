@@ -197,11 +197,15 @@ def _is_kind_of(value: Any, hint: Any) -> bool:
         each = get_args(hint)[0]
         single = isinstance(value, str) or hasattr(value, "columns")  # a data frame would list the names of its columns
         return isinstance(value, Iterable) and not single and all(_is_kind_of(item, each) for item in value)
-    if hint in (int, float):
-        return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
-    if hint in (str, Path):
+    return _is_instance(value, origin or hint)
+
+
+def _is_instance(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type. A number is no bool, and a text is a path too."""
+    if kind in (int, float):
+        return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+    if kind in (str, Path):
         return isinstance(value, (str, Path))
-    kind = origin or hint
     try:
         return not isinstance(kind, type) or isinstance(value, kind)
     except TypeError:  # a protocol that only a type checker can check
@@ -264,10 +268,14 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
         "a number above {}": (said.above, lambda bound: value > bound),
         "a number below {}": (said.below, lambda bound: value < bound),
     }
-    requirements = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
-    if requirements and not (math.isfinite(value) and all(kept for _, kept in requirements)):
-        expected = " and ".join(words for words, _ in requirements)
-        raise BadInput(f"{name}: expected {expected}, found {value}")
+    expectations: list[str] = []
+    is_within = math.isfinite(value)
+    for words, (bound, is_kept) in bounds.items():
+        if bound is not None:
+            expectations.append(words.format(bound))
+            is_within = is_within and is_kept(bound)
+    if expectations and not is_within:
+        raise BadInput(f"{name}: expected {' and '.join(expectations)}, found {value}")
 
 
 def help_of(hint: Any) -> Help | None:
@@ -445,7 +453,7 @@ def _has_section(sections: Sequence[str], title: str) -> bool:
 def _write_for_python(words: str) -> str:
     """Rewrite help for Python. Commands in backticks stay.
 
-    >>> _in_python("With --model: how to `cut --read`; repeatable. Default: --set assess=off.")
+    >>> _write_for_python("With --model: how to `cut --read`; repeatable. Default: --set assess=off.")
     'With model: how to `cut --read`; one or several. Default: assess=False.'
     """
     words = words.replace("repeatable", "one or several").replace("Repeatable", "One or several")

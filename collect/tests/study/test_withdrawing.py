@@ -45,7 +45,7 @@ def played(study, crew):
 
 def exported(study, folder):
     export(study, folder)
-    return {path.name: path.read_text() for path in folder.iterdir()}
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
 
 
 def places(study):

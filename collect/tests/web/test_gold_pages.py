@@ -20,6 +20,7 @@ from sqlalchemy import event, select
 from winokit import load
 from winokit_collect.study import schema, voting
 from winokit_collect.study.new_tasks import add_judgements
+from winokit_collect.study.settings import rule_of
 from winokit_collect.study.study import Signer
 
 SKIN = re.compile(r'(?:/task/[\w-]+|value="[\w.:-]{20,}"|hx-headers=\'[^\']*\'|w-[a-z0-9]{10})')
@@ -114,6 +115,9 @@ def mixed(make_study):
         study.signer = Signer(b"the same draws in every run")
         pairs = list(load("open").groups.values())
         write(study, [pairs[at] for at in np.random.default_rng(1).permutation(len(pairs))[:100]])
+        with study.store.read() as session:
+            for settings_id in (None, study.settings_id):  # A server reads each once, for gold or for the rest.
+                rule_of(session, study, settings_id)
         return study
 
     return make

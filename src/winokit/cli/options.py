@@ -78,15 +78,11 @@ def command(
     parameters = [option(parameter) for parameter in own_parameters]
     parameters += [bare_argument(parameter) for parameter in own_parameters if is_bare(parameter)]
     if stored:
-        words = "name=value&name=value: settings of winokit.toml for this command alone; repeatable."
-        listed = Annotated[list[str] | None, typer.Option("--set", help=words, metavar="NAME=VALUE&…")]
-        parameters.append(inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=listed))
-    flags = {"json": "Machine-readable output."} if as_json is not None else {}
+        parameters.append(_make_set_option())
     if every:
-        flags = {"all": "Show every row of the result.", **flags}
-    for name, words in flags.items():
-        flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
+        parameters.append(_make_flag("all", "Show every row of the result."))
+    if as_json is not None:
+        parameters.append(_make_flag("json", "Machine-readable output."))
 
     def run(**given: Any) -> None:
         machine = given.pop("json", False)
@@ -96,11 +92,7 @@ def command(
         for parameter in own_parameters:
             given[parameter.name] = read_given(parameter, given[parameter.name])
         settings = read_stored(stored, given.pop(SET, None) or (), Path())
-        asked = questions({**given, **settings.values})  # which may refuse what is given
-        somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
-        for name, (question, kind) in asked.items() if somebody else ():
-            ask = partial(typer.confirm, abort=True) if kind is bool else partial(typer.prompt, type=kind)
-            given[name] = ask(question, err=True)
+        given |= _ask_missing(questions({**given, **settings.values}))  # `questions` may refuse what is given.
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         WATCHES.set(show_first_replies if sys.stderr.isatty() and not machine else None)
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
@@ -117,6 +109,35 @@ def command(
     run.__doc__ = re.split(r"\n\n[A-Z][a-z]+\n---", text)[0]
     run.__name__ = verb.__name__
     return run
+
+
+def _make_set_option() -> inspect.Parameter:
+    """The parameter of `--set`."""
+    words = "name=value&name=value: settings of winokit.toml for this command alone; repeatable."
+    listed = Annotated[list[str] | None, typer.Option("--set", help=words, metavar="NAME=VALUE&…")]
+    return inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=listed)
+
+
+def _make_flag(name: str, words: str) -> inspect.Parameter:
+    """The parameter of an option that is on or off."""
+    flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag)
+
+
+def _ask_missing(questions: Questions) -> dict[str, Any]:
+    """Ask the person at the terminal for missing values, by parameter.
+
+    Empty if nobody can answer: then the verb says what it misses.
+    """
+    answers: dict[str, Any] = {}
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return answers
+    for name, (question, kind) in questions.items():
+        if kind is bool:
+            answers[name] = typer.confirm(question, abort=True, err=True)
+        else:
+            answers[name] = typer.prompt(question, type=kind, err=True)
+    return answers
 
 
 def show_first_replies(lines: Iterable[str], question: str) -> bool:

@@ -255,9 +255,9 @@ def _guess_spec(text: str) -> str | None:
 
     It may be a server, a file, a folder, or a name on the hub. None if it looks like neither.
 
-    >>> _meant("gpt2"), _meant("gpt-4o"), _meant("buildin")
+    >>> _guess_spec("gpt2"), _guess_spec("gpt-4o"), _guess_spec("buildin")
     ('hf:gpt2', 'chat:gpt-4o', None)
-    >>> _meant("llama@http://localhost:8000/v1")
+    >>> _guess_spec("llama@http://localhost:8000/v1")
     'chat:llama@http://localhost:8000/v1 or completions:llama@http://localhost:8000/v1'
     """
     location = text.partition("?")[0]

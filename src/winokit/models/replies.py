@@ -324,7 +324,7 @@ class ReplyReading:
         if first is None or second is None:
             return set()
         full_names = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
-        name_length = sum(len(self._split_words(place)) for place in full_names)
+        name_length = sum(len(self._list_name_words(place)) for place in full_names)
         if len(full_names) != 2 or len(self.words) > MOST_LISTED + name_length:
             return set()
         first_items = {mention.option for mention in full_names if first.end() <= mention.start < second.start()}
@@ -332,7 +332,7 @@ class ReplyReading:
         are_single = len(first_items) == 1 and len(second_items) == 1
         return first_items if are_single and first_items != second_items else set()
 
-    def _split_words(self, place: NamedPlace) -> list[str]:
+    def _list_name_words(self, place: NamedPlace) -> list[str]:
         return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
 
     def declared(self, *, at_once: bool = False) -> set[int]:

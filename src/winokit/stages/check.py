@@ -80,7 +80,8 @@ def check(
     """
     if problems is not None:
         if prediction_columns is None and loading.columns is not None and are_of_predictions(loading.columns):
-            prediction_columns, loading = loading.columns, replace(loading, columns=None)
+            prediction_columns = loading.columns
+            loading = replace(loading, columns=None)
         understood = _read_understood(data, problems, prediction_columns, loading)
         return Findings(_find_prediction_faults(understood), settings.examples, understood)
     if prediction_columns is not None:
@@ -155,7 +156,8 @@ def prediction_lines(understood: UnderstoodPredictions) -> Lines:
     rows = []
     for model in understood.models:
         counts = (model.unmatched, model.abstentions, model.contradictions)
-        matched, right = f"{model.matched:,} of {model.problems:,}", "" if model.right is None else f"{model.right:,}"
+        matched = f"{model.matched:,} of {model.problems:,}"
+        right = "" if model.right is None else f"{model.right:,}"
         scoring_name = model.scoring if model.variant == ORIGINAL else f"{model.scoring}, {model.variant}"
         rows.append(
             (

@@ -87,7 +87,7 @@ def test_a_file_of_an_unknown_kind_is_refused_with_the_way_to_write_a_layout(dat
 
 
 EXAMPLES = re.findall(
-    r"```python\n(import json\n\ndef read_.*?)```",
+    r"```python\n(import json\n+def read_.*?)```",
     (Path(__file__).parents[3] / "docs" / "data.md").read_text("utf-8"),
     re.DOTALL,
 )

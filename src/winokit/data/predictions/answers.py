@@ -277,7 +277,7 @@ def _list_ways_to_say(
 
 @lru_cache(1 << 14)
 def _list_plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
-    """The ways to say each candidate that need no text: its name and its number."""
+    """The ways to say each candidate by its name and its number."""
     bare = language_of(language).bare
     ways = []
     for number, name in enumerate(names, 1):

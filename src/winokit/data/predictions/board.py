@@ -337,13 +337,9 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
         _refuse_conflicts(path, board, earlier_choices, items)
         choices[rows] = np.where(board.choices == UNASKED, earlier_choices, board.choices)
     scorer_index, problem_index = np.nonzero(choices != UNASKED)
-    answers = Answers(
-        items.asked,
-        problem_index,
-        choices[scorer_index, problem_index].astype(np.int64),
-        tuple(Scorer(name) for name in numbers),
-        scorer_index=scorer_index,
-    )
+    asked_choices = choices[scorer_index, problem_index].astype(np.int64)
+    scorers = tuple(Scorer(name) for name in numbers)
+    answers = Answers(items.asked, problem_index, asked_choices, scorers, scorer_index=scorer_index)
     return answers, _group_by_language(boards, numbers)
 
 

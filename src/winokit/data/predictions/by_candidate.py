@@ -32,7 +32,7 @@ class CandidateRows:
     """The rows about the candidates of one problem."""
 
     place: str
-    """Where the first of them stands."""
+    """The location of the first of them, for messages."""
     hits: tuple[int, ...]
     model: str
     verdicts: dict[int, bool] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class CandidateReading:
         return 0 if "0" in texts else 1
 
     def _take_row(self, candidate_rows: CandidateRows, cells: Mapping[str, Any], index: int) -> None:
-        """Take the score and the verdict of a row about the candidate at an index."""
+        """Take the score and the verdict of a row about a candidate."""
         score = self._read_score(cells)
         verdict = _read_verdict(self._read_text(cells, self.columns.prediction))
         scores = candidate_rows.scores
@@ -135,7 +135,7 @@ class CandidateReading:
     def _read_score(self, cells: Mapping[str, Any]) -> float | None:
         """The row's score of its candidate.
 
-        The score of another label is turned round.
+        The score of another label is subtracted from 1, and a loss is negated.
         """
         if not self.columns.scores:
             return None

@@ -75,7 +75,7 @@ NO_LOSS = frozenset(
     "neg minus negative negated inverse inverted inv reciprocal by lowest least best min argmin chosen picked "
     "prediction predictions pred preds predicted".split()
 )
-"""Words beside which a loss is turned round, or is what somebody chose by."""
+"""Words beside which a loss is negated, or chose already."""
 TURN_ROUND = (
     "of a loss, nll or perplexity the lowest is best: say so with the roles losses1=COLUMN,losses2=COLUMN, one column "
     "for each candidate, or losses=COLUMN for all in one cell"
@@ -224,18 +224,18 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     """The columns of a table, as given or else by their names."""
     if given is None:
         return _infer_columns(table)
-    named = dict(given)
+    roles = dict(given)
     column, _, base = given.get("prediction", "").rpartition(":")
     has_base = base in ("0", "1") and given["prediction"] not in table.columns
     if has_base:
-        named["prediction"] = column
-    order = named.pop("order", None)
-    sample = named.pop("sample", None)
+        roles["prediction"] = column
+    order = roles.pop("order", None)
+    sample = roles.pop("sample", None)
     if order is not None and order not in ORDERS:
-        named["order"] = order
+        roles["order"] = order
     if sample is not None and sample != LINE:
-        named["sample"] = sample
-    places = table.places(named)
+        roles["sample"] = sample
+    places = table.places(roles)
     _check_scores(table, places)
     losses = _get_numbered(places, "losses")
     return PredictionColumns(
@@ -257,12 +257,15 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
 
 
 def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
-    """The columns of a role that may have a number, in the order of their numbers."""
+    """The columns of a role, in the order of their numbers."""
     return tuple(places[role] for role in numbered(places, kind))
 
 
 def _check_scores(table: Table, places: Mapping[str, str]) -> None:
-    """Refuse scores that go by rightness, and losses that are taken for choices or scores."""
+    """Refuse scores that go by rightness, and losses taken for scores.
+
+    Losses are refused as predictions too.
+    """
     for role, name in places.items():
         if role.startswith(("scores", "losses")) and is_by_rightness(name):
             raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
@@ -273,20 +276,19 @@ def _check_scores(table: Table, places: Mapping[str, str]) -> None:
 
 def _infer_columns(table: Table) -> PredictionColumns:
     """The columns of a table by their names."""
-    folded = _fold_names(table)
+    folded = _index_names(table)
     ids = _find_names(folded, IDS)
     texts = _find_names(folded, TEXTS)
     scores = columns_in_a_row(table, SCORES)
     correct = _find_verdict_column(table, folded)
     gold = next((name for name in _find_names(folded, GOLD) if name != correct), None)
-    used = {*ids, *texts, *scores, gold, correct}
-    likely = [name for name in table.columns if name not in used and is_predicted(name)]
+    likely = _find_likely_predictions(table, {*ids, *texts, *scores, gold, correct})
     chosen = folded.get("prediction")
     rivals: tuple[str, ...] = ()
-    if chosen is None and len(likely) > 1:
-        rivals = tuple(likely)
     if chosen is None and len(likely) == 1:
         chosen = likely[0]
+    elif chosen is None:
+        rivals = likely
     has_only_labels = gold is not None and {*table.columns} == {*ids, gold}
     if chosen is None and has_only_labels:  # as SuperGLUE has it
         chosen = gold
@@ -310,8 +312,16 @@ def _infer_columns(table: Table) -> PredictionColumns:
     return _infer_candidate_column(table, columns, folded)
 
 
-def _fold_names(table: Table) -> dict[str, str]:
-    """The columns of a table by their names in small letters with underscores, the first of each."""
+def _find_likely_predictions(table: Table, used: Collection[str | None]) -> tuple[str, ...]:
+    """The columns of predictions by their names, without those that are used otherwise."""
+    return tuple(name for name in table.columns if name not in used and is_predicted(name))
+
+
+def _index_names(table: Table) -> dict[str, str]:
+    """The columns of a table by their names in small letters.
+
+    Spaces and hyphens are underscores. Of two columns with one name, the first counts.
+    """
     folded: dict[str, str] = {}
     for name in reversed(table.columns):
         small = name.casefold().strip()
@@ -320,12 +330,18 @@ def _fold_names(table: Table) -> dict[str, str]:
 
 
 def _find_names(folded: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
-    """The columns of a table that have one of some names, in the order of these."""
+    """The columns of a table that have one of some names.
+
+    They are in the order of these names.
+    """
     return tuple(folded[name] for name in names if name in folded)
 
 
 def _find_verdict_column(table: Table, folded: Mapping[str, str]) -> str | None:
-    """The column that says whether a prediction is right, by its name and its cells."""
+    """The column that says whether a prediction is right.
+
+    Its name and its cells tell.
+    """
     for small, name in folded.items():
         if JUDGED.fullmatch(small) and judges(table, name):
             return name
@@ -333,7 +349,9 @@ def _find_verdict_column(table: Table, folded: Mapping[str, str]) -> str | None:
 
 
 def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns of scores and those of losses, of which one is empty, in a table without numbered scores.
+    """The columns of scores and those of losses.
+
+    At most one of the two has any. They are those of a table without numbered scores.
 
     Parameters
     ----------
@@ -357,7 +375,7 @@ def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...]
 def _infer_candidate_column(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
     """The columns of a table with a row per candidate.
 
-    If the table has none, the columns told so far.
+    Any other table keeps the columns found so far.
     """
     candidate = next(iter(_find_names(folded, CANDIDATES)), None)
     if candidate is None or candidate == told.prediction or told.options:
@@ -450,7 +468,7 @@ def is_lower_better(column: str) -> bool:
     >>> [is_lower_better(name) for name in ("loss1", "NLL_a", "gpt2 Perplexity option1", "neg_loss", "glossary")]
     [True, True, True, False, False]
     """
-    spellings = f"{column}/{CAMEL_CASE.sub('_', column)}"  # "NLLa" and "evalLoss" are both told apart
+    spellings = f"{column}/{CAMEL_CASE.sub('_', column)}"  # finds the words of both "NLLa" and "evalLoss"
     letters = re.sub(r"[^a-z/]+", " ", spellings.casefold())
     words = re.findall(r"[a-z]+", SPELLED_OUT.sub("nll", letters))
     return any(map(LOSS.fullmatch, words)) and NO_LOSS.isdisjoint(words)

@@ -2,7 +2,7 @@
 
 It is winokit's own row, which variant it is and of which problem, and the texts that partial scoring asks about; where
 nothing follows any blank, or there is none, those of full scoring.
-Labels stand there as JSON text: the harness wants one type a column.
+Its labels are JSON text: the harness wants one type for each column.
 """
 
 import json
@@ -46,7 +46,7 @@ def documents(
     Parameters
     ----------
     name
-        What the dataset is called where its log is all that is known of it.
+        The name of the dataset, for readers who have only the log.
     """
     sizes = Counter(problem.group for problem in problems)
     is_unfollowed = scoring_of(problems) == "full"
@@ -71,7 +71,10 @@ def documents(
 
 
 def _fill_missing_fields(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give all rows the same fields in the same order, with None for those they lack."""
+    """Give all rows the same fields in the same order.
+
+    Fields that a row lacks are None.
+    """
     empty: dict[str, Any] = {"id": None, "group": None}
     for row in rows:
         empty |= dict.fromkeys(row)
@@ -93,12 +96,12 @@ def _render_partial_requests(problem: Problem) -> dict[str, Any]:
     They are the text up to the blank with each candidate, and what follows them all.
     """
     try:
-        asked = SCORINGS["partial"].ask(problem, Setting())
+        requests = SCORINGS["partial"].ask(problem, Setting())
     except Abstain:
         return {"contexts": [], "continuation": ""}
-    requests = [request for request in asked if isinstance(request, Continuation)]
-    contexts = [request.context for request in requests]
-    return {"contexts": contexts, "continuation": requests[0].text}
+    continuations = [request for request in requests if isinstance(request, Continuation)]
+    contexts = [request.context for request in continuations]
+    return {"contexts": contexts, "continuation": continuations[0].text}
 
 
 def solved_documents(problems: Dataset) -> list[dict[str, Any]]:

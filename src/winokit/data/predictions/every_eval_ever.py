@@ -131,13 +131,13 @@ class ModelRecord:
             "interaction_type": "single_turn",
             "input": question,
             "output": {"raw": chosen},
-            "answer_attribution": [self._attribute_answer(name) for name in chosen],
+            "answer_attribution": [self._describe_attribution(name) for name in chosen],
             "evaluation": {"score": float(is_right), "is_correct": is_right},
             "metadata": _collect_metadata(problem, prediction),
         }
 
-    def _attribute_answer(self, name: str) -> dict[str, Any]:
-        """The part of a sample that says how its answer was found."""
+    def _describe_attribution(self, name: str) -> dict[str, Any]:
+        """Describe how the answer of a sample was found."""
         return {
             "turn_idx": 0,
             "source": "output.raw",

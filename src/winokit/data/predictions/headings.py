@@ -37,7 +37,7 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
         return tables.read_table(source)
     if not _is_headless(source, matcher):
         return tables.read_table(source)
-    return _name_columns(source)
+    return _read_headless(source)
 
 
 def _is_headless(source: Source, matcher: Matcher) -> bool:
@@ -50,8 +50,11 @@ def _is_headless(source: Source, matcher: Matcher) -> bool:
     return _is_data(first_cells, rows[1:], matcher)
 
 
-def _name_columns(source: Source) -> Table:
-    """The table of a file without headings, with a number for each column."""
+def _read_headless(source: Source) -> Table:
+    """Read the table in a file without headings.
+
+    Its columns have numbers.
+    """
     lines = list(source.csv_rows())
     width = max(len(cells) for _, cells in lines)
     names = tuple(f"{UNNAMED}{number}" for number in range(1, width + 1))

@@ -120,7 +120,10 @@ def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTab
 
 
 def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[PredictionTable]:
-    """The table of texts that are answers, one for each problem; empty if they are files."""
+    """The table of texts that are answers, one for each problem.
+
+    There is none if they are files.
+    """
     if not texts or len(texts) != len(dataset):
         return []
     are_paths = any(Path(text).exists() for text in texts)

@@ -61,7 +61,7 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 
 def _list_scorers(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """The names of the scorers of a log, in the order of their first sample."""
+    """The names of a log's scorers, in order of appearance."""
     names: dict[str, None] = {}
     for _, sample in samples:
         names |= dict.fromkeys(sample["scores"])
@@ -92,7 +92,10 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
 
 
 def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    """The problem in the one line of an input that has a blank, or None."""
+    """Parse the problem in the one line of an input with a blank.
+
+    None if there is no such line, or more than one.
+    """
     choices = _get_choices(sample)
     lines = BLANKED.findall(_get_input(sample))
     if choices is None or len(lines) != 1:
@@ -155,7 +158,8 @@ class InspectArchive:
     """An .eval log, unpacked file by file."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.data = source, source.raw()
+        self.source = source
+        self.data = source.raw()
         with refusing(f"{source.path}: not a complete .eval archive", *BROKEN):
             self.zip = zipfile.ZipFile(io.BytesIO(self.data))
         # A log that was scored again has some files twice: the last one counts.
@@ -248,8 +252,8 @@ def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, d
         if document is not None and document.problem is not None:
             stated_problem = document.problem
         candidates = choices or stated_problem.candidates
-        about = replace(draft, hits=hits, language=problem.language)
-        return _read_answer(sample, scorer, candidates, about)
+        matched_draft = replace(draft, hits=hits, language=problem.language)
+        return _read_answer(sample, scorer, candidates, matched_draft)
     except Unmatched as reason:
         return replace(draft, reason=str(reason))
 

@@ -80,7 +80,7 @@ def _count_headings(lines: Sequence[str]) -> int:
 def label_cells(source: Source) -> list[tuple[Place, str]]:
     """Place and text of each label.
 
-    A heading is passed over.
+    A heading is skipped.
     """
     text = source.text()
     if text.lstrip().startswith("["):
@@ -135,7 +135,10 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 
 def _count_labels_per_line(source: Source, labels: Sequence[tuple[Place, str]]) -> int:
-    """The number of labels in a line, as the first line of labels has them."""
+    """The number of labels in a line.
+
+    It is that of the first line of labels.
+    """
     for place, cell in labels:
         if not LABELS.match(cell):
             continue
@@ -149,7 +152,9 @@ def _count_labels_per_line(source: Source, labels: Sequence[tuple[Place, str]]) 
 
 
 def _read_line(line: str, count: int, problem: Problem) -> list[tuple[int | None, str | None]]:
-    """The choices of a line about a problem; None, and the reason, for an abstention.
+    """The choices of a line about a problem.
+
+    None, and the reason, for an abstention.
 
     Raises Malformed if the line has another number of labels, or something else.
     """
@@ -180,13 +185,16 @@ def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> 
     if values <= {"0", "1"}:
         readings.append(({"prediction": f"{COLUMN}:0"}, "if they are choices from 0"))
     table = label_table(source)
-    ways = [f"{condition}: {_try_option(table, matcher, roles)}" for roles, condition in readings]
+    ways = [f"{condition}: {_describe_option(table, matcher, roles)}" for roles, condition in readings]
     found = " and ".join(sorted(values))
     raise BadInput(f"{source.path}: nothing but {found}; {'; or '.join(ways)}")
 
 
-def _try_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -> str:
-    """The option that reads a list by its order, with what it gives."""
+def _describe_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -> str:
+    """Describe the option that reads a list by its order.
+
+    It comes with what it gives.
+    """
     from winokit.data.predictions.proposals import TriedOption
     from winokit.data.predictions.table import try_reading
 

@@ -12,7 +12,7 @@ One of our own registers itself, and names the keys by which its files are recog
     def read_rows(path):
         ...
 
-Another package adds one by an entry point of the group `winokit.layouts`. Anybody names a function of theirs on the
+Another package adds one by an entry point of the group `winokit.layouts`. A user can name any function on the
 command line: `--columns layout=python:module:function`.
 """
 
@@ -103,7 +103,7 @@ def read_layout(
     Parameters
     ----------
     given
-        What else the user says of the rows, `where=COLUMN=VALUE` and roles.
+        Roles, and `where=COLUMN=VALUE`, that the user gives beside the layout.
     """
     from winokit.data.predictions.table import read_rows
 
@@ -114,10 +114,13 @@ def read_layout(
 
 
 def layout_table(path: Path, name: str) -> Table:
-    """The rows that a layout makes of a file, as a table whose columns are roles."""
-    read = named_layout(name)
+    """The rows that a layout makes of a file, as a table.
+
+    Its columns are roles.
+    """
+    read_layout_rows = named_layout(name)
     try:
-        rows = [dict(row) for row in read(path)]
+        rows = [dict(row) for row in read_layout_rows(path)]
     except BadInput:
         raise
     except Exception as error:  # somebody's own code, or a file that is something else
@@ -144,7 +147,9 @@ def is_role(column: str) -> bool:
 
 
 def listed_choice(reply: str, prompt: str) -> str:
-    r"""A reply; if it is a letter or number that the prompt lists an option behind, that option.
+    r"""The option that a reply means by a letter or number.
+
+    Any other reply is returned as it is, and so is a label behind which the prompt lists nothing.
 
     >>> listed_choice("B", "Who is she?\nA) Nora\nB) Ines\nAnswer:")
     'Ines'

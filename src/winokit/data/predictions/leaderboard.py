@@ -23,7 +23,9 @@ REASON = (
 
 @lru_cache(1)
 def leaderboard_rows() -> tuple[int, ...]:
-    """For each row of the leaderboard its row in WinoGrande's dev set, both from 0.
+    """The row in WinoGrande's dev set of each leaderboard row.
+
+    Both count from 0.
 
     >>> leaderboard_rows()[:2]
     (187, 719)

@@ -4,7 +4,7 @@ Log-probabilities and flags are strings, `target` is the text to continue (not t
 problem is found by the text of `doc`, and each score goes to the candidate that its own request has and the others
 have not, whatever the order. Scores are plain sums, what the harness calls `acc`; a tie, which the harness gives to the
 first choice, is an abstention here. The documents of `winokit convert` say themselves which variant of which problem
-they are, and their requests stand in the order of their candidates. Repeats of a question are samples.
+they are, and their requests have the order of their candidates. Repeats of a question are samples.
 """
 
 import json
@@ -187,7 +187,7 @@ def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
     if dated is None:
         model = path.name.split(".")[0].removeprefix("samples_")
         return model, UNDATED
-    task = dated["task"].rpartition("::")[2]  # from 0.5 on, the names of its groups stand before it
+    task = dated["task"].rpartition("::")[2]  # from 0.5 on, the names of its groups come first
     model_name = results.get("model_name")
     if not isinstance(model_name, str) or not model_name:
         folder = path.resolve().parent
@@ -241,7 +241,7 @@ def _make_log_row(
     if not isinstance(responses, list):
         raise Malformed(f"expected a list of responses, found {fields.shown(responses)}", field="filtered_resps")
     requests = _read_requests(row)
-    own = parse_document(doc)
+    own_document = parse_document(doc)
     filter_name = row.get("filter")
     ending = "" if filter_name in (None, "none") else f"?filter={filter_name}"
 
@@ -253,21 +253,21 @@ def _make_log_row(
         return PredictionRow(name_place(line), model_name, scoring_name, variant)
 
     try:
-        if own is not None and own.variant == SOLVED:
-            return _make_surprisal_row(own, responses, matcher, start_row(SOLVED)), True
-        stated = _find_stated_problem(doc, own, matcher)
+        if own_document is not None and own_document.variant == SOLVED:
+            return _make_surprisal_row(own_document, responses, matcher, start_row(SOLVED)), True
+        stated = _find_stated_problem(doc, own_document, matcher)
         variant, hits, candidates, gold = stated
         language = matcher.dataset[hits[0]].language
         draft = replace(start_row(variant), hits=hits, candidates=candidates, gold=gold, language=language)
         if _is_generated(requests, responses):
             answer = _make_generated_row(row, doc, requests, responses, draft)
         else:
-            contexts = own.contexts if own else ()
+            contexts = own_document.contexts if own_document else ()
             answer = _make_scored_row(row, requests, responses, contexts, draft)
     except Unmatched as reason:
-        variant = own.variant if own else ORIGINAL
+        variant = own_document.variant if own_document else ORIGINAL
         answer = replace(start_row(variant), reason=str(reason))
-    return answer, own is not None
+    return answer, own_document is not None
 
 
 def _is_generated(requests: Sequence[Request], responses: Sequence[Any]) -> bool:
@@ -408,7 +408,10 @@ def _parse_problem(doc: Mapping[str, Any]) -> Problem:
 
 
 def _find_moved_pronoun(doc: Mapping[str, Any]) -> int | None:
-    """The start of the pronoun in a wsc273 document, shortly before its stated start; None if it is not there."""
+    """The start of the pronoun in a wsc273 document.
+
+    It is shortly before the stated start. None if it is not there.
+    """
     text = doc.get("text")
     pronoun = doc.get("pronoun")
     stated_start = doc.get("pronoun_loc")

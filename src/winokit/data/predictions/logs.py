@@ -132,14 +132,35 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
 
     With it come perturbed versions of it. None if no file holds any problem.
 
-    A file of a folder that holds other things is passed over, as `read_files` will tell. Problems of several datasets
+    A file of a folder without problems is skipped, and `read_files` reports it. Problems of several datasets
     are refused.
+    """
+    with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
+    if not with_problems:
+        return None
+    parts, versions = _read_parts(with_problems, lenient)
+    if len(parts) > 1:
+        descriptions = [f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts]
+        raise BadInput(
+            f"logs of {len(parts)} datasets: {'; '.join(descriptions)}: name one file, "
+            "or the dataset before --predictions"
+        )
+    by_kind = grouped((problem.labels.get("perturbation"), problem) for problem in versions.values())
+    perturbed = [Dataset(problems) for problems in by_kind.values()]
+    return parts[0].dataset(), perturbed
+
+
+def _read_parts(files: Sequence[PredictionFile], lenient: bool) -> tuple[list[LoggedProblems], dict[str, Problem]]:
+    """The problems of some files, and perturbed versions of them.
+
+    The problems are in parts that share none.
+
+    There is one part at least. Raises BadInput if no file has a problem.
     """
     parts: list[LoggedProblems] = []
     versions: dict[str, Problem] = {}
-    with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
     errors: list[BadInput] = []
-    for file in with_problems:
+    for file in files:
         try:
             logged = _read_logged_problems(file.path, lenient)
         except BadInput as error:
@@ -149,21 +170,9 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
             continue
         versions |= logged.versions
         parts = _merge_logged(parts, logged)
-    if with_problems and not parts:
-        if errors:
-            raise errors[0]
-        raise BadInput(_describe_absence(with_problems[0].path))
-    if len(parts) > 1:
-        descriptions = [f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts]
-        raise BadInput(
-            f"logs of {len(parts)} datasets: {'; '.join(descriptions)}: name one file, "
-            "or the dataset before --predictions"
-        )
-    if not parts:
-        return None
-    by_kind = grouped((problem.labels.get("perturbation"), problem) for problem in versions.values())
-    perturbed = [Dataset(problems) for problems in by_kind.values()]
-    return parts[0].dataset(), perturbed
+    if parts:
+        return parts, versions
+    raise errors[0] if errors else BadInput(_describe_absence(files[0].path))
 
 
 def _merge_logged(parts: Sequence[LoggedProblems], logged: LoggedProblems) -> list[LoggedProblems]:

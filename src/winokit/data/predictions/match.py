@@ -117,23 +117,23 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
 def _find_named_candidate(name: str, candidates: tuple[str, ...], language: str) -> int | None:
-    for normalize in (_fold_case, _normalize_words, _normalize_possessive):
-        wanted = normalize(name, language)
-        places = [place for place, candidate in enumerate(candidates) if normalize(candidate, language) == wanted]
+    for normalize in (_normalize_case, _normalize_words, _normalize_possessive):
+        wanted_form = normalize(name, language)
+        places = [place for place, candidate in enumerate(candidates) if normalize(candidate, language) == wanted_form]
         if places:
-            is_clear = len(places) == 1 and wanted
+            is_clear = len(places) == 1 and wanted_form
             return places[0] if is_clear else None
     pack = language_of(language)
     if pack.name == "English" or pack.refusal("candidates"):
         return None
     # In another case, the name is a form of the candidate from end to end.
     form = pack.core(name.strip(" .,;:!?\"'“”„«»"))
-    whole = (0, len(form))
-    places = [place for place, candidate in enumerate(candidates) if whole in pack.mention_places(form, candidate)]
+    whole_span = (0, len(form))
+    places = [place for place, candidate in enumerate(candidates) if whole_span in pack.mention_places(form, candidate)]
     return places[0] if len(places) == 1 else None
 
 
-def _fold_case(name: str, language: str) -> str:
+def _normalize_case(name: str, language: str) -> str:
     return folded_text(name)
 
 
@@ -219,7 +219,7 @@ class Matcher:
         self.versions = versions or {}
         self._variants: dict[str, Matcher] = {ORIGINAL: self}
         self._found: dict[tuple[Any, ...], tuple[int, ...] | str] = {}
-        """What was asked before: files about one dataset have the same texts."""
+        """Outcomes of earlier questions: files about one dataset have the same texts."""
 
     def of(self, variant: str) -> "Matcher":
         """The matcher of a variant's problems.
@@ -396,7 +396,7 @@ class Matcher:
 
         Raises Unmatched if no problem fits, or several do.
 
-        A problem whose text is part of another's that stands there too is not meant.
+        A problem does not count if its text is part of another problem's text that is there too.
         """
         spans = self._find_spans(tokens(text))
         if not spans:
@@ -405,7 +405,10 @@ class Matcher:
         return self._tell_apart(hits, candidates)
 
     def _find_spans(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
-        """First word and end of each problem whose whole text is among some words, by its place."""
+        """First word and end of each problem that some words contain.
+
+        They are by the place of the problem, whose text is there whole.
+        """
         spans: dict[int, tuple[int, int]] = {}
         for first in range(len(words)):
             for size in range(1, START + 1):

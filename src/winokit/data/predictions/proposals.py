@@ -53,7 +53,7 @@ FEWEST_TELLING = 20
 
 @dataclass(frozen=True)
 class TrialReading:
-    """What columns read of some rows of a table."""
+    """The counts of what columns read of some rows of a table."""
 
     rows: int
     """Rows that were tried."""
@@ -105,7 +105,7 @@ class TableProposals:
     Parameters
     ----------
     told
-        What the names of the columns tell.
+        The columns by their names.
     """
 
     def __init__(self, table: Table, told: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
@@ -118,14 +118,16 @@ class TableProposals:
 
     def refuse(self) -> None:
         """Refuse the table unless its columns tell what was chosen, and of which problem."""
-        told = self.told
-        if told.rivals:
-            tried = self.best_choices(told.rivals)
+        columns_by_name = self.told
+        if columns_by_name.rivals:
+            tried = self.best_choices(columns_by_name.rivals)
             options = self._render_options(tried) if tried else self._render_placeholder()
-            raise BadInput(f"{self.table.path}: {', '.join(told.rivals)}: which is the prediction? {options}")
-        if told.prediction is None and not told.scores:
+            raise BadInput(
+                f"{self.table.path}: {', '.join(columns_by_name.rivals)}: which is the prediction? {options}"
+            )
+        if columns_by_name.prediction is None and not columns_by_name.scores:
             self._refuse_choiceless()
-        if not told.texts and not told.ids:
+        if not columns_by_name.texts and not columns_by_name.ids:
             self._refuse_nameless()
 
     def _refuse_choiceless(self) -> None:
@@ -218,13 +220,16 @@ class TableProposals:
         if not any(" " in cell for cell in cells):
             return None
         all_places = range(len(self.table.rows))
-        trial = self._try_prediction(name, all_places, None)
+        trial = self._test_prediction(name, all_places, None)
         if trial is None or trial.rows == 0:
             return None
         return trial if 3 * trial.read >= trial.rows else None
 
-    def _try_prediction(self, name: str, places: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
-        """The reading of a column as the prediction; None if it cannot be one."""
+    def _test_prediction(self, name: str, places: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
+        """Test the reading of a column as the prediction.
+
+        None if it cannot be one.
+        """
         try:
             columns = columns_of(self.table, {**self.naming, "prediction": name})
             return self.attempt(columns, places, in_sentences)
@@ -281,12 +286,12 @@ class TableProposals:
         return self.tried({**self.naming, "prediction": name}, in_sentences=False)
 
     def seems_chosen(self, name: str) -> bool:
-        """Whether nine in ten of a few rows of a column can be read as replies."""
+        """Whether nine in ten of a few cells can be read as replies."""
         if not self.naming:
             return False
         places = next(self._sample_rows())
-        trial = self._try_prediction(name, places, True)
-        return trial is not None and _reads_enough(trial.read, trial)
+        trial = self._test_prediction(name, places, True)
+        return trial is not None and _is_enough(trial.read, trial)
 
     def _render_placeholder(self) -> str:
         """The option in which a user must put the column."""
@@ -319,9 +324,16 @@ class TableProposals:
         every
             Whether those count too that have none by their names.
         """
-        told = self.told
-        taken = {*told.texts, *told.ids, *told.options, told.answer, told.correct, *self.naming.values()}
-        free = [name for name in reversed(self.table.columns) if name not in taken]
+        columns_by_name = self.told
+        used_names = {
+            *columns_by_name.texts,
+            *columns_by_name.ids,
+            *columns_by_name.options,
+            columns_by_name.answer,
+            columns_by_name.correct,
+            *self.naming.values(),
+        }
+        free = [name for name in reversed(self.table.columns) if name not in used_names]
         if every:
             return free
         return [name for name in free if not is_lower_better(name)]
@@ -331,12 +343,18 @@ class TableProposals:
 
         Columns that are told by name come first, then any other, then the order of the rows.
         """
-        told = self.told
+        columns_by_name = self.told
         required = self._get_required_columns()
-        taken = {told.prediction, told.answer, *told.scores, *told.options, *told.rivals}
-        others = [name for name in self.table.columns if name not in taken and not is_lower_better(name)]
-        roles = [("text", name) for name in told.texts]
-        roles += [("id", name) for name in told.ids]
+        used_names = {
+            columns_by_name.prediction,
+            columns_by_name.answer,
+            *columns_by_name.scores,
+            *columns_by_name.options,
+            *columns_by_name.rivals,
+        }
+        others = [name for name in self.table.columns if name not in used_names and not is_lower_better(name)]
+        roles = [("text", name) for name in columns_by_name.texts]
+        roles += [("id", name) for name in columns_by_name.ids]
         is_told = bool(roles)
         roles += [("id", name) for name in others]
         roles += [("text", name) for name in others]
@@ -355,7 +373,7 @@ class TableProposals:
         columns = PredictionColumns(texts, ids, is_given=True)
         for places in self._sample_rows():
             trial = self.attempt(columns, places, False)
-            if not _reads_enough(trial.found, trial):
+            if not _is_enough(trial.found, trial):
                 return False
         return True
 
@@ -447,7 +465,7 @@ class TableProposals:
             columns = columns_of(self.table, dict(roles))
             for places in self._sample_rows():
                 trial = self.attempt(columns, places, in_sentences)
-                if not _reads_enough(trial.read, trial):
+                if not _is_enough(trial.read, trial):
                     return None
         except BadInput:
             return None
@@ -461,7 +479,7 @@ class TableProposals:
         yield range(count)
 
 
-def _reads_enough(count: int, trial: TrialReading) -> bool:
+def _is_enough(count: int, trial: TrialReading) -> bool:
     """Whether a count is nine in ten of the rows that were tried."""
     return trial.rows > 0 and count >= LEAST_READ * trial.rows
 
@@ -472,7 +490,10 @@ def _render_roles(roles: Mapping[str, str]) -> str:
 
 
 def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
-    """Group columns that differ in a number or letter, the last of a table first."""
+    """Group columns that differ in a number or letter.
+
+    The last columns of a table come first.
+    """
     groups: dict[str, list[str]] = {}
     for name in reversed(names):
         match = NUMBERED.fullmatch(name)

@@ -139,7 +139,7 @@ def read_predictions(
     versions
         Variants of the dataset that are read, and not made of it: perturbed ones.
     columns
-        What the columns of a table are, by their roles; else their names tell.
+        The columns of a table by their roles. Without them, the names of the columns tell.
     """
     reader = reader_of(Path(path), columns)
     return rows_read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
@@ -155,7 +155,7 @@ def read_files(
 ) -> tuple[dict[Path, list[ReadPredictions]], list[str]]:
     """Read several files of predictions.
 
-    Notes say which files of a folder are about other problems and were passed over.
+    Notes say which files of a folder are about other problems and were skipped.
     """
     matcher = Matcher(dataset, versions)
     reads: dict[Path, list[ReadPredictions]] = {}
@@ -179,7 +179,7 @@ class NothingMatches(BadInput):
 
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
-    """The reader of a file, told of the columns if it has any."""
+    """The reader of a file, which knows the columns if it has any."""
     kind = "" if columns and LAYOUT in columns else recognise(path)
     if kind not in READERS:
         from winokit.data.predictions.layouts import parted_layout, read_layout
@@ -258,7 +258,7 @@ def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadP
 
 
 def recognise(path: Path) -> str:
-    """Return the name of a file's reader, told from its content.
+    """Return the name of a file's reader, recognised from its content.
 
     It is one of `READERS` or of the layouts.
     """
@@ -346,7 +346,7 @@ def _recognise_json(path: Path, first: str, text: str) -> str:
     return "table"
 
 
-def _reorder_index(index: int | None, order: Sequence[int] | None) -> int | None:
+def _align_index(index: int | None, order: Sequence[int] | None) -> int | None:
     """The index of a candidate in the dataset's order.
 
     Parameters
@@ -359,7 +359,7 @@ def _reorder_index(index: int | None, order: Sequence[int] | None) -> int | None
     return order[index]
 
 
-def _reorder_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None) -> tuple[float, ...] | None:
+def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None) -> tuple[float, ...] | None:
     """The scores of a row in the dataset's order of candidates."""
     if scores is None or order is None:
         return scores
@@ -371,7 +371,7 @@ def _count_things(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _describe_rows(places: Sequence[str], fact: str) -> str:
+def _make_row_note(places: Sequence[str], fact: str) -> str:
     """A note on rows of which something is true."""
     rows = _count_things(len(places), "row")
     return f"in {rows} {fact}; the first: {places[0]}"
@@ -488,8 +488,8 @@ class RowMatching:
         order = None
         if row.candidates is not None:
             order = align(row.candidates, problem.candidates, problem.language)
-        prediction = _reorder_index(row.prediction, order)
-        gold = _reorder_index(row.gold, order)
+        prediction = _align_index(row.prediction, order)
+        gold = _align_index(row.gold, order)
         if is_known and gold is not None and problem.answer is not None and gold != problem.answer:
             if order is None:
                 self.read.unmatched.append(
@@ -504,7 +504,7 @@ class RowMatching:
         right = problem.answer if gold is None else gold
         if row.verdict is not None and right is not None:
             self._compare_verdict(row, is_right=prediction == right)
-        scores = _reorder_scores(row.scores, order)
+        scores = _align_scores(row.scores, order)
         answer = problem.answer if is_known else gold
         return Prediction(problem_id, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
@@ -572,17 +572,20 @@ class RowMatching:
         return f"{message} keep the one that counts, or leave such problems out (audit --lenient)"
 
     def _list_notes(self) -> Iterator[str]:
-        """Yield the notes on rows that were left out, or that say something else than the dataset."""
+        """Yield the notes on rows, and on what they say otherwise.
+
+        They are about rows that were left out, repeated, or silent, and about answers that differ.
+        """
         if self.contradictions:
             problems = _count_things(len(self.contradicted), "problem")
             yield f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
         for reason, places in self._list_reasons():
-            yield _describe_rows(places, f"{reason}; they are abstentions")
+            yield _make_row_note(places, f"{reason}; they are abstentions")
         if self.repeated:
             repeated = f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"
-            yield _describe_rows(self.repeated, repeated)
+            yield _make_row_note(self.repeated, repeated)
         if self.other_gold:
-            yield _describe_rows(self.other_gold, "the file's answer differs from the dataset's, which counts")
+            yield _make_row_note(self.other_gold, "the file's answer differs from the dataset's, which counts")
         if self.hidden:
             share = 100 * self.hidden_right / self.hidden
             yield (

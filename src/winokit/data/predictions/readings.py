@@ -52,7 +52,8 @@ class ReplyReadings:
         """
         if not self.in_words or not self.rows:
             return {}
-        return {kind: self.right[kind] / self.rows for kind in ("read", *KINDS)}
+        ways = ("read", *KINDS)
+        return {way: self.right[way] / self.rows for way in ways}
 
     def notes(self) -> list[str]:
         """A note on replies whose number depends on the way of reading."""

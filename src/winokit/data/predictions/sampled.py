@@ -1,6 +1,6 @@
 """Tables that have several answers to each problem: a row for each, or a column for each.
 
-Rows are told apart by a column that numbers them (`sample=COLUMN`), whatever its values are: seeds do as well. Several
+A column numbers the rows of a problem (`sample=COLUMN`), whatever its values are: seeds do as well. Several
 columns (`prediction1=…,prediction2=…`, or sample_1, sample_2 … by their names) become as many rows.
 """
 
@@ -62,8 +62,8 @@ def _infer_samples(table: Table) -> tuple[Table, PredictionColumns]:
 def _join_columns(table: Table, names: Sequence[str]) -> Table:
     """The table once for each of some columns, one under the other."""
     others = tuple(name for name in table.columns if name not in names)
-    prediction = _name_new_column(OF_SAMPLE, others)
-    sample = _name_new_column(SAMPLE, others)
+    prediction = _make_column_name(OF_SAMPLE, others)
+    sample = _make_column_name(SAMPLE, others)
     rows: list[TableRow] = []
     for number, column in enumerate(names, 1):
         for line, cells in table.rows:
@@ -72,7 +72,7 @@ def _join_columns(table: Table, names: Sequence[str]) -> Table:
     return Table(table.path, (*others, prediction, sample), rows)
 
 
-def _name_new_column(name: str, others: Sequence[str]) -> str:
+def _make_column_name(name: str, others: Sequence[str]) -> str:
     return f"{name} (of samples)" if name in others else name
 
 

@@ -3,7 +3,7 @@
 Numbers count from 1; from 0 where a 0 is among them and no number is too high for that, or as `prediction=COLUMN:0`
 says. They may be spelled as floats (1.0, 2.0) if all of them are whole: a number with a fraction is a score or a
 probability and never a choice, and a column of such numbers is refused. A row that names no problem, as the totals at
-the end of some published files, is passed over with a note. A text that is no candidate is read as replies of chat
+the end of some published files, is skipped with a note. A text that is no candidate is read as replies of chat
 models are; one from which no answer can be read is an abstention.
 """
 
@@ -99,7 +99,10 @@ def read_rows(
 
 
 def _split_models(table: Table, roles: dict[str, str] | None) -> tuple[Table, dict[str, str] | None]:
-    """The table with a row for each model, if a role may name several columns."""
+    """The table with a row for each model, and its roles.
+
+    They are unchanged unless a role has the mark of several columns.
+    """
     if roles is None:
         return table, None
     values = [roles.get(role, "") for role in ("prediction", "correct")]
@@ -111,7 +114,10 @@ def _split_models(table: Table, roles: dict[str, str] | None) -> tuple[Table, di
 
 
 def _refuse_columns(table: Table, columns: PredictionColumns, matcher: Matcher, attempt: "Attempt") -> None:
-    """Refuse a table whose columns do not tell the choice, with the options that would read it."""
+    """Refuse a table whose columns do not tell the choice.
+
+    The message has the options that would read it.
+    """
     from winokit.data.predictions.proposals import TableProposals
 
     TableProposals(table, columns, matcher.dataset, attempt).refuse()
@@ -172,33 +178,37 @@ def try_reading(
     reading = TableReading(table, columns, matcher, source, in_sentences is not False, is_trial=True)
     chooses = columns.prediction is not None or bool(columns.scores) or columns.correct is not None
     most_missed = len(places) if in_sentences is None else (1 - LEAST_READ) * len(places)
-    rows = 0
-    found = 0
-    read = 0
-    right = 0
+    row_count = 0
+    found_count = 0
+    read_count = 0
+    right_count = 0
     for place in places:
-        fitting = read if chooses else found
-        if rows - fitting > most_missed:
+        fitting_count = read_count if chooses else found_count
+        if row_count - fitting_count > most_missed:
             break
         _, cells = table.rows[place]
         if _is_nameless(cells, columns):
             continue
-        rows += 1
+        row_count += 1
         try:
             row = reading.row(cells, "", place)
         except Malformed:
             continue
         if not row.hits:
             continue
-        found += 1
+        found_count += 1
         if row.prediction is not None:
-            read += 1
-            right += int(_is_right(row, row.prediction, matcher.dataset[row.hits[0]]))
-    return TrialReading(rows, found, read, right)
+            read_count += 1
+            problem = matcher.dataset[row.hits[0]]
+            right_count += int(_is_right(row, row.prediction, problem))
+    return TrialReading(row_count, found_count, read_count, right_count)
 
 
 def _is_right(row: PredictionRow, prediction: int, problem: Problem) -> bool:
-    """Whether the choice of a row is right, by the dataset's answer or else by the row's."""
+    """Whether the choice of a row is right.
+
+    The dataset's answer counts, or else the row's.
+    """
     if problem.right is None:
         return row.gold == prediction
     names = row.candidates or problem.candidates
@@ -221,7 +231,7 @@ class TableReading:
     read: int = 0
     other_choice: list[str] = field(default_factory=list)
     judged: int = 0
-    """Rows of which only is known whether they are right."""
+    """The number of rows that say only whether they are right."""
     readings: ReplyReadings = field(default_factory=ReplyReadings)
     """The right answers of replies in words, by other ways to read them."""
 
@@ -321,7 +331,10 @@ class TableReading:
         return [number - start for number in numbers]
 
     def read_all_rows(self) -> Iterator[PredictionRow]:
-        """Yield what each row says; rows that name no problem are noted, and malformed ones rejected."""
+        """Yield what each row says.
+
+        Rows that name no problem are noted, and malformed ones rejected.
+        """
         for number, (line, cells) in enumerate(self.table.rows):
             location = name_place(line)
             if _is_nameless(cells, self.columns):
@@ -353,13 +366,19 @@ class TableReading:
         return name or self.stem
 
     def _read_candidates(self, cells: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """The candidates that a row states; None if it states fewer than two."""
+        """The candidates that a row states.
+
+        None if it states fewer than two.
+        """
         texts = [said(cells.get(name)) for name in self.columns.options]
         options = tuple(text for text in texts if text)
         return options if len(options) > 1 else None
 
     def _add_choice(self, draft: PredictionRow, cells: Mapping[str, Any], problem: Problem) -> None:
-        """Put the scores, the choice, the answer and the verdict of a row in its draft."""
+        """Put the choice and the answer of a row in its draft.
+
+        The draft gets its scores and its verdict too.
+        """
         columns = self.columns
         names = draft.candidates or problem.candidates
         scores = self._read_scores(cells, names)
@@ -382,7 +401,10 @@ class TableReading:
     def _add_stated_choice(
         self, draft: PredictionRow, cells: Mapping[str, Any], problem: Problem, scores: tuple[float, ...] | None
     ) -> None:
-        """Put the choice in the column of predictions in the draft of a row; it counts before the scores."""
+        """Put the stated choice of a row in its draft.
+
+        It counts before the scores.
+        """
         names = draft.candidates or problem.candidates
         column = self.columns.prediction
         reply = self._read_prediction(None if column is None else cells.get(column))
@@ -397,7 +419,10 @@ class TableReading:
                 self.other_choice.append(draft.place)
 
     def _read_gold(self, cells: Mapping[str, Any], column: str, names: tuple[str, ...], problem: Problem) -> int | None:
-        """The answer that a row states; None if it cannot be read."""
+        """The answer that a row states.
+
+        None if it cannot be read.
+        """
         text = said(cells.get(column))
         order = names
         if LETTER.fullmatch(text):
@@ -464,7 +489,10 @@ class TableReading:
         return hits
 
     def _get_own_text(self, cells: Mapping[str, Any]) -> str:
-        """The first text of a row in a column of problems' texts, not of prompts."""
+        """The first text of a row in a column that is no prompt.
+
+        Empty if there is none.
+        """
         for column in self.columns.texts:
             text = "" if column.casefold() in PROMPTS else cell_text(cells.get(column))
             if text:
@@ -472,7 +500,10 @@ class TableReading:
         return ""
 
     def _find_by_id(self, cells: Mapping[str, Any], reasons: list[str]) -> tuple[int, ...] | None:
-        """The problem that the ids of a row name; reasons against each id are added to a list."""
+        """The problem that the ids of a row name, or None.
+
+        Reasons against each id are added to a list.
+        """
         matcher = self.matcher
         for column in self.columns.ids:
             name = said(cells.get(column))
@@ -492,7 +523,10 @@ class TableReading:
     def _find_by_text(
         self, cells: Mapping[str, Any], candidates: Sequence[str] | None, reasons: list[str]
     ) -> tuple[int, ...] | None:
-        """The problem that a text of a row is or has; reasons against each text are added to a list."""
+        """The problem that a text of a row is or has, or None.
+
+        Reasons against each text are added to a list.
+        """
         for column in self.columns.texts:
             text = cell_text(cells.get(column))
             if not text:
@@ -526,23 +560,23 @@ class TableReading:
             return None, self._add_unread(text, place)
         reply: str | None = None
         try:
-            chosen, why = choose(text, column, names, self.bases[0], about.language)
+            chosen, reason = choose(text, column, names, self.bases[0], about.language)
         except Malformed:
             if is_number(text) or not self.in_sentences:
                 raise
             reply = text
+            reason = None
             chosen = self._read_reply(text, names, about)
-            why = None
             if chosen is None:
                 is_slip = not self.in_words and len(text.split()) < REPLY
                 if is_slip:
                     raise
-                why = self._add_unread(text, place)
+                reason = self._add_unread(text, place)
         if chosen is not None:
             self.read += 1
         if about.answer is not None and not self.is_trial:
             self.readings.take(reply, chosen, names, about)
-        return chosen, why
+        return chosen, reason
 
     def _read_reply(self, text: str, names: tuple[str, ...], about: Problem) -> int | None:
         """The candidate that a reply in words chooses."""
@@ -596,8 +630,8 @@ class TableReading:
                 texts[index] = said(score)
         indices = list(range(len(names)))
         if sorted(texts) != indices or len(by_name) != len(names):
-            found = fields.shown(", ".join(map(str, by_name)))
-            raise Malformed(f"expected a score for each of {listed(names)}, found {found}", field=column)
+            found_names = fields.shown(", ".join(map(str, by_name)))
+            raise Malformed(f"expected a score for each of {listed(names)}, found {found_names}", field=column)
         return [texts[index] for index in indices]
 
     @staticmethod

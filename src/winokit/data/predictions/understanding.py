@@ -126,9 +126,9 @@ def read_predictions(
         If nothing of it is about a problem of the dataset, or it is not clear which column is the prediction.
     """
     dataset = data if isinstance(data, Dataset) else load(data)
-    given = None if columns is None else checked_columns(columns)
-    named, reader, kind = _find_reader(predictions, dataset, given)
-    source = Source(Path(named), lenient=True)
+    roles_given = None if columns is None else checked_columns(columns)
+    source_name, reader, kind = _find_reader(predictions, dataset, roles_given)
+    source = Source(Path(source_name), lenient=True)
     reads = rows_read(source, Matcher(dataset), reader)
     notes: dict[str, None] = {}
     models: list[UnderstoodModel] = []
@@ -136,7 +136,7 @@ def read_predictions(
         notes |= dict.fromkeys(model.notes)
         models.append(_describe_model(model, dataset))
     return UnderstoodPredictions(
-        named,
+        source_name,
         dataset.card.name,
         kind,
         source.roles,

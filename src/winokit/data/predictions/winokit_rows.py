@@ -5,7 +5,7 @@ Its fields are id, variant, model, scoring, scores, prediction and answer.
 Rows of a scorer that was asked several times also have `sample`, from 0.
 
 A problem's id does not depend on the order of its candidates, a prediction does. So a row whose answer is not the
-dataset's is refused: its candidates stood in another order, or its labels were others, and nothing tells which.
+dataset's is refused: its candidates had another order, or its labels were others, and nothing says which.
 """
 
 from collections.abc import Collection, Iterator, Mapping

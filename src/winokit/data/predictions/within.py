@@ -47,7 +47,7 @@ OF_PROBLEMS = re.compile(
 def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
     """The columns of the problems and those of the predictions of a table.
 
-    They are told by the roles of both.
+    The roles of both say which is which.
 
     None for the problems where none of their candidates are named: the format of the file tells.
 
@@ -72,7 +72,7 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
     Parameters
     ----------
     problems
-        What was read of the file.
+        The problems that were read from the file.
     is_scored
         Whether a model is to be scored in any case: then they are not used, and a note says that they are there.
     """
@@ -101,7 +101,10 @@ def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> Predictions
 
 
 def _may_have_predictions(head: FileHead, problems: Dataset) -> bool:
-    """Whether a file has columns that may be of predictions, or hides its columns from its first bytes."""
+    """Whether a file has columns that may be of predictions.
+
+    A Parquet file may: its first bytes do not tell.
+    """
     columns = [*head.json_keys, *head.array_keys, *head.columns]
     if any(map(_may_be_predicted, columns)) or _list_unexplained(columns, problems):
         return True
@@ -122,7 +125,7 @@ def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
 
 
 def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    """The predictions of a table of problems, with what is said of them."""
+    """The predictions in a table of problems, with notes on them."""
     columns = columns_of(table)
     names = _list_named_columns(columns)
     if not names:

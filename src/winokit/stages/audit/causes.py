@@ -15,26 +15,26 @@ MOSTLY = 0.5
 
 
 def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """The first cause that the rows show; None if they show none."""
+    """Return the first cause that the rows show, or None."""
     causes = (explain(rows, state) for explain in CAUSES)
     return next((cause for cause in causes if cause is not None), None)
 
 
-def _no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != ALL:
         return None
     return VerdictPoint(f"it answers none of {plural(row.n, 'problem')}", BAD, {"abstained": ALL})
 
 
-def _one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.single
     if row is None or not row.details.get(ONE_CHOICE) or state["places"] != SEVERAL:
         return None
     return VerdictPoint("it always gives the same answer", BAD, {"single": state["single"]})
 
 
-def _lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.tested["switched"]
     if row is None or state["fall"] != FALLS:
         return None
@@ -42,7 +42,7 @@ def _lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"it loses {lost} points when the candidates change places", BAD, {"fall": FALLS})
 
 
-def _same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("dependence", "complete", "same_option")
     if row is None or state["told"] != BELOW:
         return None
@@ -50,7 +50,7 @@ def _same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(text, BAD, {"told": BELOW})
 
 
-def _place_of_candidate(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_place_preference(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("position", "all", "first_minus_second")
     if row is None or state["place"] not in (ABOVE, BELOW):
         return None
@@ -61,7 +61,7 @@ def _place_of_candidate(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"it goes by the order of the candidates ({shares})", BAD, {"place": state["place"]})
 
 
-def _few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != SOME or row.value < MOSTLY:
         return None
@@ -69,11 +69,11 @@ def _few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 CAUSES: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
-    _no_answers,
-    _one_answer,
-    _lost_points,
-    _same_option,
-    _place_of_candidate,
-    _few_answers,
+    _find_no_answers,
+    _find_one_answer,
+    _find_lost_points,
+    _find_same_option,
+    _find_place_preference,
+    _find_few_answers,
 )
 """In the order in which they are tried."""

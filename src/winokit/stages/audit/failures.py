@@ -19,7 +19,10 @@ AnsweredUnit = Mapping[str, Sequence[Prediction]]
 
 @dataclass(frozen=True, slots=True)
 class FailedTwin:
-    """A text in parts, None for its blank, each with whether the other twin lacks it; and what goes into the blank."""
+    """A text in parts, and what fills its blank.
+
+    A part is None for the blank. Each part says whether the other twin lacks it.
+    """
 
     parts: tuple[tuple[str | None, bool], ...]
     right: str
@@ -52,30 +55,33 @@ class FailedUnit:
 
     @property
     def failing(self) -> int:
-        """How many scorers have a problem of it wrong."""
+        """Number of scorers that have one of its problems wrong."""
         return sum(not all(row.is_right for row in rows) for rows in self.answers.values())
 
     def sureness(self, widest: Mapping[Key, float]) -> float:
         """The margins of its wrong answers, each as a share of the scorer's widest, in sum."""
         total = 0.0
         for rows in self.answers.values():
-            total += sum(_share_of_widest(row, widest) for row in rows if not row.is_right)
+            total += sum(_scale_margin(row, widest) for row in rows if not row.is_right)
         return total
 
 
 def find_failures(run: Run, known: Sequence[ShownScorer], most: int) -> list[Failure]:
-    """The pairs that most scorers fail, the surest mistakes first; problems where the dataset has no pairs."""
+    """Return the pairs that most scorers fail, the surest mistakes first.
+
+    They are single problems if the dataset has no pairs.
+    """
     by_scorer = predictions_by_variant(run)[ORIGINAL]
-    pairs = _pairs_of(run.dataset)
+    pairs = _list_pairs(run.dataset)
     problems_alone = [[problem] for problem in run.dataset if _has_one_blank(problem)]
-    units = [FailedUnit(problems, _answers_of(problems, known, by_scorer)) for problems in pairs or problems_alone]
-    widest = {key: _widest_margin(rows.values()) for key, rows in by_scorer.items()}
+    units = [FailedUnit(problems, _collect_answers(problems, known, by_scorer)) for problems in pairs or problems_alone]
+    widest = {key: _find_widest_margin(rows.values()) for key, rows in by_scorer.items()}
     failed_units = [unit for unit in units if unit.failing]
     failed_units.sort(key=lambda unit: (unit.failing, unit.sureness(widest)), reverse=True)
-    return [Failure(_failed_twins(unit), unit.failing) for unit in failed_units[:most]]
+    return [Failure(_mark_twins(unit), unit.failing) for unit in failed_units[:most]]
 
 
-def _pairs_of(dataset: Dataset) -> list[Sequence[Problem]]:
+def _list_pairs(dataset: Dataset) -> list[Sequence[Problem]]:
     return [
         twins for twins in dataset.groups.values() if len(twins) == 2 and all(_has_one_blank(each) for each in twins)
     ]
@@ -86,7 +92,7 @@ def _has_one_blank(problem: Problem) -> bool:
     return not problem.is_whole and problem.answer is not None and problem.query is None
 
 
-def _answers_of(
+def _collect_answers(
     problems: Sequence[Problem], known: Sequence[ShownScorer], by_scorer: Mapping[Key, Mapping[str, Prediction]]
 ) -> AnsweredUnit:
     """The predictions of the scorers that answer all these problems."""
@@ -100,41 +106,44 @@ def _answers_of(
     return answers
 
 
-def _widest_margin(rows: Iterable[Prediction]) -> float:
+def _find_widest_margin(rows: Iterable[Prediction]) -> float:
     """The widest margin of one scorer: scores of different scorers have different units."""
-    return max((_finite_margin(row) for row in rows), default=0.0)
+    return max((_get_finite_margin(row) for row in rows), default=0.0)
 
 
-def _share_of_widest(row: Prediction, widest: Mapping[Key, float]) -> float:
-    """A margin as a share of the scorer's widest; 0 without scores."""
+def _scale_margin(row: Prediction, widest: Mapping[Key, float]) -> float:
+    """Margin as a share of the scorer's widest, or 0 without scores."""
     widest_margin = widest[row.model, row.scoring]
-    return _finite_margin(row) / widest_margin if widest_margin else 0.0
+    return _get_finite_margin(row) / widest_margin if widest_margin else 0.0
 
 
-def _finite_margin(row: Prediction) -> float:
+def _get_finite_margin(row: Prediction) -> float:
     margin = row.margin
     return margin if margin is not None and isfinite(margin) else 0.0
 
 
-def _failed_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
-    """The texts of a pair with the words marked that its twin lacks; a problem alone has no marks."""
+def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
+    """Texts of a pair, with the words marked that the twin lacks.
+
+    A problem alone has no marks.
+    """
     filled = [substitute(problem, problem.right or "") for problem in unit.problems]
     texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
     twins = []
     for at, problem in enumerate(unit.problems):
         other = texts[len(texts) - 1 - at]
-        parts = tuple(_marked(texts[at], other))
-        twins.append(FailedTwin(parts, filled[at].candidate, _choices_of(unit, at), problem.language))
+        parts = tuple(_mark_words(texts[at], other))
+        twins.append(FailedTwin(parts, filled[at].candidate, _collect_choices(unit, at), problem.language))
     return tuple(twins)
 
 
-def _choices_of(unit: FailedUnit, at: int) -> tuple[tuple[str, str, bool], ...]:
+def _collect_choices(unit: FailedUnit, at: int) -> tuple[tuple[str, str, bool], ...]:
     """By scorer, the candidate it chose in one of the texts, and whether that is right."""
     candidates = unit.problems[at].candidates
     return tuple((name, candidates[rows[at].prediction or 0], rows[at].is_right) for name, rows in unit.answers.items())
 
 
-def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
+def _mark_words(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
     """The words in runs, each with whether it lies between what two texts have in common at their start and end."""
     start = next(
         (at for at, (a, b) in enumerate(zip(words, other, strict=False)) if a != b), min(map(len, (words, other)))

@@ -49,14 +49,14 @@ def draw_stacks(ax: "Axes", stacks: Sequence[GroupStack]) -> None:
     """Whole, in part, none: one bar per scorer, what guessing gives as a thin bar below it."""
     names = ("every twin right", "some right", "none right")
     for y, stack in enumerate(stacks):
-        left = guess = 0.0
+        left_end = guess = 0.0
         for place, (row, colour) in enumerate(zip(stack.shares, (WHOLE, PART, NONE), strict=True)):
             share = 100 * row.value
-            ax.barh(y, share, left=left, height=0.5, color=colour, label=names[place] if y == 0 else None)
+            ax.barh(y, share, left=left_end, height=0.5, color=colour, label=names[place] if y == 0 else None)
             if share >= 6:
                 ink = "black" if colour == PART else "white"
-                ax.text(left + share / 2, y, f"{share:.1f} %", ha="center", va="center", color=ink)
-            left += share
+                ax.text(left_end + share / 2, y, f"{share:.1f} %", ha="center", va="center", color=ink)
+            left_end += share
             if stack.chance is not None:
                 ax.barh(y + 0.36, 100 * stack.chance[place], left=guess, height=0.1, color=colour, alpha=0.55)
                 guess += 100 * stack.chance[place]
@@ -82,7 +82,8 @@ def draw_histogram(ax: "Axes", histogram: Histogram) -> None:
 
 def draw_confusion(ax: "Axes", confusion: Confusion) -> None:
     """Place of the right candidate against the place chosen, shaded by share of the row."""
-    rows, columns = len(confusion.counts), len(confusion.counts[0])
+    rows = len(confusion.counts)
+    columns = len(confusion.counts[0])
     shares = [[confusion.share(row, column) for column in range(columns)] for row in range(rows)]
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for row in range(rows):

@@ -21,9 +21,10 @@ from winokit.stages.audit.scored_rows import (
 )
 
 
-def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Where the score over all problems lies against chance."""
-    row, where = rows.single, state["single"]
+def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Standing of the score over all problems against chance."""
+    row = rows.single
+    where = state["single"]
     if row is None or row.level is None or row.low is None or row.high is None:
         return None
     if where == UNKNOWN or state["abstained"] == ALL or state["places"] != SEVERAL:
@@ -35,21 +36,28 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if where == BELOW:
         advice = "Something turns right answers into wrong ones: are the labels the right way round?"
         return VerdictPoint(f"Over all problems the score is below chance: {between}. {advice}", BAD, claims)
-    said = "Over all problems the score cannot be distinguished from chance"
-    return VerdictPoint(f"{said}: {between}{_beside_interval(row)}.", BAD, claims)
+    text = "Over all problems the score cannot be distinguished from chance"
+    return VerdictPoint(f"{text}: {between}{_explain_interval(row)}.", BAD, claims)
 
 
-def _beside_interval(row: Metric) -> str:
-    """Why chance is not excluded although it lies outside the interval; nothing if it lies inside."""
-    level, low, high = row.level, row.low, row.high
+def _explain_interval(row: Metric) -> str:
+    """Remark on chance outside an interval that does not exclude it.
+
+    Empty if chance is inside.
+    """
+    level = row.level
+    low = row.low
+    high = row.high
     is_inside = level is None or low is None or high is None or low <= level <= high
     return "" if is_inside else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
-def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """How often chance does as well, and how many problems would tell."""
-    once, best = rows.find("luck", "all", "p_null"), rows.find("luck", "all", "p_null_best_of_10")
-    needed, single = rows.find("luck", "all", "n_to_beat_chance"), rows.single
+def _find_luck(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Probability that chance does as well, and the problems needed to tell."""
+    once = rows.find("luck", "all", "p_null")
+    best = rows.find("luck", "all", "p_null_best_of_10")
+    needed = rows.find("luck", "all", "n_to_beat_chance")
+    single = rows.single
     if once is None or state["places"] != SEVERAL or state["abstained"] == ALL:
         return None
     text = f"Its own choices would score this high by chance {often(once.value)} of the time"
@@ -62,9 +70,10 @@ def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.", GOOD if is_sure else PLAIN)
 
 
-def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """How many groups are fully right, beside what explains it."""
-    row, where = rows.whole_groups, state["twins"]
+def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Share of groups right as a whole, beside what explains it."""
+    row = rows.whole_groups
+    where = state["twins"]
     if row is None or state["places"] != SEVERAL:
         return None
     text = f"{percent(row.value)} of {plural(row.n, rows.groups_word)} are fully right"
@@ -86,9 +95,10 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.{ending}", tones.get(where, PLAIN), {"twins": where})
 
 
-def _told_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_told(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Whether twins are told apart less often than choices that know nothing of each other would be."""
-    row, same = rows.told_apart, rows.find("dependence", "complete", "same_option")
+    row = rows.told_apart
+    same = rows.find("dependence", "complete", "same_option")
     if row is None or row.level is None or state["told"] not in (ABOVE, BELOW):
         return None
     level = percent(row.level)
@@ -100,7 +110,7 @@ def _told_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(text, BAD, {"told": BELOW})
 
 
-def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
     """The agreement of samples, and the shares always and ever right."""
     same = rows.find("samples", "all", "same_answer")
     if same is None or state["abstained"] == ALL:
@@ -114,12 +124,12 @@ def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if is_like_coin:
         text += f", as a coin in every sample may do too ({percent(same.chance)})"
     if state["places"] == SEVERAL:
-        text += _right_in_samples(rows)
+        text += _describe_samples_right(rows)
     return VerdictPoint(f"{text}.", BAD if is_like_coin else PLAIN)
 
 
-def _right_in_samples(rows: MetricRows) -> str:
-    """The shares that are right in all samples and in some of them."""
+def _describe_samples_right(rows: MetricRows) -> str:
+    """Phrase on shares right in all samples and in any, or an empty text."""
     always = rows.find("samples", "all", "all_right")
     ever = rows.find("samples", "all", "any_right")
     groups = rows.find("samples", "complete", "group_accuracy")
@@ -132,7 +142,7 @@ def _right_in_samples(rows: MetricRows) -> str:
     return f"{text}; in {percent(groups.value)} of {of_groups} every sample of all twins is right"
 
 
-def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Whether accuracy falls when the candidates change places."""
     row = rows.tested["switched"]
     if row is None or state["switched"] != ABOVE:
@@ -147,28 +157,30 @@ def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, claims)
 
 
-def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_single(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Whether problems without a twin are easier."""
     row = rows.find("groups", "all", "single_minus_grouped")
     if row is None or state["alone"] != ABOVE:
         return None
-    easier = f"Problems without a twin are easier for it ({_sides(row, 'against', state)})"
+    easier = f"Problems without a twin are easier for it ({_describe_side(row, 'against', state)})"
     return VerdictPoint(f"{easier}: it may solve them by a shortcut that a twin would expose.", BAD, {"alone": ABOVE})
 
 
-def _beside_chance(row: Metric) -> str:
+def _say_beside_chance(row: Metric) -> str:
     return "" if row.level is None else f" (chance: {percent(row.level)})"
 
 
-def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    known = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
-    judged = {subset: row for subset, row in known.items() if row is not None}
+def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
+    known_rows = {
+        subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN
+    }
+    judged = {subset: row for subset, row in known_rows.items() if row is not None}
     if not judged:
         return None
     telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
     claims = {f"artifacts {subset}": state[f"artifacts {subset}"] for subset in judged}
     if telling:
-        names = join([f"{percent(row.value)}{_beside_chance(row)} from {WITHOUT[row.subset]}" for row in telling])
+        names = join([f"{percent(row.value)}{_say_beside_chance(row)} from {WITHOUT[row.subset]}" for row in telling])
         return VerdictPoint(f"It finds answers in text that no longer holds them: {names}.", BAD, claims)
     listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
     if state["single"] != ABOVE:
@@ -177,9 +189,11 @@ def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"No artifact baseline is significantly above chance (corrected p): {listed}.", GOOD, claims)
 
 
-def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    same, where = rows.find("switching", "switchable", "consistency"), state["consistency"]
-    before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
+def _find_switching(rows: MetricRows, state: State) -> VerdictPoint | None:
+    same = rows.find("switching", "switchable", "consistency")
+    where = state["consistency"]
+    before = rows.find("switching", "switchable")
+    after = rows.find("switching", "switchable", "switched_accuracy")
     if same is None:
         return None
     often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
@@ -192,11 +206,13 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
 
 
-def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    row, where = rows.find("association", "all", "associative_minus_others"), state["association"]
+def _find_association(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("association", "all", "associative_minus_others")
+    where = state["association"]
     if row is None:
         return None
-    text, claims = f"Associative problems against all others: {_sides(row, 'and', state)}", {"association": where}
+    text = f"Associative problems against all others: {_describe_side(row, 'and', state)}"
+    claims = {"association": where}
     ends = {
         ABOVE: ". Word association carries part of the score.",
         BELOW: ". Associative problems are harder for it.",
@@ -205,19 +221,22 @@ def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(text + ends.get(where, "."), BAD if where == ABOVE else PLAIN, claims)
 
 
-def _position_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_position(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")
-    parts, claims = [], {}
+    parts = []
+    claims = {}
     if row is not None and state["place"] in (ABOVE, BELOW):
-        parts.append(f"it matters whether the right candidate is offered first or second ({_sides(row, 'and', state)})")
+        parts.append(
+            f"it matters whether the right candidate is offered first or second ({_describe_side(row, 'and', state)})"
+        )
         claims["place"] = state["place"]
     if turned is not None and turned.value:
         parts.append(f"in {percent(turned.value)} of problems its choice changes with the order of the candidates")
     return VerdictPoint(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
 
 
-def _sides(row: Metric, word: str, state: State) -> str:
+def _describe_side(row: Metric, word: str, state: State) -> str:
     """The two shares of a difference, of what is answered."""
     first, second = (row.details.get(side) for side in ("first", "second"))
     if first is None or second is None:  # a run that was written before they were kept
@@ -226,30 +245,31 @@ def _sides(row: Metric, word: str, state: State) -> str:
     return f"{percent(float(first))} {word} {percent(float(second))}{among}"
 
 
-def _strict_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_strict(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
     return VerdictPoint(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was scored.")
 
 
-def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    known = {name: row for name in GENDER if (row := rows.find("gender", *name)) is not None}
-    if not known:
+def _find_gender(rows: MetricRows, state: State) -> VerdictPoint | None:
+    known_rows = {name: row for name in GENDER if (row := rows.find("gender", *name)) is not None}
+    if not known_rows:
         return None
-    where = {name: state[f"gender {' '.join(name)}"] for name in known}
-    listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known.items()])
-    notes = "; ".join(dict.fromkeys(row.note for row in known.values() if row.note))
+    where = {name: state[f"gender {' '.join(name)}"] for name in known_rows}
+    listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known_rows.items()])
+    notes = "; ".join(dict.fromkeys(row.note for row in known_rows.values() if row.note))
     clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
     none = "" if UNKNOWN in where.values() else " None is significant."
-    rest = f" Significant: {join(clear)}." if clear else none
+    remark = f" Significant: {join(clear)}." if clear else none
     text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
     claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
-    return VerdictPoint(text + rest, BAD if clear else PLAIN, claims)
+    return VerdictPoint(text + remark, BAD if clear else PLAIN, claims)
 
 
-def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    row, expected = rows.find("accuracy", "all", "abstained"), rows.find("accuracy", "all", "expected_accuracy")
+def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("accuracy", "all", "abstained")
+    expected = rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
         return None
     tied = float(row.details.get("tied") or 0)
@@ -261,27 +281,27 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.", BAD if state["abstained"] == ALL else PLAIN, {"abstained": state["abstained"]})
 
 
-def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+def _find_unfinished(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("accuracy", "all", "abstained")
     cut = float(row.details.get("unfinished") or 0) if row else 0.0
-    said = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens and run again."
-    return VerdictPoint(said, BAD) if cut else None
+    text = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens and run again."
+    return VerdictPoint(text, BAD) if cut else None
 
 
 FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
-    _unfinished_finding,
-    _chance_finding,
-    _luck_finding,
-    _twins_finding,
-    _told_finding,
-    _samples_finding,
-    _fall_finding,
-    _single_finding,
-    _artifacts_finding,
-    _switching_finding,
-    _association_finding,
-    _position_finding,
-    _strict_finding,
-    _gender_finding,
-    _abstained_finding,
+    _find_unfinished,
+    _find_chance,
+    _find_luck,
+    _find_twins,
+    _find_told,
+    _find_samples,
+    _find_fall,
+    _find_single,
+    _find_artifacts,
+    _find_switching,
+    _find_association,
+    _find_position,
+    _find_strict,
+    _find_gender,
+    _find_abstained,
 )

@@ -1,4 +1,4 @@
-"""What an audit works on before a model is asked: problems, their variants, models, and what files say of both."""
+"""Inputs of an audit: problems, variants, models, and predictions from files."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,19 +55,19 @@ class AuditInputs:
 
     @property
     def parts(self) -> list[ReadPredictions]:
-        """What was read of each model, scoring and variant."""
+        """Predictions by model, scoring and variant."""
         return [part for parts in self.reads.values() for part in parts]
 
     @property
     def predictions_by_file(self) -> dict[str, list[Prediction]]:
         """The predictions of each file for these problems."""
         ids = {problem.id for problem in self.dataset}
-        found: dict[str, list[Prediction]] = {}
+        by_file: dict[str, list[Prediction]] = {}
         for path, parts in self.reads.items():
-            found[str(path)] = []
+            by_file[str(path)] = []
             for part in parts:
-                found[str(path)] += [row for row in part.predictions if row.id in ids]
-        return found
+                by_file[str(path)] += [row for row in part.predictions if row.id in ids]
+        return by_file
 
 
 def read_inputs(
@@ -81,30 +81,31 @@ def read_inputs(
     What cannot be audited is refused here, before a model spends minutes on it.
     """
     lenient = settings.loading.lenient
-    given = columns_of_frame(settings.predictions, data)
-    _check_has_problems(given, data)
-    files = _found_files(_named_files(data, given, settings))
+    given_predictions = columns_of_frame(settings.predictions, data)
+    _check_has_problems(given_predictions, data)
+    files = _find_files(_list_files(data, given_predictions, settings))
     columns: Mapping[str, str] | None = settings.columns_of_predictions
     perturbed = list(settings.perturbed)
-    source = _source_of_problems(data, files, lenient)
+    source = _find_source(data, files, lenient)
     perturbed += source.perturbed
     # Predictions and perturbed versions may be of any problem, and DATA by its path may hold predictions.
-    is_for_models = are_files(given) and not files and not perturbed
+    is_for_models = are_files(given_predictions) and not files and not perturbed
     has_models_alone = is_for_models and (model is not None or is_data_name(str(data or "open")))
     limit = settings.loading.limit if has_models_alone else None
-    whole = load_first(source.data, limit, **settings.data_loading.how)
-    tables = tables_in_memory(given, whole)
+    whole_data = load_first(source.data, limit, **settings.data_loading.how)
+    tables = tables_in_memory(given_predictions, whole_data)
     perturbed_data = [load(version, lenient=lenient) for version in perturbed]
-    dataset = whole if settings.loading.limit is None else whole[: settings.loading.limit]
+    dataset = whole_data if settings.loading.limit is None else whole_data[: settings.loading.limit]
     within = PredictionsWithin()
     if data is not None and not files and not tables and model is None:
         from winokit.data.predictions.within import predictions_within
 
-        within = predictions_within(data, whole, is_scored=_is_for_models(settings, plan))
+        within = predictions_within(data, whole_data, is_scored=_is_for_models(settings, plan))
         tell(within.notes)
-        files, columns = within.files, within.columns
+        files = within.files
+        columns = within.columns
     sources: Sequence[PredictionSource] = tables or files
-    models = _models_to_ask(model, has_predictions=bool(sources))
+    models = _list_models(model, has_predictions=bool(sources))
     if all(problem.answer is None for problem in dataset):
         raise BadInput(
             f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
@@ -112,26 +113,26 @@ def read_inputs(
     if not models:
         _refuse_settings_of_models(settings, plan)
     _check_names(models)
-    versions = perturbed_variants(whole, whole, perturbed_data)
+    versions = perturbed_variants(whole_data, whole_data, perturbed_data)
     if settings.style != "default":
-        versions |= make_variants(whole, settings.wanted_variants, settings.style)
-    reads, notes_on_skipped = read_files(sources, whole, versions, columns, lenient=lenient)
+        versions |= make_variants(whole_data, settings.wanted_variants, settings.style)
+    reads, notes_on_skipped = read_files(sources, whole_data, versions, columns, lenient=lenient)
     variants_read = {part.variant for parts in reads.values() for part in parts}
     variants_needed = settings.wanted_variants
     if not models:  # only those that somebody has predictions for
         variants_needed = variants_needed & variants_read
     variants = make_variants(dataset, variants_needed, settings.style)
-    variants |= perturbed_variants(whole, dataset, perturbed_data)
+    variants |= perturbed_variants(whole_data, dataset, perturbed_data)
     inputs = AuditInputs(
-        whole=whole,
+        whole=whole_data,
         dataset=dataset,
         variants=variants,
         models=models,
         files=sources,
         reads=reads,
         variants_needed=variants_needed,
-        notes=[*within.notes, *_notes_on_style(settings.style, variants, variants_read)],
-        notes_on_files=[*notes_on_skipped, *_notes_on_parts(reads)],
+        notes=[*within.notes, *_note_style(settings.style, variants, variants_read)],
+        notes_on_files=[*notes_on_skipped, *_note_parts(reads)],
     )
     check_apart(inputs.predictions_by_file)
     return inputs
@@ -139,7 +140,7 @@ def read_inputs(
 
 @dataclass(frozen=True)
 class ProblemSource:
-    """Where the problems come from: DATA, or the logs among the predictions."""
+    """Source of the problems: DATA, or logs among the predictions."""
 
     data: DataLike
     perturbed: Sequence[Dataset] = ()
@@ -151,7 +152,7 @@ def _check_has_problems(given: Predictions, data: DataLike | None) -> None:
         raise BadInput("predictions in memory belong to problems: name these as data")
 
 
-def _named_files(data: DataLike | None, given: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
+def _list_files(data: DataLike | None, given: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
     """The files of predictions: those named, or DATA itself if columns of predictions are named."""
     if settings.columns_of_predictions is None or settings.has_predictions:
         return file_paths(given)
@@ -161,7 +162,7 @@ def _named_files(data: DataLike | None, given: Predictions, settings: AuditSetti
     return paths
 
 
-def _found_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
+def _find_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
     """The files of predictions, those in folders too."""
     if not names:
         return []
@@ -170,7 +171,7 @@ def _found_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
     return prediction_files(names)
 
 
-def _source_of_problems(data: DataLike | None, files: Sequence[PredictionFile], lenient: bool) -> ProblemSource:
+def _find_source(data: DataLike | None, files: Sequence[PredictionFile], lenient: bool) -> ProblemSource:
     """DATA if it is named, else the problems in the logs, else the bundled twins."""
     if not files:
         return ProblemSource("open" if data is None else data)
@@ -199,8 +200,8 @@ def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> No
     )
 
 
-def _models_to_ask(model: ModelLike | Sequence[ModelLike] | None, *, has_predictions: bool) -> list[str | Model]:
-    """The models as they are named; the built-in one if there is neither a model nor predictions."""
+def _list_models(model: ModelLike | Sequence[ModelLike] | None, *, has_predictions: bool) -> list[str | Model]:
+    """Return the models as given, or the built-in one without predictions."""
     if model is None:
         return [] if has_predictions else ["builtin"]
     named: Any = model if isinstance(model, (list, tuple)) else [model]
@@ -250,7 +251,7 @@ def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
     return merged
 
 
-def _notes_on_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
+def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
     """The notes of all files of predictions, each with its model and its file."""
     notes: list[tuple[str, str]] = []
     for path, parts in reads.items():
@@ -259,17 +260,18 @@ def _notes_on_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str
     return merge_notes(notes)
 
 
-def _notes_on_style(style: str, variants: Collection[str], variants_read: Collection[str]) -> list[str]:
-    """Which variants a style does not have, and which of its variants predictions are taken to be of."""
+def _note_style(style: str, variants: Collection[str], variants_read: Collection[str]) -> list[str]:
+    """Notes on variants that a style lacks, and on those that predictions are of."""
     if style == "default":
         return []
-    made = [name for name in variants if name in TRANSFORMS and name != REVERSED]
-    missing = [name for name in made if style_of(name, style) != style]
-    read = [name for name in made if name in variants_read and name not in missing]
+    style_variants = [name for name in variants if name in TRANSFORMS and name != REVERSED]
+    missing = [name for name in style_variants if style_of(name, style) != style]
+    variants_from_files = [name for name in style_variants if name in variants_read and name not in missing]
     notes = []
     if missing:
         reason = "no paper describes" if style == "paper" else "no released script makes"
         notes.append(f"--style {style}: {reason} {', '.join(missing)}; ours are used")
-    if read:
-        notes.append(f"--style {style}: predictions for {', '.join(read)} are taken to be of variants in this style")
+    if variants_from_files:
+        names = ", ".join(variants_from_files)
+        notes.append(f"--style {style}: predictions for {names} are taken to be of variants in this style")
     return notes

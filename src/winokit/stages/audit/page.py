@@ -48,7 +48,8 @@ DRAWN_APART = ("switching", "artifacts")
 """Protocols with a section of their own."""
 FOLDED = ("dependence", "strict", "special-word", "position", "length", "structure")
 """Protocols that are folded away, unless somebody asked for them by name."""
-MANY, SHOWN = 12, len(COLOURS)
+MANY = 12
+SHOWN = len(COLOURS)
 """Of more scorers than the first number, a page lists all by accuracy, and draws the best, as many as have colours."""
 
 
@@ -73,8 +74,8 @@ class AuditPage:
         self.failures = failures[1:]
         self.hills = draw_hills(each.tiles.get(ACCURACY) for each in self.judged)
         self.forest = forest(metrics, known)
-        self.protocols = forest(_rows_drawn_first(run, metrics), known)
-        self.folded = _folded_forests(run, metrics, known)
+        self.protocols = forest(_sort_rows(run, metrics), known)
+        self.folded = _make_folded_forests(run, metrics, known)
         self.finer = forest(metrics, known, fine=True)
         self.stacks = plots.stacks(run, known)
         self.switching = forest(metrics, known, "switching")
@@ -83,7 +84,7 @@ class AuditPage:
         self.differences = difference_forest(metrics, known)
         self.histograms = plots.histograms(run, known)
         self.confusions = plots.confusions(run, known)
-        self.published = tuple(_published(run, known, metrics))
+        self.published = tuple(_make_published_tables(run, known, metrics))
         self.unlike = [table for table in self.published if table.others]
         self.numbers = [*sorted(metrics, key=place), *of_readings]
         self.rows = len(run.metrics)
@@ -111,24 +112,24 @@ class AuditPage:
         return f"{scorer.name} · {scoring}" if scoring else scorer.name
 
 
-def _rows_drawn_first(run: Run, metrics: Iterable[Metric]) -> list[Metric]:
+def _sort_rows(run: Run, metrics: Iterable[Metric]) -> list[Metric]:
     """The rows that are neither folded away nor in a section of their own."""
-    elsewhere = {*DRAWN_APART, *_folded_protocols(run)}
+    elsewhere = {*DRAWN_APART, *_list_folded_protocols(run)}
     return [row for row in metrics if base(row.protocol) not in elsewhere]
 
 
-def _folded_protocols(run: Run) -> tuple[str, ...]:
+def _list_folded_protocols(run: Run) -> tuple[str, ...]:
     return () if run.settings.get(PROTOCOLS_NAMED) else FOLDED
 
 
-def _folded_forests(run: Run, metrics: Sequence[Metric], known: Sequence[ShownScorer]) -> list[Forest]:
+def _make_folded_forests(run: Run, metrics: Sequence[Metric], known: Sequence[ShownScorer]) -> list[Forest]:
     """A forest for each protocol that is folded away and has rows to draw."""
-    forests = [forest(metrics, known, protocol) for protocol in _folded_protocols(run)]
+    forests = [forest(metrics, known, protocol) for protocol in _list_folded_protocols(run)]
     return [each for each in forests if each.blocks]
 
 
 def readings_of(run: Run) -> "ReadingsSection | None":
-    """The section on readings; None for a run without them."""
+    """Return the section on readings, or None without them."""
     if all(row.protocol != READINGS for row in run.metrics):
         return None
     from winokit.stages.audit.readings_page import ReadingsSection
@@ -152,12 +153,15 @@ class JudgedScorer:
 
 
 def judge(run: Run) -> list[JudgedScorer]:
-    """The verdict on each scorer; where there are more than a page can draw, the most accurate come first."""
-    known = scorers(run)
-    rows = grouped((owner(row, known), row) for row in run.metrics)
-    owned = [(scorer, rows.get(scorer, [])) for scorer in known]
+    """Return the verdict on each scorer.
+
+    If they are too many for a page, the most accurate come first.
+    """
+    run_scorers = scorers(run)
+    rows = grouped((owner(row, run_scorers), row) for row in run.metrics)
+    owned = [(scorer, rows.get(scorer, [])) for scorer in run_scorers]
     judged = [
-        JudgedScorer(scorer, verdict(own, run.settings.get("margin")), dict(_tiles(own))) for scorer, own in owned
+        JudgedScorer(scorer, verdict(own, run.settings.get("margin")), dict(_make_tiles(own))) for scorer, own in owned
     ]
     return sorted(judged, key=lambda each: -each.mark.value if each.mark else 1.0) if len(judged) > MANY else judged
 
@@ -168,7 +172,10 @@ def first_numbers(judged: Iterable[JudgedScorer]) -> list[Metric]:
 
 
 def rows_asked_for(run: Run, known: Sequence[ShownScorer], tiles: Sequence[Metric]) -> tuple[ForestBlock, ...]:
-    """Rows of protocols that were named, without those that `tiles` show; every row if there are no tiles."""
+    """Return rows of protocols that were named, without those in `tiles`.
+
+    Every row if there are no tiles.
+    """
     if tiles and not run.settings.get(PROTOCOLS_NAMED):
         return ()
     tile_ids = {id(row) for row in tiles}
@@ -195,19 +202,19 @@ def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
     return {label: max(own, key=lambda row: row.chance or 0.0) for label, own in rows.items()}
 
 
-def _tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
+def _make_tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
     """Accuracy, twins told apart and right, consistency, and the artifact baseline furthest above chance."""
     rows = MetricRows(metrics)
     group = rows.whole_groups
     right_way_round = rows.twins if rows.told_apart is not None else None
-    wanted = (
+    tile_rows = (
         (ACCURACY, rows.single),
         (f"{rows.groups_word.title()}s right", group),
         ("Told apart", rows.told_apart),
         ("Right way round", right_way_round),
         ("Follows a switch", rows.find("switching", "switchable", "consistency")),
     )
-    yield from ((label, row) for label, row in wanted if row is not None)
+    yield from ((label, row) for label, row in tile_rows if row is not None)
     baselines = [row for row in metrics if row.protocol == "artifacts" and row.metric == "accuracy"]
     if baselines:
         best = max(baselines, key=lambda row: row.value - (row.level or 0))
@@ -227,7 +234,9 @@ class PublishedTable:
     """Whose numbers are not shown, and why."""
 
 
-def _published(run: Run, known: Sequence[ShownScorer], metrics: Sequence[Metric]) -> Iterator[PublishedTable]:
+def _make_published_tables(
+    run: Run, known: Sequence[ShownScorer], metrics: Sequence[Metric]
+) -> Iterator[PublishedTable]:
     """Tables of what is published for these problems, where the run has the row too, else accuracy alone.
 
     The problems themselves are looked at: a part of a known set, or other problems under its name, have no such table.

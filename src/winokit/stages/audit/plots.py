@@ -21,21 +21,24 @@ PLACES = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True, slots=True)
 class GroupStack:
-    """Shares of groups that are right as a whole, in part, and not at all; chance beside them where it is known."""
+    """Shares of groups right as a whole, in part, and not at all.
+
+    Chance is beside them if it is known.
+    """
 
     scorer: str
     shares: tuple[Metric, ...]
 
     @property
     def n(self) -> int:
-        """How many groups."""
+        """Number of groups."""
         return self.shares[0].n
 
     @property
     def chance(self) -> tuple[float, ...] | None:
-        """What guessing has of each share, where it is known."""
-        known = tuple(row.chance for row in self.shares if row.chance is not None)
-        return known if len(known) == len(self.shares) else None
+        """Chance of each share, if it is known."""
+        known_chances = tuple(row.chance for row in self.shares if row.chance is not None)
+        return known_chances if len(known_chances) == len(self.shares) else None
 
 
 def stacks(run: Run, known: Sequence[ShownScorer]) -> tuple[GroupStack, ...]:
@@ -52,7 +55,7 @@ def stacks(run: Run, known: Sequence[ShownScorer]) -> tuple[GroupStack, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How far the chosen candidate was ahead, where it was right and where it was wrong."""
+    """Margins of the chosen candidate, for right and for wrong choices."""
 
     scorer: str
     edges: tuple[float, ...]
@@ -70,11 +73,14 @@ class Histogram:
 
 
 def histograms(run: Run, known: Sequence[ShownScorer]) -> tuple[Histogram, ...]:
-    """Score margins of each scorer on the problems as they are; scorers without scores have none."""
-    return tuple(filter(None, (_histogram(scorer, own) for scorer, own in _made(run, known))))
+    """Histograms of each scorer on the original problems.
+
+    Scorers without scores have none.
+    """
+    return tuple(filter(None, (_make_histogram(scorer, own) for scorer, own in _make_plots(run, known))))
 
 
-def _made(
+def _make_plots(
     run: Run, known: Sequence[ShownScorer], variant: str = ORIGINAL
 ) -> list[tuple[ShownScorer, list[Prediction]]]:
     """For each scorer its predictions of labelled problems of a variant."""
@@ -83,13 +89,14 @@ def _made(
     return [(scorer, by_scorer.get((scorer.model, scorer.scoring), [])) for scorer in known]
 
 
-def _histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histogram | None:
+def _make_histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histogram | None:
     answered = [p for p in predictions if p.prediction is not None]
     measured = [(p.margin, p.is_right) for p in answered if p.margin is not None]
     margins = np.array([margin for margin, _ in measured], float)
     right = np.array([good for _, good in measured], bool)
     usable = np.isfinite(margins)
-    margins, right = margins[usable], right[usable]
+    margins = margins[usable]
+    right = right[usable]
     if not len(margins) or margins.max() == margins.min():
         return None
     # One outlier would press all bars into the first bin: the last one is open.
@@ -109,7 +116,7 @@ def _histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histog
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Which place the right candidate had, against which place was chosen."""
+    """Counts of the place of the right candidate against the chosen place."""
 
     scorer: str
     places: tuple[str, ...]
@@ -125,7 +132,7 @@ class Confusion:
 def confusions(run: Run, known: Sequence[ShownScorer]) -> tuple[Confusion, ...]:
     """The table of each scorer on the problems as they are."""
     tables = []
-    for scorer, own in _made(run, known):
+    for scorer, own in _make_plots(run, known):
         counts = Counter((p.answer, p.prediction) for p in own)
         if not counts:
             continue
@@ -152,7 +159,7 @@ class SwitchTable:
 def switch_tables(run: Run, known: Sequence[ShownScorer]) -> tuple[SwitchTable, ...]:
     """The table of each scorer with predictions on switched problems that match its row's count."""
     tables = []
-    for (scorer, own), (_, switched) in zip(_made(run, known), _made(run, known, "switched"), strict=True):
+    for (scorer, own), (_, switched) in zip(_make_plots(run, known), _make_plots(run, known, "switched"), strict=True):
         row = run.find_or_none("switching", "switchable", "consistency", scorer.model, scorer.scoring)
         before = {p.id: p.is_right for p in own}
         after = {p.id: p.is_right for p in switched}

@@ -61,8 +61,8 @@ class Preview:
 
     def to_json(self) -> dict[str, Any]:
         """As the settings of a run hold it."""
-        rest = {name: value for name, value in self.rest.items() if not name.startswith("by_")}
-        return {**asdict(self), "rest": rest}
+        rest_totals = {name: value for name, value in self.rest.items() if not name.startswith("by_")}
+        return {**asdict(self), "rest": rest_totals}
 
     def lines(self) -> Iterator[str]:
         """The exchanges in words."""
@@ -72,8 +72,8 @@ class Preview:
             yield f"--- {number} of {len(self.exchanges)}"
             yield exchange.prompt
             reply = exchange.reply.strip()
-            shown = reply if len(reply) <= LONGEST else f"{reply[:LONGEST]} […]"
-            yield f">>> {shown}"
+            shown_reply = reply if len(reply) <= LONGEST else f"{reply[:LONGEST]} […]"
+            yield f">>> {shown_reply}"
             yield f"    read as: {exchange.choice or 'no choice'}"
         yield ""
         yield f"{self.count_unread} of {len(self.exchanges)} have no choice that can be read. {self.said_rest}"
@@ -90,10 +90,10 @@ class Preview:
             parts.append(f"a cost of {self.rest['cost_at_most']:,.2f} at most")
         if self.asked:
             parts.append(f"{say_duration(self.seconds / self.asked * new)} at the pace of these")
-        said = f"Left to ask: {', '.join(parts)}."
+        text = f"Left to ask: {', '.join(parts)}."
         if "cost_at_most" in self.rest or not self.is_served:
-            return said
-        return f"{said} With --set price_in=… and --set price_out=…, it says the cost."
+            return text
+        return f"{text} With --set price_in=… and --set price_out=…, it says the cost."
 
     @property
     def question(self) -> str:
@@ -208,14 +208,14 @@ class WatchedCache(Cache):
 @contextmanager
 def plan_quietly(cache: Cache, spending: Spending) -> Iterator[Ledger]:
     """Meanwhile, what is asked through a cache is counted and not asked."""
-    own = cache.ledger
+    own_ledger = cache.ledger
     prices = {name: getattr(spending, name) for name in ("price_in", "price_out")}
     cache.ledger = Ledger(Spending(dry_run=True, **prices))
-    cache.ledger.replays.asked_now = set(own.replays.asked_now)
+    cache.ledger.replays.asked_now = set(own_ledger.replays.asked_now)
     try:
         yield cache.ledger
     finally:
-        cache.ledger = own
+        cache.ledger = own_ledger
 
 
 def say_duration(seconds: float) -> str:

@@ -21,9 +21,14 @@ from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
 if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
-RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
+RIGHT = "r"
+WRONG = "w"
+ABSTAINED = "a"
+UNLABELLED = "u"
+MISSING = "-"
 SHORT = ".5g"
-HEAD, TAIL = 1000, 2000
+HEAD = 1000
+TAIL = 2000
 """Characters of a long reply that are shown."""
 Key = tuple[str, str]
 """Model and scoring."""
@@ -45,27 +50,29 @@ def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[Pr
     predictions = predictions_by_variant(run)
     spoke = {(row.variant, row.model, row.scoring) for row in run.transcripts}
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
-    outcomes = {name: _outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
+    outcomes = {name: _list_outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
     for place, (name, dataset) in enumerate(variants.items()):
-        by_scorer, keys = predictions[name], _keys(predictions[name], known)
+        by_scorer = predictions[name]
+        keys = _order_scorers(predictions[name], known)
         models = Counter(model for model, _ in keys)
         names = [key[0] if models[key[0]] == 1 else " · ".join(key) for key in keys]
         others = outcomes if name == ORIGINAL else {}
-        own = [by_scorer[key] for key in keys]
-        trails = [_outcomes_of(key, others) for key in keys] if others else []
-        rows = [_row(problem, own, trails) for problem in dataset]
-        said = [(name, *key) in spoke for key in keys]
-        content = {"scorers": names, "variants": list(others), "rows": rows, "said": said}
-        yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _call("winokitProblems", place, content)
+        own_rows = [by_scorer[key] for key in keys]
+        trails = [_find_outcomes(key, others) for key in keys] if others else []
+        rows = [_make_row(problem, own_rows, trails) for problem in dataset]
+        has_transcript = [(name, *key) in spoke for key in keys]
+        content = {"scorers": names, "variants": list(others), "rows": rows, "said": has_transcript}
+        yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _write_call("winokitProblems", place, content)
 
 
 def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
     """For each of those with questions, the name of a script of what was said about its problems, and the script."""
-    said, predictions = grouped((row.variant, row) for row in run.transcripts), predictions_by_variant(run)
+    by_problem = grouped((row.variant, row) for row in run.transcripts)
+    predictions = predictions_by_variant(run)
     for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
-        if name in said:
-            talk = _talk(said[name], _keys(predictions[name], known))
-            yield f"transcripts/{place}.js", _call("winokitTranscripts", place, talk)
+        if name in by_problem:
+            talk = _describe_transcripts(by_problem[name], _order_scorers(predictions[name], known))
+            yield f"transcripts/{place}.js", _write_call("winokitTranscripts", place, talk)
 
 
 def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
@@ -88,18 +95,18 @@ def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction
     return predictions
 
 
-def _keys(by_scorer: Predictions, known: Sequence[ShownScorer]) -> list[Key]:
+def _order_scorers(by_scorer: Predictions, known: Sequence[ShownScorer]) -> list[Key]:
     """Scorers of the report first, then further scorings."""
     main = [(scorer.model, scorer.scoring) for scorer in known]
     return [key for key in main if key in by_scorer] + [key for key in by_scorer if key not in main]
 
 
-def _call(function: str, place: int, content: Mapping[str, Any]) -> str:
+def _write_call(function: str, place: int, content: Mapping[str, Any]) -> str:
     return f"{function}({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
 
 
-def _talk(transcripts: Sequence["Transcript"], keys: Sequence[Key]) -> dict[str, Any]:
-    """What was said, by scorer and problem: paragraphs of the prompt, reply, choice, log-probabilities, why not.
+def _describe_transcripts(transcripts: Sequence["Transcript"], keys: Sequence[Key]) -> dict[str, Any]:
+    """Transcripts by scorer and problem: prompt, reply, choice and scores.
 
     Most paragraphs of a prompt are those of others too (shots), and are written once; a prompt has their places.
     """
@@ -109,7 +116,9 @@ def _talk(transcripts: Sequence["Transcript"], keys: Sequence[Key]) -> dict[str,
     for row in transcripts:
         if (row.model, row.scoring) in places:
             prompt = [paragraphs.setdefault(part, len(paragraphs)) for part in row.prompt.split("\n\n")]
-            logprobs = row.logprobs and [(o, _short(p)) for o, p in zip(row.options, row.logprobs, strict=True)]
+            logprobs = row.logprobs and [
+                (o, _shorten_number(p)) for o, p in zip(row.options, row.logprobs, strict=True)
+            ]
             choice = None if row.choice is None else row.options[row.choice]
             exchange = (prompt, shown_ends(row.reply), choice, logprobs, row.why)
             said[places[row.model, row.scoring]].setdefault(row.id, []).append(exchange)
@@ -124,14 +133,17 @@ def shown_ends(reply: str) -> str:
     return f"{reply[:HEAD]}\n[… {left_out} …]\n{reply[-TAIL:]}"
 
 
-def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, str]]:
+def _list_outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, str]]:
     """For each scorer the outcome of the rewritten problem, by the id of its original."""
     there = {original_id(problem) for problem in dataset}
     return {key: {name: outcome(row) for name, row in rows.items() if name in there} for key, rows in by_scorer.items()}
 
 
-def _outcomes_of(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> list[Mapping[str, str]]:
-    """A scorer's outcomes in each variant; one that was scored in another way shows the same model's."""
+def _find_outcomes(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> list[Mapping[str, str]]:
+    """A scorer's outcomes in each variant.
+
+    If it was scored in another way there, they are the same model's.
+    """
     return [
         outcomes.get(key) or next((own for (model, _), own in outcomes.items() if model == key[0]), {})
         for outcomes in others.values()
@@ -147,25 +159,28 @@ def outcome(prediction: Prediction) -> str:
     return RIGHT if prediction.is_right else WRONG
 
 
-def _row(
+def _make_row(
     problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trails: Sequence[Sequence[Mapping[str, str]]]
 ) -> tuple[Any, ...]:
-    """What is shown of a problem; what became of it in other variants is a letter each, in one word per scorer."""
+    """Values that the page shows of a problem.
+
+    Outcomes in other variants are a letter each, in one word per scorer.
+    """
     origin = original_id(problem)
     trail = tuple(["".join([own.get(problem.id, MISSING) for own in outcomes]) for outcomes in trails])
-    choices = tuple([_choice(predictions.get(origin)) for predictions in by_scorer])
+    choices = tuple([_make_choice(predictions.get(origin)) for predictions in by_scorer])
     shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
     return (*shown, origin, choices, trail, *(() if problem.language == "en" else (problem.language,)))
 
 
-def _choice(prediction: Prediction | None) -> tuple[Any, ...]:
+def _make_choice(prediction: Prediction | None) -> tuple[Any, ...]:
     """Outcome, choice, scores and, for an abstention, why. Tuples, which the garbage collector need not watch."""
     if prediction is None:
         return (MISSING,)
-    scores = None if prediction.scores is None else tuple([_short(score) for score in prediction.scores])
+    scores = None if prediction.scores is None else tuple([_shorten_number(score) for score in prediction.scores])
     row = (outcome(prediction), prediction.prediction, scores)
     return (*row, prediction.why) if prediction.why is not None else row
 
 
-def _short(value: float) -> float | None:
+def _shorten_number(value: float) -> float | None:
     return float(format(value, SHORT)) if isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Results that papers report for the same problems under the same protocol. Facts with sources; no other numbers.
+"""Results that papers report for the same problems under the same protocol.
 
 Read from the five papers: WinoGrande's first version and its AAAI version, Elazar et al., Liu et al., Trichelair et
 al. WinoGrande's first version was measured on other problems than the public ones (2,863 dev problems, not 1,267), so
@@ -74,8 +74,10 @@ class PublishedFact:
 
 @cache
 def published(known_set: str) -> tuple[PublishedFact, ...]:
-    """What is published for a known set, by its name in `data.known`; nothing for one the papers do not have."""
+    """Return published results for a known set, or none."""
     rows = json_lines((files("winokit") / "assets" / "published.jsonl").read_text("utf-8"))
-    own = (row for row in rows if row["known_set"] == known_set)
-    read = ({**row, "source": CITATIONS[row["source"]], "styles": tuple(row.get("styles", ()))} for row in own)
-    return tuple(PublishedFact(**row) for row in read)
+    set_rows = (row for row in rows if row["known_set"] == known_set)
+    complete_rows = (
+        {**row, "source": CITATIONS[row["source"]], "styles": tuple(row.get("styles", ()))} for row in set_rows
+    )
+    return tuple(PublishedFact(**row) for row in complete_rows)

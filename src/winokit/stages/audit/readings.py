@@ -74,7 +74,10 @@ class ReadingsFile:
     def readings_for(
         self, model: Model, problems: Dataset, plan: ScoringPlan, named: Sequence[str]
     ) -> list[AskedReading]:
-        """Every reading that suits a model and some problems; `named` are scorings that are wanted instead."""
+        """Return every reading that suits a model and some problems.
+
+        `named` are scorings that replace the file's.
+        """
         listed = named or self.scorings.get(EVERY_KIND) or self.scorings.get(model.kind, ())
         found: list[AskedReading] = []
         for scoring in listed:
@@ -168,7 +171,10 @@ def read_names(value: object, key: str, file: str) -> list[str]:
 
 
 def read_prompts(entries: object, file: str) -> dict[str, PromptTemplate]:
-    """The prompts of a file by their names; a newline at either end is not part of a text."""
+    """Read the prompts of a file by their names.
+
+    A newline at either end is not part of a text.
+    """
     if not isinstance(entries, list) or not entries:
         raise BadInput(f"{file}: prompts: expected [[prompts]] with a name and a text each, found {entries!r}")
     prompts: dict[str, PromptTemplate] = {}
@@ -241,7 +247,10 @@ def ask_readings(
 def answers_of(
     problems: AskedProblems, model: str, predictions: Sequence[Prediction], formalization: str | None
 ) -> Answers:
-    """The table of the predictions under one reading; of several samples, each has a row."""
+    """Return the table of answers under one reading.
+
+    With several samples, each has a row.
+    """
     row_of = {name: row for row, name in enumerate(problems.ids)}
     labelled = [row for row in predictions if row.id in row_of]
     samples = np.array([getattr(row, "sample", None) or 0 for row in labelled], np.int64)

@@ -66,7 +66,7 @@ class SpreadLine:
 
 
 class ReadingsSection:
-    """Everything the section shows; empty for a run without readings."""
+    """Content of the section on readings. Empty for a run without them."""
 
     def __init__(self, run: Run) -> None:
         results = ReadingResults.of(run.metrics)
@@ -78,9 +78,11 @@ class ReadingsSection:
         values = [value for row in rows for value in (row.value, row.level) if value is not None]
         self.scale = Forest((), *fifths_around(values))
         self.lanes = {
-            "Problems right": [self._lane(place, model, model.accuracies) for place, model in enumerate(self.models)],
+            "Problems right": [
+                self._make_lane(place, model, model.accuracies) for place, model in enumerate(self.models)
+            ],
             "Pairs right": [
-                self._lane(place, model, model.pairs) for place, model in enumerate(self.models) if model.pairs
+                self._make_lane(place, model, model.pairs) for place, model in enumerate(self.models) if model.pairs
             ],
         }
         self.has_orders = any(dot.is_hollow for lanes in self.lanes.values() for lane in lanes for dot in lane.dots)
@@ -91,16 +93,16 @@ class ReadingsSection:
         texts = run.settings.get("readings", {}).get("prompts", {})
         self.texts: Mapping[str, str] = {name: text for name, text in texts.items() if name in asked_prompts}
 
-    def _lane(self, place: int, model: ModelReadings, rows: Sequence[Metric]) -> ReadingLane:
-        """The dots of one model; those of one prompt are at one height."""
+    def _make_lane(self, place: int, model: ModelReadings, rows: Sequence[Metric]) -> ReadingLane:
+        """Dots of one model. Those of one prompt have one height."""
         prompts = list(dict.fromkeys(level_of(row) for row in rows))
         dots = []
         for row in rows:
             is_hollow = row.details.get("orders") == HOLLOW
             lowered = LOWERED if is_hollow else 0.0
             height = 100 * (prompts.index(level_of(row)) + 0.3 + lowered) / len(prompts)
-            said = f"{row.subset}: {percent(row.value)}"
-            dots.append(ReadingDot(self.scale.place(row.value), height, said, is_hollow))
+            label = f"{row.subset}: {percent(row.value)}"
+            dots.append(ReadingDot(self.scale.place(row.value), height, label, is_hollow))
         levels = [row.chance for row in rows if row.chance is not None]
         tick = self.scale.place(levels[0]) if levels else None
         return ReadingLane(model.model, place % 6, dots, tick, say_extent([row.value for row in rows]))
@@ -143,8 +145,8 @@ def readings_forest(models: Sequence[ModelReadings]) -> Forest:
     marks: dict[str, list[ForestMark]] = {}
     for place, model in enumerate(models):
         for row in model.accuracies:
-            stands = "above" if is_shown(row) else "at"
-            marks.setdefault(row.subset, []).append(ForestMark(place, row, stands))
+            standing_word = "above" if is_shown(row) else "at"
+            marks.setdefault(row.subset, []).append(ForestMark(place, row, standing_word))
     lines = tuple(ForestLine(name, tuple(own)) for name, own in marks.items())
     return Forest((ForestBlock("Readings", "", lines),) if lines else ())
 

@@ -69,8 +69,8 @@ class ModelReadings:
 
     def find(self, metric: str) -> Metric | None:
         """The row of all readings together."""
-        found = (row for row in self.rows if row.metric == metric and row.subset == ALL)
-        return next(found, None)
+        matching = (row for row in self.rows if row.metric == metric and row.subset == ALL)
+        return next(matching, None)
 
     def sentences(self) -> Iterator[ReadingSentence]:
         """Sentences on how far its score depends on the reading."""
@@ -88,12 +88,12 @@ class ModelReadings:
         count = len(self.accuracies)
         extent = say_extent([row.value for row in self.accuracies])
         over = say_over(self.accuracies)
-        said = f"Right on {extent} of problems {over}"
+        text = f"Right on {extent} of problems {over}"
         if any(row.level is not None for row in self.accuracies):
-            said += f", above chance in {'all' if above_count == count else above_count or 'none'} of them"
+            text += f", above chance in {'all' if above_count == count else above_count or 'none'} of them"
         if self.pairs:
-            said += f"; both twins right in {say_extent([row.value for row in self.pairs])} of pairs"
-        return f"{said}."
+            text += f"; both twins right in {say_extent([row.value for row in self.pairs])} of pairs"
+        return f"{text}."
 
     def _say_spread(self) -> Iterator[ReadingSentence]:
         """Sentences on the factors that move the score."""
@@ -136,21 +136,24 @@ class ReadingResults:
 
     @classmethod
     def of(cls, rows: Iterable[Metric]) -> "ReadingResults":
-        """The results in the rows of a run; of models that were not asked so there is none."""
-        own = [row for row in rows if row.protocol == READINGS]
+        """Return the results in the rows of a run.
+
+        A model that was not asked so has none.
+        """
+        reading_rows = [row for row in rows if row.protocol == READINGS]
         between = (DIFFERENCE, WORDING_OVER_MODEL)
-        by_model = grouped((row.model, row) for row in own if row.metric not in between)
+        by_model = grouped((row.model, row) for row in reading_rows if row.metric not in between)
         models = [ModelReadings(model, members) for model, members in by_model.items()]
-        differences = [row for row in own if row.metric == DIFFERENCE]
-        wording = next((row for row in own if row.metric == WORDING_OVER_MODEL), None)
+        differences = [row for row in reading_rows if row.metric == DIFFERENCE]
+        wording = next((row for row in reading_rows if row.metric == WORDING_OVER_MODEL), None)
         return cls(models, differences, wording)
 
     def sentences(self) -> list[ReadingSentence]:
         """The verdict: first on models against each other, then on each of them."""
-        found = list(self._say_leads())
+        leads = list(self._say_leads())
         for model in self.models:
-            found += model.sentences()
-        return found
+            leads += model.sentences()
+        return leads
 
     def _say_leads(self) -> Iterator[ReadingSentence]:
         """Sentences on two models, and on what decides more."""
@@ -174,10 +177,10 @@ def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
     leads = {sign: [row for row in single if row.details[LEAD] == sign] for sign in (1, -1)}
     open_count = len(single) - len(leads[1]) - len(leads[-1])
     if not leads[1] and not leads[-1]:
-        said = f"Under none of {plural(len(single), 'reading')} is {first} or {second} shown to be ahead"
+        text = f"Under none of {plural(len(single), 'reading')} is {first} or {second} shown to be ahead"
         extremes = [points(end([row.value for row in single])) for end in (min, max)]
-        said += f" (differences from {extremes[0]} to {extremes[1]} points)."
-        return said + say_together(first, second, rows)
+        text += f" (differences from {extremes[0]} to {extremes[1]} points)."
+        return text + say_together(first, second, rows)
     sign = 1 if len(leads[1]) >= len(leads[-1]) else -1
     leader, other = (first, second)[::sign]
     distances = [abs(row.value) for row in leads[sign]]
@@ -198,11 +201,11 @@ def say_together(first: str, second: str, rows: Sequence[Metric]) -> str:
 
     Nothing if it is open who is ahead.
     """
-    whole = next((row for row in rows if row.subset == ALL), None)
-    if whole is None or not whole.details[LEAD]:
+    whole_row = next((row for row in rows if row.subset == ALL), None)
+    if whole_row is None or not whole_row.details[LEAD]:
         return ""
-    leader = first if whole.details[LEAD] == 1 else second
-    return f" Over all readings together {leader} is ahead by {size(whole.value)} points."
+    leader = first if whole_row.details[LEAD] == 1 else second
+    return f" Over all readings together {leader} is ahead by {size(whole_row.value)} points."
 
 
 def say_wording(row: Metric) -> str:
@@ -238,7 +241,8 @@ def say_extent(values: Sequence[float]) -> str:
     >>> say_extent([0.52, 0.71]), say_extent([0.5, 0.501])
     ('52 to 71\xa0%', '50\xa0%')
     """
-    low, high = percent(min(values), 0), percent(max(values), 0)
+    low = percent(min(values), 0)
+    high = percent(max(values), 0)
     return high if low == high else f"{low.removesuffix(PER_CENT)} to {high}"
 
 
@@ -248,7 +252,8 @@ def say_points(values: Sequence[float]) -> str:
     >>> say_points([0.012, 0.098]), say_points([0.05])
     ('1.2 to 9.8 points', '5.0 points')
     """
-    low, high = size(min(values)), size(max(values))
+    low = size(min(values))
+    high = size(max(values))
     return f"{high} points" if low == high else f"{low} to {high} points"
 
 

@@ -81,7 +81,7 @@ def audit(
     """
     readings = _choose_readings(model, settings, asking)
     inputs = read_inputs(data, model, settings, asking.plan)
-    folder = _folder_of_run(out, inputs.whole)
+    folder = _choose_folder(out, inputs.whole)
     plan = replace(load_shots(asking.plan, inputs.dataset), prompt=read_prompt(asking.plan.prompt))
     asking = replace(asking, plan=plan)
     if settings.preview:
@@ -122,8 +122,8 @@ def _choose_readings(model: object, settings: AuditSettings, asking: Asking) -> 
     """
     is_about_files = model is None and settings.has_predictions
     if settings.preview and (is_about_files or asking.spending.dry_run):
-        why = "a dry run asks nothing" if asking.spending.dry_run else "predictions are not asked for"
-        raise BadInput(f"--preview shows what a model replies, and {why}: leave one of them out")
+        reason = "a dry run asks nothing" if asking.spending.dry_run else "predictions are not asked for"
+        raise BadInput(f"--preview shows what a model replies, and {reason}: leave one of them out")
     if settings.readings is None:
         return None
     if is_about_files:
@@ -144,8 +144,8 @@ def _save_readings(answers: "ModelAnswers", folder: Path) -> None:
         write_predictions(answers.readings.predictions, path)
 
 
-def _folder_of_run(out: str | Path | None, dataset: Dataset) -> Path | None:
-    """The folder to write, checked; None if nothing is to be saved."""
+def _choose_folder(out: str | Path | None, dataset: Dataset) -> Path | None:
+    """Return the folder to write, checked, or None if nothing is saved."""
     if out is None:
         return None
     folder = OUT.with_name(dataset.card.file_name) if out == OUT else Path(out)
@@ -155,7 +155,7 @@ def _folder_of_run(out: str | Path | None, dataset: Dataset) -> Path | None:
 
 @dataclass
 class ModelAnswers:
-    """What models and files answered, and what is known of each model when it is released."""
+    """Answers of models and files, with facts on each model."""
 
     ledger: Ledger
     rows: list[Prediction] = field(default_factory=list)
@@ -255,7 +255,10 @@ def _ask_for_scores(
     cache: Cache,
     progress: Progress | None,
 ) -> None:
-    """Ask for the scores of all variants in one pass; in a dry run, count each variant by itself."""
+    """Ask for the scores of all variants in one pass.
+
+    In a dry run, each variant is counted by itself.
+    """
     scoring = plan.scoring or default_scoring(model, texts[ORIGINAL])
     passes = [texts]
     if cache.ledger.spending.dry_run:
@@ -286,11 +289,11 @@ def preview_run(inputs: AuditInputs, settings: AuditSettings, asking: Asking, re
     with asking.opened() as cache:
         for named in inputs.models:
             with asking.loaded(named) as model:
-                previews.append(_preview(inputs, settings, asking, readings, model, cache))
+                previews.append(_make_preview(inputs, settings, asking, readings, model, cache))
     return Run({"preview": [preview.to_json() for preview in previews]}, [], [], inputs.dataset)
 
 
-def _preview(
+def _make_preview(
     inputs: AuditInputs,
     settings: AuditSettings,
     asking: Asking,
@@ -344,7 +347,7 @@ def _offer_preview(
         return
     if _plan_rest(inputs, settings, asking, readings, model, cache)["new"] <= MOST_UNSEEN:
         return
-    preview = _preview(inputs, settings, asking, readings, model, cache)
+    preview = _make_preview(inputs, settings, asking, readings, model, cache)
     if not watch(preview.lines(), preview.question):
         raise PreviewDeclined(preview)
 
@@ -360,12 +363,12 @@ def judge_answers(
     if not answers.rows:
         raise BadInput("nothing to audit: no model and no predictions")
     metrics: list[Metric] = []
-    left_out = _unused_rows(inputs)
-    datasets = {name: _select_subset(inputs.dataset, name) for name in _subset_names(settings)}
+    left_out = _list_unused(inputs)
+    datasets = {name: _select_subset(inputs.dataset, name) for name in _list_subsets(settings)}
     problems = {name: asked_problems(dataset, inputs.variants) for name, dataset in datasets.items()}
-    for (model, scoring), by_variant in _rows_by_scorer(answers.rows).items():
+    for (model, scoring), by_variant in _group_by_scorer(answers.rows).items():
         sheets = {
-            name: _sheet_of(by_variant, inputs, answers, model, scoring, datasets[name], problems[name])
+            name: _make_sheet(by_variant, inputs, answers, model, scoring, datasets[name], problems[name])
             for name in datasets
         }
         for name in settings.protocol_names:
@@ -377,23 +380,24 @@ def judge_answers(
     if answers.readings is not None:
         metrics += answers.readings.metrics(inputs.dataset, answers.formalizations)
     kept_variants = {name: variant.problems for name, variant in inputs.variants.items() if variant.kept}
-    about = {
+    facts = {
         **description,
         "asked": answers.ledger.spent(),
         **({} if settings.margin is None else {"margin": settings.margin}),
         "replayed": answers.ledger.replays.to_json(),
         "notes": collect_notes(inputs, settings, answers, metrics),
     }
-    return Run(about, metrics, answers.rows, inputs.dataset, kept_variants, left_out, answers.transcripts)
+    return Run(facts, metrics, answers.rows, inputs.dataset, kept_variants, left_out, answers.transcripts)
 
 
-def _unused_rows(inputs: AuditInputs) -> list[LeftOut]:
+def _list_unused(inputs: AuditInputs) -> list[LeftOut]:
     """Rows of files that belong to no problem, counted for each part with the first of them."""
     unused = []
     for part in inputs.parts:
         if part.unmatched:
-            scorer, why = f"{part.model} ({part.scoring})", f"the first: {part.unmatched[0]}"
-            unused.append(LeftOut(UNUSED, scorer, why, len(part.unmatched)))
+            scorer = f"{part.model} ({part.scoring})"
+            example = f"the first: {part.unmatched[0]}"
+            unused.append(LeftOut(UNUSED, scorer, example, len(part.unmatched)))
     return unused
 
 
@@ -401,7 +405,7 @@ PredictionsByVariant = dict[str, dict[str, list[Prediction]]]
 """By variant, the predictions for each problem's id: one for each sample."""
 
 
-def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], PredictionsByVariant]:
+def _group_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], PredictionsByVariant]:
     """The predictions of each model under each scoring."""
     by_scorer: dict[tuple[str, str], PredictionsByVariant] = {}
     for row in rows:
@@ -410,7 +414,7 @@ def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], Predict
     return by_scorer
 
 
-def _sheet_of(
+def _make_sheet(
     by_variant: PredictionsByVariant,
     inputs: AuditInputs,
     answers: ModelAnswers,
@@ -419,14 +423,17 @@ def _sheet_of(
     dataset: Dataset,
     problems: AskedProblems,
 ) -> AuditSheet:
-    """What the protocols read: the answers of one scorer to the problems of one subset."""
+    """Answers of one scorer to the problems of one subset, as protocols read them."""
     formalization = answers.formalizations.get(model)
-    asked = answers.asked.get(model, {})
-    return AuditSheet(dataset, by_variant, inputs.variants, model, scoring, formalization, asked, problems)
+    asked_beside = answers.asked.get(model, {})
+    return AuditSheet(dataset, by_variant, inputs.variants, model, scoring, formalization, asked_beside, problems)
 
 
-def _subset_names(settings: AuditSettings) -> list[str]:
-    """The subsets that protocols are asked on, each once; the empty name means all problems."""
+def _list_subsets(settings: AuditSettings) -> list[str]:
+    """Names of the subsets of protocols, each once.
+
+    The empty name means all problems.
+    """
     return list(dict.fromkeys(name.partition("@")[2] for name in settings.protocol_names))
 
 
@@ -463,13 +470,13 @@ def collect_notes(
         *notes_on_replies(answers.transcripts),
         *answers.ledger.notes,
         *answers.ledger.replays.notes,
-        *_notes_on_silence(answers.rows, dataset),
-        *_notes_on_whole_texts(dataset, settings),
-        *_notes_on_empty_protocols(metrics, settings),
+        *_note_silence(answers.rows, dataset),
+        *_note_whole_texts(dataset, settings),
+        *_note_empty_protocols(metrics, settings),
     ]
 
 
-def _notes_on_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
+def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
     """For each scorer that says nothing about some problems, how many they are."""
     ids = {problem.id for problem in dataset}
     ids_by_scorer: dict[tuple[str, str], set[str]] = {}
@@ -486,8 +493,8 @@ def _notes_on_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]
     return merge_notes(notes)
 
 
-def _notes_on_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str]:
-    """Which protocols leave out the whole texts of a dataset, if it has any."""
+def _note_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str]:
+    """Note on protocols that leave out the whole texts of a dataset."""
     whole_count = sum(problem.is_whole for problem in dataset)
     with_blanks = TRANSFORMS.keys() - {REVERSED}
     protocols = [name for name, protocol in settings.protocols.items() if any(map(protocol.wants, with_blanks))]
@@ -497,7 +504,7 @@ def _notes_on_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str
     return [f"{counts}, without a blank for {', '.join(protocols)}"]
 
 
-def _notes_on_empty_protocols(metrics: Sequence[Metric], settings: AuditSettings) -> list[str]:
+def _note_empty_protocols(metrics: Sequence[Metric], settings: AuditSettings) -> list[str]:
     """The protocols that were named and found nothing to work on."""
     if not settings.protocol:
         return []
@@ -511,7 +518,10 @@ def _notes_on_empty_protocols(metrics: Sequence[Metric], settings: AuditSettings
 
 
 def tell_notes(run: Run, answers: ModelAnswers) -> None:
-    """Tell the notes of a run and the rows of files that were not used; replays stand beside the result."""
+    """Print the notes of a run, and the rows of files that were not used.
+
+    Replays are printed beside the result.
+    """
     tell(note for note in run.notes if note not in answers.ledger.replays.notes)
     tell(f"{row.subset}: {row.n:,} rows not used: {row.why}" for row in run.left_out if row.protocol == UNUSED)
 

@@ -6,13 +6,19 @@ from functools import cached_property
 from winokit.drawing.wording import percent
 from winokit.results import Metric
 
-NONE, SOME, ALL = "none", "some", "all"
+NONE = "none"
+SOME = "some"
+ALL = "all"
 """How many problems are left undecided."""
-ONE, SEVERAL, FIXED = "one", "several", "fixed"
+ONE = "one"
+SEVERAL = "several"
+FIXED = "fixed"
 """In how many places right answers are; fixed if they are in several and cannot change them."""
-FEW, ENOUGH = "few", "enough"
+FEW = "few"
+ENOUGH = "enough"
 """Whether fewer pairs are right than a coin gets."""
-FALLS, HOLDS = "falls", "holds"
+FALLS = "falls"
+HOLDS = "holds"
 """Whether accuracy falls when the candidates change places."""
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
@@ -40,7 +46,7 @@ class MetricRows:
 
     @property
     def told_apart(self) -> Metric | None:
-        """How often the twins of a pair get different choices."""
+        """Share of pairs whose twins get different choices."""
         return self.find("groups", "complete", "told_apart")
 
     @property
@@ -50,14 +56,17 @@ class MetricRows:
 
     @property
     def groups_word(self) -> str:
-        """What whole groups are called: pairs if all of them are, which a run before pairs were counted says by chance.
+        """Word for whole groups: pairs if all of them are.
+
+        For runs of earlier versions the chance level tells.
 
         A coin gets a quarter of pairs, and less with abstentions.
         """
-        whole, told = self.whole_groups, self.told_apart
-        if whole is None:
+        whole_row = self.whole_groups
+        told_row = self.told_apart
+        if whole_row is None:
             return "group"
-        are_pairs = whole.chance == 0.25 if told is None else whole.n == told.n
+        are_pairs = whole_row.chance == 0.25 if told_row is None else whole_row.n == told_row.n
         return "pair" if are_pairs else "group"
 
     @cached_property

@@ -19,7 +19,7 @@ Columns = str | Mapping[str, str] | None
 
 @dataclass(frozen=True)
 class AuditSettings(Settings):
-    """What is audited beside a model, by which protocols, and how the data is read."""
+    """Settings of an audit: protocols, data and predictions."""
 
     scoring: Annotated[str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME")] = None
     predictions: Annotated[
@@ -100,7 +100,10 @@ class AuditSettings(Settings):
 
     @property
     def protocol_names(self) -> tuple[str, ...]:
-        """The protocols, each with its subset (`artifacts@non_associative`); all protocols by default."""
+        """Names of the protocols, each with its subset (`artifacts@non_associative`).
+
+        By default all protocols.
+        """
         protocols = (self.protocol,) if isinstance(self.protocol, str) else self.protocol
         subsets = (self.subset,) if isinstance(self.subset, str) else self.subset
         names = tuple(protocols or PROTOCOLS)
@@ -121,7 +124,7 @@ class AuditSettings(Settings):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:
-        """The scorings by name; None is the default of a model's kind."""
+        """Names of the scorings. None is the default of a model's kind."""
         if self.scoring is None or isinstance(self.scoring, str):
             return (self.scoring,)
         return tuple(self.scoring)
@@ -141,10 +144,10 @@ class AuditSettings(Settings):
 
     @property
     def columns_of_predictions(self) -> dict[str, str] | None:
-        """The columns of a table of predictions by their roles; None if nobody named them."""
+        """Columns of a table of predictions by their roles, or None."""
         return self.columns_by_owner[1]
 
     @property
     def data_loading(self) -> Loading:
-        """How DATA is loaded, with the columns of its table."""
+        """Loading of DATA, with the columns of its table."""
         return replace(self.loading, columns=self.columns_by_owner[0])

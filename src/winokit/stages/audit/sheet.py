@@ -1,4 +1,4 @@
-"""What a protocol sees: one scorer's answers by variant, and the judge who makes rows of them.
+"""The view of a protocol: one scorer's answers by variant, and its judge.
 
 Protocols choose which problems a row is about; what the row says of them is a function of `winokit.methods.metrics`.
 """
@@ -41,7 +41,10 @@ class AuditSheet:
 
     @cached_property
     def known_scoring(self) -> Scoring | None:
-        """The scoring, if it is one of ours; predictions may come from elsewhere."""
+        """The scoring, if it is one of ours, or None.
+
+        Predictions may come from elsewhere.
+        """
         name = self.scoring.split("?")[0]
         is_known = name in SCORINGS
         return SCORINGS[name] if is_known else None
@@ -59,17 +62,20 @@ class AuditSheet:
 
     @cached_property
     def judge(self) -> Judge:
-        """Who makes the rows of this scorer."""
+        """Judge that makes the rows of this scorer."""
         return Judge(self.dataset.card.name, Scorer(self.model, self.scoring, self.formalization))
 
     def answers(self, variant: str = ORIGINAL) -> Answers:
-        """The answers to the labelled problems of a variant, in order; made once, asked for by many."""
+        """Answers to the labelled problems of a variant, in order.
+
+        They are computed once per variant.
+        """
         if variant not in self._answers:
             self._answers[variant] = self._find_answers(variant)
         return self._answers[variant]
 
     def _find_answers(self, variant: str) -> Answers:
-        """The rows of a variant's problems that have a prediction; an abstention is one."""
+        """Rows of a variant's problems with a prediction, abstentions included."""
         if self.problems is None:
             self.problems = asked_problems(self.dataset, self.variants)
         predictions = self.predictions.get(variant, {})
@@ -97,7 +103,7 @@ class AuditSheet:
         )
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
-        """Why each problem was left undecided; None if it was not, or nobody said."""
+        """Reason why each problem was left undecided, or None."""
         predictions = self.predictions.get(variant, {})
         reason_of: dict[tuple[str, int], str | None] = {}
         for name, samples in predictions.items():
@@ -114,13 +120,18 @@ class AuditSheet:
         *,
         by_answer: bool = False,
     ) -> Iterable[Metric]:
-        """An accuracy row; `by_answer` if the subset was chosen by where the right answer is."""
+        """Return an accuracy row.
+
+        `by_answer` says that the subset was chosen by the place of the right answer.
+        """
         return self.judge.accuracy((protocol, subset, metric), answers, note, by_answer=by_answer)
 
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
     ) -> Iterable[Metric]:
-        """A row for the accuracy on the flagged problems minus that on the others; nothing if a side is empty.
+        """Row with the accuracy on flagged problems minus that on the others.
+
+        None if one of the two is empty.
 
         `by_answer` if the problems were flagged by where the right answer is.
         """

@@ -1,4 +1,4 @@
-"""What the command line shows of an audit: the verdict, a few numbers, or all of them."""
+"""Terminal output of an audit: the verdict, a few numbers, or all of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -55,7 +55,7 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         return
     nothing = undecided(run)
     if nothing is not None and not every:
-        yield from _undecided_lines(run, nothing)
+        yield from _describe_undecided(run, nothing)
         yield from readings_lines(run)
         return
     judged = judge(run)
@@ -66,15 +66,15 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
                 point.text for point in each.verdict.points if point.tone == BAD and not FIRST & {*point.claims}
             )
         else:
-            yield from _cause_lines(each.verdict)
-        yield from _silence_lines(run, each)
+            yield from _describe_cause(each.verdict)
+        yield from _describe_silence(run, each)
     yield ""
     if len(judged) > MANY:
-        yield _comparison(judged[:LISTED])
+        yield _make_comparison(judged[:LISTED])
         if len(judged) > LISTED:
             yield f"… and {len(judged) - LISTED:,} more, in the report and in results.json"
     else:
-        yield from _number_tables(run, judged, every)
+        yield from _make_number_tables(run, judged, every)
     yield ""
     yield from readings_lines(run)
     yield from run.replay_notes
@@ -84,41 +84,41 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield f"Full report: {run.report}"
 
 
-def _cause_lines(verdict: Verdict) -> Iterator[str]:
+def _describe_cause(verdict: Verdict) -> Iterator[str]:
     """The cause of a verdict, if its headline has not told it."""
     cause = verdict.cause
     if cause is not None and not FIRST & {*cause.claims}:
         yield f"  {as_sentence(cause.text)}"
 
 
-def _silence_lines(run: Run, judged: JudgedScorer) -> Iterator[str]:
+def _describe_silence(run: Run, judged: JudgedScorer) -> Iterator[str]:
     """Why a scorer left its problems undecided, and one of its replies."""
     nothing = undecided_of(run, judged) if is_silent(judged) else None
     if nothing is not None:
-        yield from _reason_lines(nothing)
+        yield from _describe_reasons(nothing)
 
 
-def _number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -> Iterator[str | Table]:
+def _make_number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -> Iterator[str | Table]:
     """Every main result, or the few first numbers and what was asked for by name."""
     if every:
         yield summary_table(run)
         return
     tiles = first_numbers(judged)
     if tiles:
-        yield _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
+        yield _make_short_table(run, judged[0]) if len(judged) == 1 else _make_comparison(judged)
     columns = scorers(run)
     blocks = rows_asked_for(run, columns, tiles)
     if tiles and blocks:
         yield ""
     if blocks:
-        yield _result_table(columns, _block_rows(blocks, columns))
+        yield _make_result_table(columns, _make_block_rows(blocks, columns))
 
 
 def summary(run: Run) -> Iterator[str]:
     """A sentence on each scorer, and where the report is or how to see every row."""
     nothing = undecided(run)
     if nothing is not None:
-        yield next(_undecided_lines(run, nothing))
+        yield next(_describe_undecided(run, nothing))
     else:
         for each in judge(run):
             yield f"{each.scorer.name} on {run.dataset.card.name}: {each.verdict.headline}"
@@ -129,7 +129,10 @@ def summary(run: Run) -> Iterator[str]:
 
 
 def readings_lines(run: Run) -> Iterator[str | Table]:
-    """What survives several readings; nothing for a run without them."""
+    """Yield lines on what several readings show.
+
+    No lines for a run without them.
+    """
     if all(row.protocol != READINGS for row in run.metrics):
         return
     from winokit.stages.audit.readings_verdict import ReadingResults
@@ -145,18 +148,18 @@ def readings_lines(run: Run) -> Iterator[str | Table]:
     yield ""
 
 
-def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
+def _describe_undecided(run: Run, nothing: UndecidedRun) -> Iterator[str]:
     """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
     models = join(nothing.models)
     answers = plural(nothing.predictions, "prediction")
     yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
-    yield from _reason_lines(nothing)
+    yield from _describe_reasons(nothing)
     yield from run.replay_notes
     if run.report is not None:
         yield f"Full report: {run.report}"
 
 
-def _reason_lines(nothing: UndecidedRun) -> Iterator[str]:
+def _describe_reasons(nothing: UndecidedRun) -> Iterator[str]:
     """Why nothing was decided, one reply as it came, and what to try."""
     from winokit.methods.scoring.canary import shortened
 
@@ -167,7 +170,7 @@ def _reason_lines(nothing: UndecidedRun) -> Iterator[str]:
         yield f"What to try: {nothing.way_out}"
 
 
-def _few(run: Run, judged: JudgedScorer) -> Table:
+def _make_short_table(run: Run, judged: JudgedScorer) -> Table:
     """A line per number of one scorer."""
     rows = MetricRows(row for row in run.metrics if owner(row, [judged.scorer]) is not None)
     tiles = dict(judged.tiles)
@@ -180,16 +183,16 @@ def _few(run: Run, judged: JudgedScorer) -> Table:
     return table(["", "", "95\u00a0% interval", "chance", "n"], made)
 
 
-def _comparison(judged: Sequence[JudgedScorer]) -> Table:
+def _make_comparison(judged: Sequence[JudgedScorer]) -> Table:
     """A line per scorer, and one for what guessing gets."""
     heads = labels(judged)
     rows: list[list[str | Text]] = [
-        [each.scorer.name, *(_said(each.tiles.get(name)) for name in heads)] for each in judged
+        [each.scorer.name, *(_format_row(each.tiles.get(name)) for name in heads)] for each in judged
     ]
     return table(["", *heads], [*rows, [name_coin(next(iter(heads.values()), None)), *map(say_coin, heads.values())]])
 
 
-def _said(row: Metric | None) -> str | Text:
+def _format_row(row: Metric | None) -> str | Text:
     return "" if row is None else dim(f"{say(row)} {say_interval(row)}".strip(), stands(row) == AT)
 
 
@@ -209,35 +212,38 @@ def figure(run: Run, name: str) -> Any:
 
 
 def summary_table(run: Run) -> Table:
-    """Every protocol's main results: a line per result, a column per scorer; dim where chance would do as well."""
-    known = scorers(run)
+    """Table of every protocol's main results, with a column per scorer.
+
+    Cells at chance are dim.
+    """
+    run_scorers = scorers(run)
     main_rows = [row for row in run.metrics if row.protocol != READINGS]
-    rows = _block_rows(forest(main_rows, known).blocks, known)
+    rows = _make_block_rows(forest(main_rows, run_scorers).blocks, run_scorers)
     coin = name_coin(next((row for row in run.metrics if row.protocol == "accuracy"), None))
     for name, title, speak in (
         ("p_chance", f"{coin} scores this high", often),
         ("n_to_beat_chance", "problems needed to beat chance", count),
     ):
-        luck = [run.find_or_none("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
+        luck = [run.find_or_none("luck", "all", name, scorer.model, scorer.scoring) for scorer in run_scorers]
         if any(luck):
             numbers = [speak(row.value) if row else "" for row in luck]
             n = next(f"{row.n:,}" for row in luck if row)
             rows.append(["Luck" if name == "p_chance" else "", title, *numbers, "", n])
-    return _result_table(known, rows)
+    return _make_result_table(run_scorers, rows)
 
 
-def _block_rows(blocks: Iterable[ForestBlock], known: Sequence[ShownScorer]) -> list[list[str | Text]]:
+def _make_block_rows(blocks: Iterable[ForestBlock], known: Sequence[ShownScorer]) -> list[list[str | Text]]:
     """A line per result, with the name of its protocol before the first."""
     rows: list[list[str | Text]] = []
     for block in blocks:
         for place, line in enumerate(block.lines):
             by_scorer = {mark.scorer: mark.row for mark in line.marks}
-            cells = [_said(by_scorer.get(index)) for index in range(len(known))]
+            cells = [_format_row(by_scorer.get(index)) for index in range(len(known))]
             first = line.marks[0].row
             rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
     return rows
 
 
-def _result_table(known: Sequence[ShownScorer], rows: Iterable[Sequence[str | Text]]) -> Table:
+def _make_result_table(known: Sequence[ShownScorer], rows: Iterable[Sequence[str | Text]]) -> Table:
     """Results with a column for each scorer."""
     return table(["protocol", "result", *(scorer.name for scorer in known), "chance", "n"], rows, left=2)

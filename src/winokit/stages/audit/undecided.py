@@ -40,7 +40,7 @@ class UndecidedReply:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedRun:
-    """What the page of such a run shows."""
+    """Values that the page shows of a run that decides nothing."""
 
     predictions: int
     models: list[str]
@@ -54,13 +54,13 @@ class UndecidedRun:
 
 
 def undecided(run: Run) -> UndecidedRun | None:
-    """What to show of a run whose every prediction is an abstention; None for any other."""
+    """Describe a run whose every prediction is an abstention, or None."""
     if not run.predictions or any(row.prediction is not None for row in run.predictions):
         return None
-    reasons = Counter(_reason_of(row.why) for row in run.predictions)
+    reasons = Counter(_classify_reason(row.why) for row in run.predictions)
     replies = [
         UndecidedReply(row.model, row.prompt.rpartition("\n\n")[2], shown_ends(row.reply), row.why)
-        for row in _different_replies(run.transcripts)
+        for row in _pick_different_replies(run.transcripts)
     ]
     missing = ONLY_SCORES if run.settings.get("models") else FROM_FILES
     return UndecidedRun(
@@ -69,12 +69,12 @@ def undecided(run: Run) -> UndecidedRun | None:
         reasons=reasons.most_common(REASONS),
         replies=replies,
         without_replies="" if replies else missing,
-        way_out=_way_out(run.transcripts),
+        way_out=_suggest_way_out(run.transcripts),
     )
 
 
 def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
-    """What to show of the problems that one scorer leaves undecided; None if it decides all."""
+    """Describe the problems that one scorer leaves undecided, or None."""
     scorer = model, scoring
     abstentions = [row for row in run.predictions if (row.model, row.scoring) == scorer and row.prediction is None]
     names = {(row.variant, row.id) for row in abstentions}
@@ -84,8 +84,8 @@ def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
     return undecided(replace(run, predictions=abstentions, transcripts=transcripts))
 
 
-def _way_out(transcripts: Iterable["Transcript"]) -> str:
-    """What to try, by what is commonest among the replies; empty if there are none."""
+def _suggest_way_out(transcripts: Iterable["Transcript"]) -> str:
+    """Advice by the commonest kind of reply. Empty if there are none."""
     from winokit.methods.scoring.first_replies import OTHERWISE, UNREADABLE, WAYS_OUT
 
     causes = Counter(CONTRADICTORY if row.choice is not None else row.why or UNREADABLE for row in transcripts)
@@ -95,19 +95,24 @@ def _way_out(transcripts: Iterable["Transcript"]) -> str:
     return READ_BUT_TIED if commonest == CONTRADICTORY else WAYS_OUT.get(commonest, OTHERWISE)
 
 
-def _reason_of(why: str | None) -> str:
+def _classify_reason(why: str | None) -> str:
     """A reason without what the model said."""
     return NO_REASON if why is None else QUOTED.split(why)[0]
 
 
-def _different_replies(transcripts: Iterable["Transcript"]) -> Iterator["Transcript"]:
+def _pick_different_replies(transcripts: Iterable["Transcript"]) -> Iterator["Transcript"]:
     """The first replies to different problems, and by different models where there are several."""
     by_model: dict[str, list[Transcript]] = {}
     problems: set[tuple[str, str]] = set()
     for row in transcripts:
-        own = by_model.setdefault(row.model, [])
-        if len(own) < REPLIES and (row.model, row.id) not in problems:
+        model_replies = by_model.setdefault(row.model, [])
+        if len(model_replies) < REPLIES and (row.model, row.id) not in problems:
             problems.add((row.model, row.id))
-            own.append(row)
-    in_turn = [own[place] for place in range(REPLIES) for own in by_model.values() if place < len(own)]
+            model_replies.append(row)
+    in_turn = [
+        model_replies[place]
+        for place in range(REPLIES)
+        for model_replies in by_model.values()
+        if place < len(model_replies)
+    ]
     yield from in_turn[:REPLIES]

@@ -1,4 +1,4 @@
-"""What a score is worth: a headline from one decision table over all the rows it mentions, and the findings behind it.
+"""The verdict on a score: a headline from a decision table, and the findings behind it.
 
 Chance is what the scorer's own choices and silences would get if right answers changed places (the null of METHODS
 M.1). The headline speaks of two rows, all problems and the twins that are told apart, which share one level; the
@@ -34,7 +34,8 @@ FALL_THAT_MATTERS = 0.05
 NEARLY = ", but only just"
 """Said if a 5 % test excludes chance and the tests of the headline, which share 3 %, do not."""
 
-ABOVE_CHANCE, ABOVE_ON_PROBLEMS = "Above chance", "Above chance on problems"
+ABOVE_CHANCE = "Above chance"
+ABOVE_ON_PROBLEMS = "Above chance on problems"
 """How the words begin that say so of the score over all problems."""
 
 HEADLINE = DecisionTable.of_stage(
@@ -51,34 +52,37 @@ HEADLINE = DecisionTable.of_stage(
 
 
 def verdict(metrics: Sequence[Metric], margin: float | None = None) -> Verdict:
-    """The verdict on one scorer from its rows; `margin` is an effect that matters, in points."""
+    """Return the verdict on one scorer from its rows.
+
+    `margin` is an effect that matters, in points.
+    """
     rows = MetricRows(metrics)
     state = headline_state(rows)
     case = HEADLINE.decide(state)
     findings = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
-    beyond = _beyond_margin(rows, state, margin)
-    word = _with_margin(case.word, beyond) + _nearly(case.word, rows, state)
+    beyond = _say_beyond_margin(rows, state, margin)
+    word = _with_margin(case.word, beyond) + _soften_word(case.word, rows, state)
     cause = None if case.tone == GOOD else find_cause(rows, state)
-    return Verdict(word, case.tone, _headline(rows, state, beyond), tuple(findings), cause)
+    return Verdict(word, case.tone, _make_headline(rows, state, beyond), tuple(findings), cause)
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:
-    """What is known of places, single problems, twins, the fall and abstentions, and of every finding."""
-    state = _states(rows.headline)
+    """Facts of the headline, and of every finding."""
+    state = _find_standings(rows.headline)
     if _has_too_few_pairs(rows):
         state["twins"] = UNKNOWN
     single = rows.single
-    state["places"] = _places(single)
+    state["places"] = _find_places(single)
     if state["places"] == FIXED:
         state["single"] = UNKNOWN
-    state["pairs"] = _pairs(rows)
-    state["abstained"] = _abstained(rows)
-    state |= _states(rows.tested)
-    state["fall"] = _fall(rows, state)
+    state["pairs"] = _find_pairs(rows)
+    state["abstained"] = _find_abstained(rows)
+    state |= _find_standings(rows.tested)
+    state["fall"] = _find_fall_state(rows, state)
     return state
 
 
-def _places(single: Metric | None) -> str:
+def _find_places(single: Metric | None) -> str:
     """In how many places right answers are, and whether they can change them."""
     in_one_place = None if single is None else single.details.get("in_one_place")
     if in_one_place is None:
@@ -95,19 +99,21 @@ def _has_too_few_pairs(rows: MetricRows) -> bool:
     return row is not None and not can_be_shown(row, SURE / max(_count_tests(rows.headline), 1))
 
 
-def _pairs(rows: MetricRows) -> str:
+def _find_pairs(rows: MetricRows) -> str:
     """Whether fewer pairs are right than a coin gets: then twins are above chance only where they are told apart."""
-    whole, told, turned = rows.whole_groups, rows.told_apart, rows.twins
-    if whole is None or told is None or turned is None or whole.chance is None:
+    whole_row = rows.whole_groups
+    told_row = rows.told_apart
+    turned = rows.twins
+    if whole_row is None or told_row is None or turned is None or whole_row.chance is None:
         return ENOUGH
     # A coin that is never silent, as in the papers' rows for pairs.
-    is_of_pairs = whole.n == told.n and turned.chance == COIN_OF_PROBLEMS
-    coin = COIN_OF_PAIRS if is_of_pairs else whole.chance
-    return FEW if whole.value < coin else ENOUGH
+    is_of_pairs = whole_row.n == told_row.n and turned.chance == COIN_OF_PROBLEMS
+    coin = COIN_OF_PAIRS if is_of_pairs else whole_row.chance
+    return FEW if whole_row.value < coin else ENOUGH
 
 
-def _states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
-    """Where each row of a family of tests stands, the level shared out among them (Bonferroni).
+def _find_standings(rows: Mapping[str, Metric | None]) -> dict[str, str]:
+    """Standing of each row of a family of tests, corrected for their number (Bonferroni).
 
     A step-down correction would find a little more, and spend the whole level on one row where the others are clear.
     """
@@ -116,18 +122,18 @@ def _states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
 
 
 def _count_tests(rows: Mapping[str, Metric | None]) -> int:
-    """How many rows of a family have a test: they share its level."""
+    """Number of rows of a family that have a test, and share its level."""
     return sum(row is not None and row.p is not None for row in rows.values())
 
 
-def _abstained(rows: MetricRows) -> str:
+def _find_abstained(rows: MetricRows) -> str:
     row = rows.find("accuracy", "all", "abstained")
     if row is None or not row.value:
         return NONE
     return ALL if row.value >= 1 else SOME
 
 
-def _fall(rows: MetricRows, state: State) -> str:
+def _find_fall_state(rows: MetricRows, state: State) -> str:
     """Whether accuracy is shown to fall by more than matters when the candidates change places."""
     row = rows.tested["switched"]
     if row is None or row.low is None:
@@ -136,7 +142,7 @@ def _fall(rows: MetricRows, state: State) -> str:
     return FALLS if is_shown else HOLDS
 
 
-def _nearly(word: str, rows: MetricRows, state: State) -> str:
+def _soften_word(word: str, rows: MetricRows, state: State) -> str:
     """Said of a word that says chance is not excluded, if a single 5 % test would exclude it."""
     is_cautious = word.startswith("Indistinguishable") or "indistinguishable from it" in word
     near = any(_is_near(row, state[fact]) for fact, row in rows.headline.items())
@@ -148,7 +154,7 @@ def _is_near(row: Metric | None, where: str) -> bool:
     return row is not None and where == AT and row.p is not None and row.p < USUAL_LEVEL
 
 
-def _beyond_margin(rows: MetricRows, state: State, margin: float | None) -> str:
+def _say_beyond_margin(rows: MetricRows, state: State, margin: float | None) -> str:
     """By how much the score over all problems is above chance: more or less than the margin, if either is shown."""
     row = rows.single
     if margin is None or row is None or row.level is None or state["single"] != ABOVE:
@@ -168,28 +174,36 @@ def _with_margin(word: str, beyond: str) -> str:
     return word
 
 
-def _headline(rows: MetricRows, state: State, beyond: str) -> str:
+def _make_headline(rows: MetricRows, state: State, beyond: str) -> str:
     """The numbers behind the word, in sentences."""
     sentences = [
-        _fall_sentence(rows, state),
-        _single_sentence(rows, state, beyond),
-        _errata_sentence(rows),
-        *_twins_sentences(rows, state),
+        _describe_fall(rows, state),
+        _describe_single(rows, state, beyond),
+        _describe_errata(rows),
+        *_describe_twins(rows, state),
     ]
-    said = [sentence for sentence in sentences if sentence]
-    return " ".join(said) if said else "The run has no accuracy over all problems, so there is no score to judge."
+    kept_sentences = [sentence for sentence in sentences if sentence]
+    return (
+        " ".join(kept_sentences)
+        if kept_sentences
+        else "The run has no accuracy over all problems, so there is no score to judge."
+    )
 
 
-def _errata_sentence(rows: MetricRows) -> str:
-    """The score without the problems that people found wrong; nothing if there are none."""
-    row, sound = rows.single, rows.find("accuracy", WITHOUT_ERRATA)
+def _describe_errata(rows: MetricRows) -> str:
+    """Sentence on the score without problems that people found wrong.
+
+    Empty if there are none.
+    """
+    row = rows.single
+    sound = rows.find("accuracy", WITHOUT_ERRATA)
     if row is None or sound is None:
         return ""
     left_out = plural(row.n - sound.n, "problem")
     return f"{percent(row.value)}; {percent(sound.value)} without {left_out} that people found wrong (errata)."
 
 
-def _fall_sentence(rows: MetricRows, state: State) -> str:
+def _describe_fall(rows: MetricRows, state: State) -> str:
     row = rows.tested["switched"]
     if row is None or state["fall"] != FALLS or state["single"] != ABOVE:
         return ""
@@ -197,7 +211,7 @@ def _fall_sentence(rows: MetricRows, state: State) -> str:
     return f"{lost} ({before_and_after(row)}): it may have seen these texts."
 
 
-def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
+def _describe_single(rows: MetricRows, state: State, beyond: str) -> str:
     """The score over all problems, and what chance gets."""
     row = rows.single
     if row is None:
@@ -212,16 +226,19 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     if row.level is None:
         return f"{score}."
     if row.is_untestable:
-        return f"{score}: {_same_answer(rows, row)}."
-    seen = ""
+        return f"{score}: {_describe_same_answer(rows, row)}."
+    could_have_seen = ""
     if state["single"] == AT:
-        seen = _could_have_seen(rows, row, "; ")
-    return f"{score}, {_against_chance(row, state['single'])}{beyond}{seen}{_without_twins(rows)}."
+        could_have_seen = _say_could_have_seen(rows, row, "; ")
+    return (
+        f"{score}, {_say_against_chance(row, state['single'])}{beyond}{could_have_seen}{_describe_missing_twins(rows)}."
+    )
 
 
-def _same_answer(rows: MetricRows, row: Metric) -> str:
+def _describe_same_answer(rows: MetricRows, row: Metric) -> str:
     """Explanation of a score that no exchange of right answers changes."""
-    told_row, single_row = rows.told_apart, rows.find("groups", "single")
+    told_row = rows.told_apart
+    single_row = rows.find("groups", "single")
     has_only_twins = told_row is not None and not told_row.value and single_row is None
     if row.details.get(ONE_CHOICE):
         how = "it always gives the same answer"
@@ -232,8 +249,11 @@ def _same_answer(rows: MetricRows, row: Metric) -> str:
     return f"{how}, which gets as much whatever the texts say"
 
 
-def _could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
-    """What a test of the headline that shows nothing could have seen; nothing for a row of an earlier version."""
+def _say_could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
+    """Phrase on what a test that shows nothing could have found.
+
+    Empty for a row of an earlier version.
+    """
     if row.details.get(NULL_ERROR) is None:
         return ""
     abstained = rows.find("accuracy", "all", "abstained")
@@ -246,8 +266,8 @@ def _could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
     return f"{before}less than {percent(least)} would usually have been missed"
 
 
-def _against_chance(row: Metric, where: str) -> str:
-    """How a score compares with chance, as the end of a sentence."""
+def _say_against_chance(row: Metric, where: str) -> str:
+    """Comparison of a score with chance, as the end of a sentence."""
     level = percent(row.level)
     if _is_near(row, where):
         how = "better" if row.level is not None and row.value > row.level else "worse"
@@ -261,39 +281,43 @@ def _against_chance(row: Metric, where: str) -> str:
     return f"{word} ({level})"
 
 
-def _without_twins(rows: MetricRows) -> str:
+def _describe_missing_twins(rows: MetricRows) -> str:
     if rows.told_apart is not None or rows.whole_groups is not None:
         return ""
-    looked = any(row.protocol == "groups" for row in rows.rows)
-    return "; there are no twins to look at" if looked else "; twins were not looked at"
+    has_looked = any(row.protocol == "groups" for row in rows.rows)
+    return "; there are no twins to look at" if has_looked else "; twins were not looked at"
 
 
-def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
-    """What the scorer does with twins: two numbers, and their product."""
-    told, whole = rows.told_apart, rows.whole_groups
+def _describe_twins(rows: MetricRows, state: State) -> list[str]:
+    """Sentences on twins: two numbers, and their product."""
+    told_row = rows.told_apart
+    whole_row = rows.whole_groups
     if state["abstained"] == ALL or state["places"] != SEVERAL:
         return []
-    if told is None:
-        return [] if whole is None else [_groups_sentence(whole, rows.groups_word)]
-    if told.level is None:
-        return [f"It answers both twins of no pair ({plural(told.n, 'pair')}): of pairs nothing can be told."]
-    if not told.value:
-        return [f"It never tells the twins of a pair apart ({plural(told.n, 'pair')}): of pairs nothing can be told."]
-    sentence = f"It tells the twins apart in {percent(told.value)} of {plural(told.n, 'pair')}"
+    if told_row is None:
+        return [] if whole_row is None else [_describe_groups(whole_row, rows.groups_word)]
+    if told_row.level is None:
+        return [f"It answers both twins of no pair ({plural(told_row.n, 'pair')}): of pairs nothing can be told."]
+    if not told_row.value:
+        return [
+            f"It never tells the twins of a pair apart ({plural(told_row.n, 'pair')}): of pairs nothing can be told."
+        ]
+    sentence = f"It tells the twins apart in {percent(told_row.value)} of {plural(told_row.n, 'pair')}"
     if rows.twins is not None:
         right = percent(rows.twins.value)
-        seen = _could_have_seen(rows, rows.twins, " (")
-        if seen:
-            seen += ")"
-        endings = {AT: f", as chance may do too{seen}", BELOW: ", which is worse than chance"}
+        could_have_seen = _say_could_have_seen(rows, rows.twins, " (")
+        if could_have_seen:
+            could_have_seen += ")"
+        endings = {AT: f", as chance may do too{could_have_seen}", BELOW: ", which is worse than chance"}
         if _has_too_few_pairs(rows):
             endings[UNKNOWN] = ", but these are too few to tell anything from"
         sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
-    if whole is not None and whole.n == told.n:
-        return [f"{sentence}: {percent(whole.value)} of pairs are right ({name_coin(whole)}: {percent(whole.chance)})."]
-    return [f"{sentence}."] if whole is None else [f"{sentence}.", _groups_sentence(whole, rows.groups_word)]
+    if whole_row is not None and whole_row.n == told_row.n:
+        coin = f"{name_coin(whole_row)}: {percent(whole_row.chance)}"
+        return [f"{sentence}: {percent(whole_row.value)} of pairs are right ({coin})."]
+    return [f"{sentence}."] if whole_row is None else [f"{sentence}.", _describe_groups(whole_row, rows.groups_word)]
 
 
-def _groups_sentence(row: Metric, counted: str) -> str:
+def _describe_groups(row: Metric, counted: str) -> str:
     chance = "" if row.level is None else f" (chance: {percent(row.level)})"
     return f"{percent(row.value)} of {plural(row.n, counted)} are fully right{chance}."

@@ -1,4 +1,4 @@
-"""Which subsets and variants to look at, and which metrics to compute from them.
+"""Protocols: subsets and variants to look at, and the metrics of each.
 
 Another package adds one by an entry point of the group `winokit.protocols` that names a `Protocol`: the decorated
 function takes an `AuditSheet` and yields rows under the entry point's name.

@@ -30,7 +30,9 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         yield from sheet.accuracy("accuracy", WITHOUT_ERRATA, answers.subset(is_sound))
     yield from sheet.judge.expected_accuracy("all", answers)
     silent = abstained(answers.predictions)
-    yield sheet.judge.row(("accuracy", "all", "abstained"), silent, answers.problem_count, details=_abstentions(sheet))
+    yield sheet.judge.row(
+        ("accuracy", "all", "abstained"), silent, answers.problem_count, details=_count_abstentions(sheet)
+    )
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
         yield from sheet.accuracy("accuracy", "all", answers.subset(~answers.silent), "precision")
@@ -40,7 +42,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     yield sheet.judge.row(("accuracy", "all", "majority_class"), constant, n, chance=chance)
 
 
-def _abstentions(sheet: AuditSheet) -> dict[str, float]:
+def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
     """The shares of problems that ended in a tie, and of replies that were cut off."""
     answers = sheet.answers()
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
@@ -57,7 +59,10 @@ def _abstentions(sheet: AuditSheet) -> dict[str, float]:
 
 @protocol()
 def luck(sheet: AuditSheet) -> Iterable[Metric]:
-    """Probabilities that guessing, once or the best of ten times, does as well; problems needed to beat chance."""
+    """Probabilities that guessing does as well, and the problems needed to tell.
+
+    Guessing is once, or the best of ten times.
+    """
     answers = sheet.answers()
     # Problems that read the same to the scorer are guessed once.
     texts = [

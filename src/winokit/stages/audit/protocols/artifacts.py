@@ -17,16 +17,16 @@ from winokit.stages.audit.sheet import AuditSheet
 def artifacts(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy on each of the three."""
     for variant in ARTIFACTS:
-        yield from _on_variant(sheet, "artifacts", variant, variant)
+        yield from _score_variant(sheet, "artifacts", variant, variant)
 
 
 @protocol("special-word")
 def special_word(sheet: AuditSheet) -> Iterable[Metric]:
     """Zero-shot special words (Elazar et al., 2021): which twin's word fits, given the right candidate?"""
-    yield from _on_variant(sheet, "special-word", "all", "special-word")
+    yield from _score_variant(sheet, "special-word", "all", "special-word")
 
 
-def _on_variant(sheet: AuditSheet, name: str, subset: str, variant: str) -> Iterable[Metric]:
+def _score_variant(sheet: AuditSheet, name: str, subset: str, variant: str) -> Iterable[Metric]:
     if not sheet.has(variant):
         return
     sheet.leave_out_refused(name, subset, variant)

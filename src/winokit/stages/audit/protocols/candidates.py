@@ -1,4 +1,4 @@
-"""What candidates are beside their meaning: their place, the order in which they are offered, their length.
+"""Candidates beside their meaning: place, order and length.
 
 Masked models are primed by length (Elazar et al., 2021). Lengths are word pieces of the built-in model's tokenizer for
 every model, so that rows compare, and so that logs without a model have them too. It knows English alone: in any other
@@ -32,15 +32,17 @@ def position(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.gap(("position", "all", "first_minus_second"), answers, is_first, by_answer=True)
     if not sheet.has("reversed") or sheet.asks_both_orders:
         return
-    asked, backwards = answers.matched(sheet.answers("reversed"))
-    if len(asked):
-        again = in_first_order(backwards.predictions, [(1, 0)] * len(asked))
-        kept = choice_kept(asked.predictions, again)
-        guessing = choice_kept_chance(asked.predictions, again, asked.candidates)
-        n = asked.problem_count
-        yield from sheet.judge.share(("position", "all", "order_invariance"), kept, asked.units, guessing, n=n)
-        changed = choice_turned(asked.predictions, again)
-        yield from sheet.judge.share(("position", "all", "order_turned"), changed, asked.units, guessing, n=n)
+    asked_answers, backwards = answers.matched(sheet.answers("reversed"))
+    if len(asked_answers):
+        again = in_first_order(backwards.predictions, [(1, 0)] * len(asked_answers))
+        is_kept = choice_kept(asked_answers.predictions, again)
+        guessing = choice_kept_chance(asked_answers.predictions, again, asked_answers.candidates)
+        n = asked_answers.problem_count
+        yield from sheet.judge.share(
+            ("position", "all", "order_invariance"), is_kept, asked_answers.units, guessing, n=n
+        )
+        changed = choice_turned(asked_answers.predictions, again)
+        yield from sheet.judge.share(("position", "all", "order_turned"), changed, asked_answers.units, guessing, n=n)
 
 
 @protocol()
@@ -48,7 +50,7 @@ def length(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with equally and unequally long candidates, and how often the shorter one is chosen."""
     answers = sheet.answers()
     answers = answers.subset(answers.candidates == 2)
-    which_of = _shorter(sheet.dataset)
+    which_of = _find_shorter(sheet.dataset)
     shorter = [which_of[problem.candidates] for problem in answers.problems]
     is_equal = flags(which is None for which in shorter)
     yield from sheet.accuracy("length", "equal", answers.subset(is_equal))
@@ -61,8 +63,8 @@ def length(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 @lru_cache(2)  # the same for every scorer of a dataset
-def _shorter(dataset: Dataset) -> dict[tuple[str, ...], int | None]:
-    """By two candidates which of them is the shorter; None where they are equally long."""
+def _find_shorter(dataset: Dataset) -> dict[tuple[str, ...], int | None]:
+    """Index of the shorter of two candidates, or None if they are equally long."""
     paired = [problem for problem in dataset if len(problem.candidates) == 2]
     pieces = piece_counts(candidate for problem in paired if is_english(problem) for candidate in problem.candidates)
     shorter: dict[tuple[str, ...], int | None] = {}

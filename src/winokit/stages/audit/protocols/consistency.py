@@ -27,14 +27,15 @@ def switching(sheet: AuditSheet) -> Iterable[Metric]:
     sheet.leave_out_refused("switching", "switchable", "switched")
     before, after = sheet.answers().matched(sheet.answers("switched"))
     has_two = before.candidates == 2
-    before, after = before.subset(has_two), after.subset(has_two)
+    before = before.subset(has_two)
+    after = after.subset(has_two)
     yield from sheet.accuracy("switching", "switchable", before, note=note)
     yield from sheet.accuracy("switching", "switchable", after, "switched_accuracy", note)
     if len(before):
         yield from sheet.judge.fall(("switching", "switchable", "unswitched_minus_switched"), before, after, note)
         name = ("switching", "switchable", "consistency")
-        kept = role_kept(before.predictions, after.predictions)
-        yield from sheet.judge.share(name, kept, before.units, CONSISTENCY_CHANCE, note, n=before.problem_count)
+        is_kept = role_kept(before.predictions, after.predictions)
+        yield from sheet.judge.share(name, is_kept, before.units, CONSISTENCY_CHANCE, note, n=before.problem_count)
 
 
 @protocol(PERTURBED)
@@ -50,11 +51,11 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
         yield from sheet.accuracy("stability", subset, answers)
         yield from sheet.accuracy("stability", subset, before, "original_accuracy")
         if len(after):
-            kept = choice_kept(before.predictions, after.predictions)
+            is_kept = choice_kept(before.predictions, after.predictions)
             guessing = choice_kept_chance(before.predictions, after.predictions, after.candidates)
             name = ("stability", subset, "stability")
             n = after.problem_count
-            yield from sheet.judge.share(name, kept, after.units, guessing, n=n)
+            yield from sheet.judge.share(name, is_kept, after.units, guessing, n=n)
 
 
 @protocol("switched", PERTURBED)

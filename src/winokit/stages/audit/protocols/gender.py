@@ -29,7 +29,7 @@ def gender(sheet: AuditSheet) -> Iterable[Metric]:
     is_pro = stereotypes[rows] == "pro"
     yield from sheet.gap(("gender", "all", "pro_minus_anti"), answers.subset(rows), is_pro, note, by_answer=True)
     for side in ("pro", "anti"):
-        own = answers.subset(stereotypes == side)
-        if len(own):
-            score = f1(own.predictions, own.answers).macro
-            yield sheet.judge.row(("gender", side, "f1"), score, own.problem_count, note=note)
+        own_answers = answers.subset(stereotypes == side)
+        if len(own_answers):
+            score = f1(own_answers.predictions, own_answers.answers).macro
+            yield sheet.judge.row(("gender", side, "f1"), score, own_answers.problem_count, note=note)

@@ -19,7 +19,7 @@ from winokit.text.language import language_of
 
 @protocol()
 def groups(sheet: AuditSheet) -> Iterable[Metric]:
-    """Groups with all, some and no members right; twins told apart; grouped and single problems beside them."""
+    """Groups with all, some or no members right, and twins told apart."""
     answers = sheet.answers()
     is_grouped = np.zeros(len(answers), np.bool_)
     is_grouped[layout_of(answers).rows] = True
@@ -40,7 +40,7 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
 
 @protocol()
 def dependence(sheet: AuditSheet) -> Iterable[Metric]:
-    """How often twins get the same option, and the group accuracy that independent answers would have."""
+    """Share of twins that get the same option, and the accuracy without that."""
     answers = sheet.answers()
     pairs = complete_pairs(answers)
     if not len(pairs):
@@ -50,7 +50,7 @@ def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     in_full = pairs[has_option[pairs].all(axis=1)]
     if len(in_full):
         chosen = answers.subset(in_full.ravel())
-        same = same_options(_options(chosen), chosen.groups)
+        same = same_options(_list_options(chosen), chosen.groups)
         chance = same_option_chance(chosen.candidates, chosen.groups)
         units = answers.units.take(in_full[:, 0])
         n = count_groups(chosen)
@@ -62,7 +62,7 @@ def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     yield sheet.judge.row(name, independent, count_groups(paired), chance=guessing)
 
 
-def _options(answers: Answers) -> list[str]:
+def _list_options(answers: Answers) -> list[str]:
     """The chosen candidates by name: twins may list their candidates in different orders."""
     return [
         language_of(problem.language).bare(problem.candidates[choice])

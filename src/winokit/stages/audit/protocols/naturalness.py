@@ -21,22 +21,25 @@ from winokit.text.language import language_of
 
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
-    """Per-word surprisal of each solved text, by problem id; empty where the model cannot give it."""
+    """Surprisal per word of each solved text, by problem id.
+
+    Empty if the model cannot give it.
+    """
     texts = solved_texts(dataset)
-    asked: dict[str, Request]
+    requests: dict[str, Request]
     if model.kind == "any":  # neither causal nor masked: a coin answers whatever it is asked, and has no surprisal
         return {}
     if Continuation in model.can:
-        asked = {key: Continuation("", text) for key, text in texts.items()}
+        requests = {key: Continuation("", text) for key, text in texts.items()}
     elif by_name and PseudoLikelihood in model.can:
-        asked = {key: PseudoLikelihood(text, 0, len(text)) for key, text in texts.items()}
+        requests = {key: PseudoLikelihood(text, 0, len(text)) for key, text in texts.items()}
     else:
         return {}
-    answers = answer_all(model, asked.values(), cache)
+    answers = answer_all(model, requests.values(), cache)
     split = {problem.id: language_of(problem.language).split for problem in dataset}
     return {
         key: -total(answers[request]) / max(len(split[key](texts[key])), 1)
-        for key, request in asked.items()
+        for key, request in requests.items()
         if not isinstance(answers[request], Refusal)
     }
 
@@ -46,8 +49,8 @@ def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy on the likeliest, middling and unlikeliest third of the texts, and the gap between the ends."""
     surprisals = sheet.asked.get("naturalness")
     if not surprisals:
-        why = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
-        sheet.leave_out("naturalness", "all", why, len(sheet.dataset))
+        reason = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
+        sheet.leave_out("naturalness", "all", reason, len(sheet.dataset))
         return
     answers = sheet.answers()
     answers = answers.subset(flags(name in surprisals for name in answers.ids))

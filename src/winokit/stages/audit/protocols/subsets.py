@@ -23,7 +23,10 @@ FEWEST = 10
 
 @protocol()
 def association(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy on associative problems and on the rest; nothing if no problem is labelled."""
+    """Accuracy on associative problems and on the rest.
+
+    No rows if no problem is labelled.
+    """
     answers = sheet.answers()
     answers = answers.subset(flags("associative" in problem.labels for problem in answers.problems))
     if not len(answers):
@@ -43,18 +46,18 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
 
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy and group accuracy with the special word last or not; accuracy by connective, and by paradigm."""
+    """Accuracy by the place of the special word, by connective and by paradigm."""
     everything = sheet.answers()
     answers = everything.subset(flags(not problem.is_whole for problem in everything.problems))
-    last, words = _structure(sheet.dataset)
+    last, words = _find_structure(sheet.dataset)
     in_group = flags(problem.group is not None and is_spaced(problem) for problem in answers.problems)
     is_last = flags(problem.group in last for problem in answers.problems)
     for subset, chosen in (("special_last", in_group & is_last), ("special_not_last", in_group & ~is_last)):
-        own = answers.subset(chosen)
-        yield from sheet.accuracy("structure", subset, own)
-        yield from sheet.by_group(("structure", subset, "group_accuracy"), own)
+        own_answers = answers.subset(chosen)
+        yield from sheet.accuracy("structure", subset, own_answers)
+        yield from sheet.by_group(("structure", subset, "group_accuracy"), own_answers)
     readable = flags(not language_of(problem.language).refusal("structure") for problem in answers.problems)
-    yield from _by_connective(sheet, answers.subset(readable), words)
+    yield from _score_connectives(sheet, answers.subset(readable), words)
     # Minimal pairs come in paradigms, and are told apart by them where schemas are by how they are built.
     domains = grouped(
         (problem.domain, row) for row, problem in enumerate(everything.problems) if problem.is_continuation
@@ -64,8 +67,8 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
             yield from sheet.accuracy("structure", f"domain.{name}", everything.subset(rows))
 
 
-def _by_connective(sheet: AuditSheet, answers: Answers, words: Mapping[str, str]) -> Iterable[Metric]:
-    """Accuracy by the connective before the blank; rare ones are counted together."""
+def _score_connectives(sheet: AuditSheet, answers: Answers, words: Mapping[str, str]) -> Iterable[Metric]:
+    """Accuracy by the connective before the blank, rare ones together."""
     by_word = grouped((words[name], row) for row, name in enumerate(answers.ids))
     common = {word: rows for word, rows in by_word.items() if len(rows) >= FEWEST}
     other = [row for row, name in enumerate(answers.ids) if words[name] not in common]
@@ -74,7 +77,7 @@ def _by_connective(sheet: AuditSheet, answers: Answers, words: Mapping[str, str]
 
 
 @lru_cache(2)  # the same for every scorer of a dataset
-def _structure(dataset: Dataset) -> tuple[set[str], dict[str, str]]:
+def _find_structure(dataset: Dataset) -> tuple[set[str], dict[str, str]]:
     """The groups whose special word is the last one, and by id the connective of each problem."""
     last = {name for name, members in dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])}
     return last, {problem.id: connective(problem) for problem in dataset if not problem.is_whole}
