@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -187,8 +187,6 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
     unread
         Problems of their file that were not parsed. The beginning of a known set with as many is taken for that set.
     """
-    import numpy as np
-
     keys = [problem_key(problem) for problem in problems]
     hashes = hashes_of(keys)
     known_sets, _, _ = _read_known_sets()
@@ -198,17 +196,9 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
     same_sets.sort(key=lambda known_set: known_set.card != prefer)
     if same_sets:
         return _identify_whole(problems, keys, same_sets, repeated)
-    short, _, bits = _look_up_hashes(hashes)
-    sampled_count = int((short < SAMPLED_BELOW).sum())
     count = len(problems) + unread
     sources: list[tuple[tuple[bool, float, bool, bool, float], KnownSet]] = []
-    for set_index, source in enumerate(known_sets):
-        set_bits = (bits >> np.uint64(set_index)) & np.uint64(1)
-        within_count = int((set_bits == 1).sum())
-        tried = sampled_count if source.sampled else len(problems)
-        if not within_count or (source.sampled and tried < FEWEST_SAMPLED):
-            continue
-        share = float(within_count) / tried
+    for source, share in _estimate_shares(hashes):
         is_begun = unread > 0 and source.problems == count
         rank = (share == 1, share, is_begun, source.card == prefer, -source.problems)
         sources.append((rank, source))
@@ -219,6 +209,25 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
         return KnownIdentity(best, WHOLE, share)
     is_part = all_in and count <= best.problems
     return KnownIdentity(best, PART if is_part else SOME, share)
+
+
+def _estimate_shares(hashes: Hashes) -> Iterator[tuple[KnownSet, float]]:
+    """The known sets that have some of these problems, each with the share it has of them.
+
+    Sets of which only a sample of hashes is known need eight problems with such hashes.
+    """
+    import numpy as np
+
+    known_sets, _, _ = _read_known_sets()
+    short, _, bits = _look_up_hashes(hashes)
+    sampled_count = int((short < SAMPLED_BELOW).sum())
+    for set_index, source in enumerate(known_sets):
+        set_bits = (bits >> np.uint64(set_index)) & np.uint64(1)
+        within_count = int((set_bits == 1).sum())
+        tried = sampled_count if source.sampled else len(hashes)
+        has_too_few = source.sampled and tried < FEWEST_SAMPLED
+        if within_count and not has_too_few:
+            yield source, float(within_count) / tried
 
 
 def _identify_whole(

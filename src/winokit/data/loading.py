@@ -333,16 +333,9 @@ def load_with_records(
             loaded.append(LoadedData(load(source, **how)))
     named_start = len(loaded)
     for name in names:
-        with remembering_records() as files:
-            try:
-                dataset = load(name, lenient=lenient, **how)
-            except NoProblems:
-                is_malformed = any(file.malformed for file in files)
-                if not (keep_empty and is_malformed):
-                    raise
-                dataset = Dataset([], Card(name))
-        loaded.append(LoadedData(dataset, files))
-        tell(dataset.notes)
+        named_data = _load_with_files(name, lenient, keep_empty, how)
+        loaded.append(named_data)
+        tell(named_data.dataset.notes)
     name_counts = Counter(each.dataset.card.name for each in loaded)
     for name, each in zip(names, loaded[named_start:], strict=True):
         if name_counts[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
@@ -350,15 +343,33 @@ def load_with_records(
     return loaded
 
 
+def _load_with_files(name: str, lenient: bool, keep_empty: bool, how: Mapping[str, Any]) -> LoadedData:
+    """Load one dataset with the records of its files.
+
+    With `keep_empty`, a file of malformed records is a dataset without problems.
+    """
+    with remembering_records() as files:
+        try:
+            dataset = load(name, lenient=lenient, **how)
+        except NoProblems:
+            is_malformed = any(file.malformed for file in files)
+            if not (keep_empty and is_malformed):
+                raise
+            dataset = Dataset([], Card(name))
+    return LoadedData(dataset, files)
+
+
 def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
     """Write the settings of reading into a winokit.toml beside each file.
 
     Returns the paths that were written.
     """
-    places = [path for path in map(path_of, one_or_several(data)) if path is not None]
-    if reading.named_columns is None or not places:
+    paths = [path for path in map(path_of, one_or_several(data)) if path is not None]
+    if reading.named_columns is None or not paths:
         raise BadInput("--remember stores --columns next to files: give both")
-    folders = dict.fromkeys(place if place.is_dir() else place.parent for place in places)
+    folders: dict[Path, None] = {}
+    for path in paths:
+        folders[path if path.is_dir() else path.parent] = None
     return [remember(folder, reading.named_columns, reading.language) for folder in folders]
 
 

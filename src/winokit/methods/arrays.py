@@ -32,8 +32,8 @@ def as_choices(predictions: Choices) -> IntArray:
     is_rounded = indices != np.asarray(answered)
     is_wrong = np.logical_or(is_rounded, indices < 0)
     if is_wrong.any():
-        found = answered[is_wrong.argmax()]
-        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {found}")
+        wrong_index = answered[is_wrong.argmax()]
+        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {wrong_index}")
     if len(answered) < len(predictions):
         everyone = np.full(len(predictions), ABSTAINED, np.int64)
         everyone[[p is not None for p in predictions]] = indices
@@ -95,5 +95,5 @@ def same_length(**columns: Any) -> None:
     """Raise BadInput if columns cannot belong to the same problems."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{length} {name}" for name, length in lengths.items())
-        raise BadInput(f"expected columns of equal length: {found}")
+        listed = ", ".join(f"{length} {name}" for name, length in lengths.items())
+        raise BadInput(f"expected columns of equal length: {listed}")

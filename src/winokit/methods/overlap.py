@@ -127,18 +127,18 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
     # The last set comes first: a test set is looked up in, a training set is not.
     for set_index in reversed(range(len(sets))):
         for row, text in enumerate(sets[set_index]):
-            place = (set_index, row)
+            text_place = (set_index, row)
             rarest = text.rarest()
             for other in _find_candidates(text, rarest, shelves, set_index):
                 if not within and other[0] == set_index:
                     continue
                 kind, similarity = _compare_texts(text, sets[other[0]][other[1]])
                 if kind is not None:
-                    first, second = sorted([place, other])
+                    first, second = sorted([text_place, other])
                     matches.append(Match(kind, first, second, similarity))
             if within or set_index:
                 for key in (*rarest, *text.around(sought=False), *text.kin(sought=False)):
-                    shelves[key].append(place)
+                    shelves[key].append(text_place)
     return sorted(matches, key=lambda match: (match.first, match.second))
 
 
