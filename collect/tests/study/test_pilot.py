@@ -23,7 +23,7 @@ from winokit_collect.study.refusals import LinkExpired, NotNow
 from winokit_collect.study.schema import Base, Payment, ProblemRow, Task, Worker
 from winokit_collect.study.study import FILL_IN
 
-LEFT = ("requesters", "audit_log", "state", "alembic_version", "login_failures")
+LEFT = ("requesters", "audit_log", "state", "alembic_version", "login_failures", "consent_texts")
 
 
 def rows(study):
