@@ -100,14 +100,14 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
         "from winokit.methods.hunting import building, corpus\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "corpus.BLOCK, building.COMMIT, building.SMALL = 4000, 8000, 0\n"
-        "keep, kept = building._Writer._keep, []\n"
+        "keep, kept = building._Writer._write_part, []\n"
         "def stop_at_fifth(writer, part, split):\n"
         "    keep(writer, part, split)\n"
         "    kept.append(part)\n"
         "    if len(kept) == 5:\n"
         "        print('kept', flush=True)\n"
         "        time.sleep(600)\n"  # until the interrupt
-        "building._Writer._keep = stop_at_fifth\n"
+        "building._Writer._write_part = stop_at_fifth\n"
         "if __name__ == '__main__':\n"
         "    app()\n"
     )

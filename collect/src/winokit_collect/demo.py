@@ -73,7 +73,7 @@ class DemoCast:
         self.known |= {clause(problem) or "": problem for problem in self.known.values()}
 
     def wait(self, seconds: float) -> None:
-        """Let some time pass."""
+        """Move the simulated clock on by some seconds."""
         self.moment += timedelta(seconds=seconds)
 
     def newcomer(self) -> Worker:

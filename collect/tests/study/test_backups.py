@@ -20,7 +20,8 @@ from winokit_collect.study.study import Study
 
 def texts(study):
     with study.store.read() as session:
-        return session.scalars(select(ProblemRow.before).where(ProblemRow.origin == "written")).all()
+        written = select(ProblemRow.before).where(ProblemRow.origin == "written").order_by(ProblemRow.id)
+        return session.scalars(written).all()
 
 
 def topics(study):

@@ -74,7 +74,7 @@ class Verb:
         return self.command_of(name, call(*of) if of else call, module)
 
     def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
-        """Make the command of a call, whose result a module shows."""
+        """Build the command that runs a verb and shows its result by a module's `lines` and `as_json`."""
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 

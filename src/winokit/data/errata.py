@@ -188,7 +188,7 @@ def _count_other_choice(choices: Sequence[Any], answer: int) -> int:
 
 
 def is_counted(vote: Mapping[str, Any]) -> bool:
-    """Whether a vote counts and is on the answer of the original problem."""
+    """Whether a vote counts and is on the original problem's answer."""
     on_answer = vote.get("variant", "original") == "original" and vote.get("kind", "evaluate") in ON_ANSWERS
     return on_answer and bool(vote.get("counted", True)) and not vote.get("gold")
 

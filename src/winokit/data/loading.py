@@ -263,7 +263,7 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
 
 
 def _choose_language(dataset: Dataset, language: str) -> Dataset:
-    """The problems of a dataset that are in one language, whatever the region."""
+    """The problems of a dataset in one language, whatever the region."""
     main_code = language.partition("-")[0]
     problems = [problem for problem in dataset if problem.language.partition("-")[0] == main_code]
     card = dataset.card
@@ -275,7 +275,7 @@ def _choose_language(dataset: Dataset, language: str) -> Dataset:
 
 
 def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
-    """A note if the texts look like another language than the stated one.
+    """A note if the texts look like a language other than stated.
 
     Nothing is said of a few words.
     """
@@ -382,7 +382,7 @@ def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset
 
 
 def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
-    """Load the first `limit` problems of a dataset, and those with their twins.
+    """Load the first `limit` problems of a dataset, with their twins.
 
     Reports its notes.
 

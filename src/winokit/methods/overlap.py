@@ -427,7 +427,7 @@ def _get_letters(text: str) -> str:
 
     Whatever their case, width and composition.
 
-    >>> _letters("Ann ’s cup, _!") == _letters("ANN's cup _")
+    >>> _get_letters("Ann ’s cup, _!") == _get_letters("ANN's cup _")
     True
     """
     return "".join(_split_words(text))
@@ -438,7 +438,7 @@ def _split_words(text: str) -> list[str]:
 
     Without what web pages and word processors put between letters.
 
-    >>> _words("Na&iuml;ve <b>Zoe&#39;s</b>&nbsp;cup")
+    >>> _split_words("Na&iuml;ve <b>Zoe&#39;s</b>&nbsp;cup")
     ['naive', 'zoe', 's', 'cup']
     """
     if "&" in text or "<" in text:

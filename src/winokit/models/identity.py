@@ -58,7 +58,7 @@ class ServerIdentity:
 
     @classmethod
     def recall(cls, text: str) -> "ServerIdentity":
-        """Return the identity that has this `text`."""
+        """Parse an identity from its JSON text. An empty text is an empty identity."""
         return cls(json.loads(text) if text else {})
 
 

@@ -153,7 +153,7 @@ def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
 def _name_part(slot: str) -> str:
     """A slot in words.
 
-    >>> _part("subject"), _part("into")
+    >>> _name_part("subject"), _name_part("into")
     ('subject of', "after 'into' of")
     """
     return f"{slot} of" if slot in ("subject", "object", "possessor") else f"after '{slot}' of"

@@ -245,7 +245,7 @@ def _test_candidates(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 
 def _test_guess(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
-    """Test a guess against a coin for each unit."""
+    """Test whether a guess is right more often than one coin per unit would be."""
     right = sum(case.answer == index for case, index in guesses)
     guesses_by_unit = grouped((guess[0].unit, guess) for guess in guesses)
     chance, p = _compare_with_coins(list(guesses_by_unit.values()), right)

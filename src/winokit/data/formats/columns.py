@@ -500,7 +500,7 @@ def advice(path: Path) -> str:
         return ""
     guess = guess_columns(table)
     command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.said_columns(guess))}"
-    other_guess = _guess_other_columns(table, guess)
+    other_guess = _guess_rival_columns(table, guess)
     if other_guess is not None:
         other_columns = shlex.quote(tables.said_columns(other_guess))
         command += f" ({_describe_rows(table, guess)}), or --columns {other_columns}"
@@ -509,8 +509,8 @@ def advice(path: Path) -> str:
     return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{hint}"
 
 
-def _guess_other_columns(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
-    """Roles of other columns that may be text and candidates, else None.
+def _guess_rival_columns(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
+    """A second guess from columns that the first one does not use, or None.
 
     They may be in another language, for example.
     """

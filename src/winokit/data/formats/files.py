@@ -49,9 +49,7 @@ class WrittenFile:
 def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Format:
     """The format of a file.
 
-    It is a table if columns are given, or if those of a winokit.toml beside it fit. Else the content decides.
-
-    Else it is told from the content.
+    It is a table if columns are given, or if those of a winokit.toml beside it fit. Otherwise the content decides.
     """
     if not columns and has_columns(path):
         columns, _ = remembered(path.parent)

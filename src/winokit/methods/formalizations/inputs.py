@@ -202,7 +202,7 @@ def _mark_option(text: Filled) -> Marked:
     return Marked(text.text, ((start, start + len(text.candidate)),))
 
 
-def _read_separated(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
+def _insert_separators(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     option = reading.inside(*marked.spans[0])
     at = option[0] if switches["separator"] == "before" else option[-1] + 1
     between = reader.separators
@@ -308,7 +308,7 @@ def _read_written(continuations: Sequence[Continuation], reader: InputReader) ->
     return inputs
 
 
-SENTENCES = Input(_fill_texts, _read_separated)
+SENTENCES = Input(_fill_texts, _insert_separators)
 SPANS = Input(_mark_named_texts, _read_spans)
 MASKED = Input(_fill_masked_texts, _read_masked)
 FOLLOWING = FollowingInput(_fill_followed_texts)

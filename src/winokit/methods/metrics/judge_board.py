@@ -56,7 +56,7 @@ def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -
     ranked_right = matrix.right[np.ix_(ranked, rows)]
     lows, highs, ranks = rank_intervals(ranked_right, units, level=level, seed=seed)
     places = {int(scorer): place for place, scorer in enumerate(ranked)}
-    told_apart, both_right, pair_counts = _count_pairs(matrix)
+    told_apart, both_right, pair_counts = _count_pairs_by_scorer(matrix)
     judged = []
     for scorer in range(len(matrix.scorers)):
         columns = np.flatnonzero(matrix.is_asked[scorer])
@@ -140,7 +140,7 @@ def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> 
     return leads, errors, quantile
 
 
-def _count_pairs(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
+def _count_pairs_by_scorer(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
     """Pairs told apart, pairs with both right, and pairs asked whole.
 
     By scorer.

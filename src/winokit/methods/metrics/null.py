@@ -77,7 +77,7 @@ class CountDistribution:
 
     @classmethod
     def of_all(cls, counts: IntArray) -> CountDistribution:
-        """Relative frequencies of all possible counts, each as likely as the others."""
+        """Distribution of equally likely counts, with one entry per case."""
         start = int(counts.min())
         frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
         return cls(start, frequencies)
@@ -490,7 +490,7 @@ class Null:
     def _make_larger_group(self, rows: IntArray) -> _LargerGroup:
         """Sort a group by its texts, and number these."""
         sorted_rows = sort_by_text(self.answers.problems, rows)
-        right_places = self._find_right_places(sorted_rows)
+        right_places = self._make_answer_table(sorted_rows)
         number_of: dict[Hashable, int] = {}
         numbers = []
         for row in sorted_rows:
@@ -509,12 +509,12 @@ class Null:
         problems = self.answers.problems
         for pair, (first, second) in enumerate(members):
             if problems[first].candidates != problems[second].candidates:
-                places = self._find_right_places(rows[pair])
+                places = self._make_answer_table(rows[pair])
                 turned[pair] = places[0, 1], places[1, 0]
         return _Pairs(rows, turned, self.answers.units.take(rows[:, 0]))
 
-    def _find_right_places(self, rows: IntArray) -> IntArray:
-        """The right candidate of each member with the answer of each member.
+    def _make_answer_table(self, rows: IntArray) -> IntArray:
+        """Table of right candidates, by member and by whose answer it gets.
 
         By candidate; by place if a member does not list another's right candidate. Members with other numbers of
         candidates, and other ones, keep their answers.
@@ -679,11 +679,10 @@ def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Gener
 
 
 def _drop_copied_columns(first: IntArray, second: IntArray) -> tuple[IntArray, int]:
-    """Columns to count, and the number of problems each of them is.
+    """Return column indices with a common repetition divided out, and that repetition.
 
-    Problems written three times are one column, three times.
-
-    Columns are equal if they are so in both tables.
+    The number is the same for all columns: the greatest common divisor of their frequencies. Columns are equal if they
+    are so in both tables.
     """
     both = np.concatenate([first, second])
     _, first_places, frequencies = np.unique(both, axis=1, return_index=True, return_counts=True)

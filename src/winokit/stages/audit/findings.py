@@ -132,7 +132,7 @@ def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _describe_samples_right(rows: MetricRows) -> str:
-    """Phrase on shares right in all samples and in any, or an empty text."""
+    """Text on the shares right in all samples and in any. Empty without such rows."""
     always = rows.find("samples", "all", "all_right")
     ever = rows.find("samples", "all", "any_right")
     groups = rows.find("samples", "complete", "group_accuracy")

@@ -243,7 +243,7 @@ def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[Outco
     problems counted 1/candidates.
     """
     runs = [by_test[test.name] for by_test in outcomes]
-    scores = _collect_choice_scores(runs, test)
+    scores = _collect_scores_on_choice_set(runs, test)
     best_index = scores.index(max(scores)) if scores else 0
     outcome = runs[best_index]
     own_rows = outcome.on(test.data.card.name)
@@ -271,7 +271,7 @@ def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[Outco
     return TransferCell(arm.name, test.name, tuple(rows), None, best_index + 1, str(outcome.folder))
 
 
-def _collect_choice_scores(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
+def _collect_scores_on_choice_set(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
     """Score of every setting on the set that is chosen on.
 
     Empty if nothing is chosen.
