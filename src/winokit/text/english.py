@@ -234,7 +234,7 @@ class English(Language, data="words_en.toml"):
         for form in forms:
             if is_ascii and form.lower() not in lowered:
                 continue
-            form_has_capital = form[0].isupper()
+            form_has_capital = form[:1].isupper()  # a form may be empty: "s" without its plural
             for start, end in verbatim(text, form):
                 has_fitting_case = text[start].isupper() or not form_has_capital
                 if has_fitting_case and not is_inside_mention(mentions, start, end):
@@ -464,7 +464,7 @@ def _find_kinds_before(text: str, mentions: Sequence[Mention], form: str) -> set
     if form.split()[0].casefold() in PHRASE_STARTS:
         return {"bare"}  # "my uncle" is a phrase of its own in any context
     has_article = any(ENGLISH.article_before(text, mention.start) for mention in mentions)
-    if form[:1].isupper() and not has_article:
+    if form[0].isupper() and not has_article:
         return {"name"}
     return {ENGLISH.how_it_stands(text, mention.start) for mention in mentions}
 

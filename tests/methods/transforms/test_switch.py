@@ -179,6 +179,10 @@ def test_switching_twice_gives_the_same_problem_and_loses_no_word(given_problem)
             assert words_without_articles(made.text).total() == words_without_articles(given_problem.text).total()
 
 
+def test_a_candidate_that_is_an_ending_alone_is_no_failure():
+    assert switch(Problem("The 0 and the s met, but _ left.", "", ("0", "s"), 0)) is not None
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40), st.text(min_size=1, max_size=6), st.text(min_size=1, max_size=6))
 def test_no_text_makes_it_fail(before, after, one, other):
