@@ -54,9 +54,22 @@ def test_the_list_names_pages_and_commands_that_exist():
         assert list(unused_entries(page, commands_of(path.read_text("utf-8")))) == [], name
 
 
+PAGE = """`winokit stats x`
+
+    winokit audit
+
+```console
+$ winokit check a \\
+    --only b   # why
+output
+```
+
+winokit is
+"""
+
+
 def test_commands_are_read_from_blocks_alone_and_in_their_order():
-    page = "`winokit stats x`\n\n    winokit audit\n\n```console\n$ winokit check a \\\n  --only b   # why\noutput\n```\n\nwinokit is\n"
-    assert commands_of(page) == ["winokit audit", "winokit check a --only b"]
+    assert commands_of(PAGE) == ["winokit audit", "winokit check a --only b"]
 
 
 @pytest.mark.slow
