@@ -9,7 +9,7 @@ from winokit.settings import Help, Settings
 
 AGREEMENT = "agreement"
 NAME = "name"
-"""The ways to find families; anything else is a file that has them."""
+"""The ways to find families of models. Any other value of the setting is a file that has them."""
 
 
 @dataclass(frozen=True)
