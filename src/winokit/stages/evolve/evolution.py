@@ -161,6 +161,9 @@ def make_evolution(
 ) -> Evolution:
     """Make a new version from the problems of a pool, retiring groups that models solve beyond chance.
 
+    Raises BadInput if `against` is empty, if the new version is named as the previous one, or if no problem is left to
+    evaluate on.
+
     Parameters
     ----------
     against
@@ -168,9 +171,6 @@ def make_evolution(
     watched
         Answers of models that are *not* filtered against: their scores tell whether the new version is harder, or
         only harder for the models it was made against.
-
-    Raises BadInput if `against` is empty, if the new version is named as the previous one, or if no problem is left to
-    evaluate on.
     """
     if not against:
         raise BadInput("filter against what? Name a model that answers: --model")

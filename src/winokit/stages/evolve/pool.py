@@ -68,6 +68,8 @@ def pool_of(
 ) -> EvolvePool:
     """Join a previous release with problems offered now.
 
+    Raises BadInput if a new problem, or a problem of the previous test, has no answer.
+
     Parameters
     ----------
     previous
@@ -79,8 +81,6 @@ def pool_of(
     bring_back
         Whether problems that were retired before return for training, since their answers are known. They stay out
         otherwise.
-
-    Raises BadInput if a new problem, or a problem of the previous test, has no answer.
     """
     version = str(manifest.read_manifest(previous).get("version") or "1.0")
     lineage = _read_lineage(previous / LINEAGE)

@@ -201,14 +201,14 @@ def ask_and_evolve(
 ) -> Evolution:
     """Ask the models of the settings, and make the next version of the release `settings.previous`.
 
+    Raises BadInput if there is nothing to filter, or if two models have one name.
+
     Parameters
     ----------
     offered, removed
         Problems that may enter any split, and those for training alone.
     asking
         `cache` and `progress`. With a cache nothing is asked of a model twice, so an interrupted run continues.
-
-    Raises BadInput if there is nothing to filter, or if two models have one name.
     """
     previous = settings.previous
     assert previous is not None

@@ -48,7 +48,7 @@ def train(
 
 
 def folder_of_run(out: str | Path | None, dataset: Dataset, settings: TrainSettings) -> Path:
-    """The folder to write: as given, or one named after the data and the formalization."""
+    """The folder to write: `out`, or if that is None, one named after the training set and the formalization."""
     if out is not None:
         return Path(out)
     formalization, _, _ = settings.formalization.partition("?")
