@@ -61,7 +61,10 @@ LEFT_OUT = ("contexts", "continuation", "filled")
 
 @metric
 def group_accuracy() -> Metric:
-    """Metric of Inspect: the share of complete groups whose every problem is right. NaN without complete groups."""
+    """Metric of Inspect: share of groups that are right as a whole.
+
+    Only complete groups count. NaN if there are none.
+    """
     as_number = value_to_float()
 
     def measure(scores: list[SampleScore]) -> float:
@@ -83,9 +86,9 @@ def group_accuracy() -> Metric:
 
 
 def clustered_metrics() -> list[Metric]:
-    """Metrics of a task: accuracy with a standard error and interval over units, and group accuracy.
+    """Metrics of a task: accuracy over units, and group accuracy.
 
-    Earlier versions of Inspect have no interval.
+    Accuracy has a standard error and an interval. Earlier versions of Inspect have no interval.
     """
     metrics = [accuracy(), stderr(cluster=CLUSTER), group_accuracy()]
     try:
@@ -120,7 +123,10 @@ def both_orders() -> Solver:
 
 @scorer(metrics=clustered_metrics())
 def chosen() -> Scorer:
-    """Scorer that compares the candidate with the highest score to the answer. A tie is no answer."""
+    """Scorer that compares the candidate with the highest score to the answer.
+
+    A tie is no answer.
+    """
 
     async def score(state: TaskState, target: Target) -> Score:
         scores: Sequence[float] | None = state.store.get(SCORES)
@@ -137,7 +143,10 @@ def chosen() -> Scorer:
 
 
 def problem_of(state: TaskState) -> Problem:
-    """Read the problem of a sample from its metadata. Raises BadInput if it is not one of winokit's."""
+    """Read the problem of a sample from its metadata.
+
+    Raises BadInput if it is not one of winokit's.
+    """
     document = parse_document(state.metadata)
     if document is None or document.problem is None:
         raise BadInput(
@@ -147,7 +156,10 @@ def problem_of(state: TaskState) -> Problem:
 
 
 def read_output(ask: Ask, output: ModelOutput) -> Reply:
-    """Read the reply to a question from a model's output, as from the response of a chat server."""
+    """Read the reply to a question from a model's output.
+
+    It is read as the response of a chat server is.
+    """
     stop_reason = output.stop_reason
     completion = Completion(
         output.completion,
@@ -159,7 +171,7 @@ def read_output(ask: Ask, output: ModelOutput) -> Reply:
 
 
 def make_task(data: str, variant: str = ORIGINAL) -> Task:
-    """Make the task of a dataset's problems, or of a variant of them.
+    """Make the task of a dataset, or of a variant of it.
 
     What winokit refuses raises an error that Inspect shows in one line.
     """
@@ -185,7 +197,10 @@ def make_task(data: str, variant: str = ORIGINAL) -> Task:
 
 
 def prerequisite_error(error: WinokitError) -> Exception:
-    """Convert an error to one that Inspect shows in one line, if its version has such."""
+    """Convert an error to one that Inspect shows in one line.
+
+    It is returned as it is if this version of Inspect has no such error.
+    """
     try:
         from inspect_ai._util.error import PrerequisiteError
     except ImportError:
@@ -195,7 +210,10 @@ def prerequisite_error(error: WinokitError) -> Exception:
 
 
 def make_sample(document: dict[str, Any]) -> Sample:
-    """Make the sample of a problem's document, with the document's fields as metadata."""
+    """Make the sample of a document, with its fields as metadata.
+
+    A document describes one problem.
+    """
     text_with_blank = f"{document.get('before', '')}_{document.get('after', '')}"
     metadata = {key: value for key, value in document.items() if key not in LEFT_OUT}
     return Sample(
@@ -214,7 +232,10 @@ def data(data: str, variant: str = ORIGINAL) -> Task:
 
 
 def name_task(name: str) -> None:
-    """Register a task for the dataset of this name, under the name as an identifier."""
+    """Register a task for the dataset of this name.
+
+    The task has the name as an identifier.
+    """
 
     def dataset_task(variant: str = ORIGINAL) -> Task:
         return make_task(name, variant)

@@ -1,4 +1,4 @@
-"""`winokit convert`: problems in another format, as tasks of a harness, or as the variants of an audit."""
+"""`winokit convert`: problems in another format, as tasks or as variants."""
 
 from pathlib import Path
 from typing import Annotated
@@ -46,9 +46,9 @@ def convert(
 
 
 def _write_run(data: Data, folder: Path) -> WrittenRecords:
-    """Write the predictions of a run's folder (`data`) as records of Every Eval Ever into another folder.
+    """Write a run's predictions as records of Every Eval Ever.
 
-    Raises BadInput if `data` is no folder of a run.
+    `data` is the folder of the run, `folder` that of the records. Raises BadInput if `data` is no folder of a run.
     """
     if not isinstance(data, (str, Path)) or not (Path(data) / RESULTS).is_file():
         raise BadInput(f"{data}: --to {EVERY_EVAL_EVER}: expected the folder of a run, which `winokit audit` writes")
@@ -57,9 +57,10 @@ def _write_run(data: Data, folder: Path) -> WrittenRecords:
 
 
 def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, loading: Loading) -> WrittenFile:
-    """Write the problems of a dataset to one file, and report how many were left out.
+    """Write the problems of a dataset to one file.
 
-    `to` is the format. None stands for the default, and is reported if the file's suffix is that of another format.
+    How many were left out is reported on the terminal. `to` is the format. None stands for the default, and is reported
+    if the file's suffix is that of another format.
     """
     dataset = loading.one(data)
     has_content = path.is_file() and path.stat().st_size > 0
@@ -76,7 +77,10 @@ def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, l
 
 
 def _check_replaceable(out: Path, data: Data) -> None:
-    """Raise BadInput if the file `out` is an input, or holds anything but problems: it would be overwritten."""
+    """Raise BadInput if a file must not be overwritten.
+
+    It must be no input, and hold nothing but problems.
+    """
     refuse_overwriting(out, paths_of(data))
     try:
         recognise(out)

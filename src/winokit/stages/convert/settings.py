@@ -72,7 +72,10 @@ class ConvertSettings(Settings):
         return WriteOptions(self.source_ids, self.labels_apart)
 
     def _refuse_any(self, *names: str, why: str) -> None:
-        """Raise UnusedSetting for the first of these settings that is not its default. `why` is the reason."""
+        """Raise UnusedSetting for the first setting that is not its default.
+
+        `names` are the settings, and `why` is the reason that the message gives.
+        """
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:

@@ -15,7 +15,10 @@ SHOWN_REASONS = 2
 
 
 def lines(written: Written) -> Lines:
-    """Terminal output: a sentence on a file or on records, or a table of tasks or variants."""
+    """Terminal output on what was written, by its kind.
+
+    It is a sentence on a file or on records, or a table of tasks or variants.
+    """
     if isinstance(written, WrittenTasks):
         return _describe_tasks(written)
     if isinstance(written, WrittenVariants):
@@ -26,7 +29,7 @@ def lines(written: Written) -> Lines:
 
 
 def as_json(written: Written) -> dict[str, Any]:
-    """JSON output of the command, by the kind of files that were written."""
+    """JSON output of the command, by what was written."""
     if isinstance(written, WrittenTasks):
         return _tasks_to_json(written)
     if isinstance(written, WrittenVariants):
@@ -43,7 +46,7 @@ def _describe_file(written: WrittenFile) -> Lines:
 
 
 def _describe_records(written: WrittenRecords) -> Lines:
-    """Yield counts of models and samples, and the command that validates the records."""
+    """Yield counts of models and samples, and the validation command."""
     model_count = len(written.files) // 2
     yield f"records of {plural(model_count, 'model')}, {written.samples:,} samples: {written.folder}"
     yield "their validator (Python 3.12, in an environment of its own), in that folder:"
@@ -59,7 +62,10 @@ def _describe_tasks(written: WrittenTasks) -> Lines:
 
 
 def _describe_variants(written: WrittenVariants) -> Lines:
-    """Yield a table of the variants: how many problems each has, how many were left out, and the commonest reasons."""
+    """Yield a table of the variants, and their folder.
+
+    Each has its file, counts of problems written and left out, and the commonest reasons.
+    """
     rows = []
     for name, variant in written.variants.items():
         refused_count = sum(variant.refused.values())
@@ -71,13 +77,13 @@ def _describe_variants(written: WrittenVariants) -> Lines:
 
 
 def _file_to_json(written: WrittenFile) -> dict[str, Any]:
-    """Paths of the files, the number of problems, and notes on those left out."""
+    """Paths of files, number of problems, and notes on skipped ones."""
     files = [str(file) for file in written.files]
     return {"files": files, "problems": written.problems, "skipped": written.skipped}
 
 
 def _tasks_to_json(written: WrittenTasks) -> dict[str, Any]:
-    """The name of all tasks together, the folder, each task's number of problems, and the commands to run next."""
+    """Common name, folder, sizes of tasks, and commands to run next."""
     return {
         "name": written.name,
         "folder": str(written.folder),
@@ -87,6 +93,6 @@ def _tasks_to_json(written: WrittenTasks) -> dict[str, Any]:
 
 
 def _variants_to_json(written: WrittenVariants) -> dict[str, Any]:
-    """The folder, the style, and the entry of each variant in the manifest."""
+    """The folder, the style, and the manifest entry of each variant."""
     variants = {name: variant.to_json() for name, variant in written.variants.items()}
     return {"folder": str(written.folder), "style": written.style, "variants": variants}

@@ -1,8 +1,8 @@
-"""Every variant of an audit as tasks of another harness, whose logs `winokit audit` reads.
+"""Variants of an audit as tasks of other evaluation harnesses.
 
-Tasks of lm-evaluation-harness and of Inspect have a group score. The harness reads texts as they were put together
-here, so that possessives and capitals are those of `winokit score`. Tasks find their files relative to themselves: a
-folder works wherever it is moved, and does not need winokit.
+`winokit audit` reads their logs. Tasks of lm-evaluation-harness and of Inspect have a group score. The harness reads
+texts as they were put together here, so that possessives and capitals are those of `winokit score`. Tasks find their
+files relative to themselves: a folder works wherever it is moved, and does not need winokit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ TEMPLATES = "stages/convert/templates"
 
 @dataclass(frozen=True)
 class WrittenTasks:
-    """A folder of tasks that was written, and the name of all of them together."""
+    """A folder of tasks that was written, under one name."""
 
     harness: str
     """"lmeval" or "inspect"."""
@@ -37,7 +37,7 @@ class WrittenTasks:
 
     @property
     def commands(self) -> tuple[str, str]:
-        """The command that runs all tasks, and the one that audits the logs."""
+        """The command that runs all tasks, and that which audits logs."""
         if self.harness == "inspect":
             module_path = quote(f"{self.folder / self.name}.py")
             return f"inspect eval {module_path} --model … --log-dir LOGS", AUDIT
@@ -59,11 +59,11 @@ def write_tasks(
     perturbed: Sequence[DataLike] = (),
     loading: Loading = Loading(),
 ) -> WrittenTasks:
-    """Write every variant of an audit as tasks of a harness, whose logs `winokit audit --predictions` reads.
+    """Write every variant of an audit as tasks of a harness.
 
-    The tasks of lm-evaluation-harness score as its own winogrande does: log p(text after the blank | text before it
-    with a candidate); where nothing follows any blank, or there is none, as its own blimp does: log p(whole text).
-    Those of Inspect ask multiple-choice questions.
+    The logs of the tasks are read by `winokit audit --predictions`. The tasks of lm-evaluation-harness score as its own
+    winogrande does: log p(text after the blank | text before it with a candidate); where nothing follows any blank, or
+    there is none, as its own blimp does: log p(whole text). Those of Inspect ask multiple-choice questions.
 
     `harness` is "lmeval" or "inspect", and `perturbed` are perturbed versions of the dataset. Problems without an
     answer are left out, and counted on the terminal. Raises BadInput if no problem has an answer, or if problems are
@@ -98,9 +98,9 @@ def write_tasks(
 
 
 def _check_task_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
-    """Raise BadInput if writing these files would change files of a folder that is not one of these tasks.
+    """Raise BadInput if files of a foreign folder would change.
 
-    The file named `marker` is in every folder of these tasks.
+    `files` are the contents to write, by name. The file named `marker` is in every folder of these tasks.
     """
     changed_names = []
     for file_name, content in files.items():
@@ -134,7 +134,10 @@ def _make_documents(dataset: Dataset, variants: Mapping[str, Variant], harness: 
 
 
 def cluster_documents(rows: list[dict[str, Any]], problems: Dataset) -> list[dict[str, Any]]:
-    """Return the documents of problems with the unit of each, named by the id of its first problem."""
+    """Return documents with the unit of each problem.
+
+    A unit is named by the id of its first problem.
+    """
     first_ids: dict[int, str] = {}  # of each unit, by its number
     unit_of: dict[str, str] = {}
     for problem, unit_number in zip(problems, problems.units.numbers.tolist(), strict=True):
@@ -143,9 +146,9 @@ def cluster_documents(rows: list[dict[str, Any]], problems: Dataset) -> list[dic
 
 
 def variants_of(dataset: Dataset, name: str) -> Dataset:
-    """Return the problems of a variant by its name. `original` is the dataset itself.
+    """Return the problems of a variant by its name.
 
-    Raises UnknownName if there is no such variant.
+    `original` is the dataset itself. Raises UnknownName if there is no such variant.
     """
     if name == ORIGINAL:
         return dataset
@@ -157,7 +160,7 @@ def variants_of(dataset: Dataset, name: str) -> Dataset:
 def _make_harness_files(
     written: WrittenTasks, dataset: Dataset, documents_by_variant: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, bytes]:
-    """Make the files of the tasks themselves, beside their documents: contents by file name."""
+    """Make the task files beside the documents: contents by file name."""
     if written.harness == "inspect":
         title = f"{dataset.card.name} (winokit {winokit.__version__})"
         module_path = f"{written.folder / written.name}.py"

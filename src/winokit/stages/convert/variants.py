@@ -1,8 +1,8 @@
-"""The variants of an audit as files, one for each, with counts of problems that have no variant and the reasons.
+"""The variants of an audit as files, one for each.
 
-A problem of a variant has the id of its original as a label, as perturbed versions have: `winokit audit DATA
---perturbed DIR/switched.jsonl` joins them again. `variants.json` has the originals' ids in the order of each file's
-rows, for formats that have no labels.
+The manifest counts problems that have no variant, by the reason. A problem of a variant has the id of its original as a
+label, as perturbed versions have: `winokit audit DATA --perturbed DIR/switched.jsonl` joins them again. `variants.json`
+has the originals' ids in the order of each file's rows, for formats that have no labels.
 """
 
 import json
@@ -27,7 +27,7 @@ JUDGEMENT = "a yes/no judgement; convert --as choice merges them"
 
 @dataclass(frozen=True)
 class WrittenVariant:
-    """The file of one variant, the originals of its problems, and why other problems are left out."""
+    """The file of one variant, with originals and problems left out."""
 
     file: str | None
     """The name of the file. None if no problem has the variant."""
@@ -60,9 +60,10 @@ def write_variants(
     file_format: str = "jsonl",
     loading: Loading = Loading(),
 ) -> WrittenVariants:
-    """Write the problems and the variants an audit makes of them, a file each, and variants.json.
+    """Write the problems, their variants in an audit, and variants.json.
 
-    Files of an earlier call in the same folder that are not written again are removed.
+    Each variant has a file of its own. Files of an earlier call in the same folder that are not written again are
+    removed.
 
     Raises BadInput if no problem has any of the variants, or if an input would be overwritten.
 
@@ -108,10 +109,11 @@ def _write_files(
     dataset: Dataset,
     sources: Sequence[Path],
 ) -> None:
-    """Write the files of variants and variants.json, and remove files of an earlier call.
+    """Write files of variants and variants.json, and remove earlier ones.
 
-    `content` has the dataset of each file by its name. Raises BadInput if one of the `sources` would be overwritten or
-    removed, or if the folder has such files that are not from an earlier call.
+    Earlier ones are those of a previous call that are not written again. `content` has the dataset of each file by its
+    name. Raises BadInput if one of the `sources` would be overwritten or removed, or if the folder has such files that
+    are not from an earlier call.
     """
     folder = written.folder
     earlier_names = _list_earlier_files(folder)
@@ -139,7 +141,10 @@ def _find_original_id(problem: Problem, variant_name: str) -> str:
 
 
 def _make_card(card: Card, variant_name: str) -> Card:
-    """Card of a variant, by the card of its dataset. The original has the same card."""
+    """Card of a variant, by the card of its dataset.
+
+    The original has the same card.
+    """
     if variant_name == ORIGINAL:
         return card
     title = f"{card.title} ({variant_name})" if card.title else ""
@@ -148,10 +153,10 @@ def _make_card(card: Card, variant_name: str) -> Card:
 
 
 def _select_writable(variant: Variant, name: str, file_format: str) -> tuple[list[Problem], dict[str, int]]:
-    """Select the problems of a variant that a format can express, and count the others by the reason.
+    """Select the problems of a variant that a format can express.
 
-    Problems are linked to their originals by labels. The counts include problems that have no such variant, and the
-    commonest reason is first.
+    The others are counted by the reason. Problems are linked to their originals by labels. The counts include problems
+    that have no such variant, and the commonest reason is first.
     """
     render = FORMATS[file_format].render
     assert render is not None
@@ -170,9 +175,9 @@ def _select_writable(variant: Variant, name: str, file_format: str) -> tuple[lis
 
 
 def _list_earlier_files(folder: Path) -> set[str]:
-    """Names of the files of variants, and of variants.json, that an earlier call wrote into a folder.
+    """Names of files that an earlier call wrote into a folder.
 
-    Empty if there is no readable variants.json.
+    They are files of variants, and variants.json. Empty if there is no readable variants.json.
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))

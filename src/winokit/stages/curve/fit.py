@@ -1,4 +1,4 @@
-"""The points of a learning curve, and the curves that the judge makes of them.
+"""The points of a learning curve, and the curves made of them.
 
 A point is one training run on one test set. The judge (`methods/metrics/judge_curves.py`) reads a table of answers, in
 which each size and seed is a trial.
@@ -24,7 +24,10 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The scores on one test set of a run that was trained on one size in one restart."""
+    """The scores of one training run on one test set.
+
+    The run is of one size in one restart.
+    """
 
     dataset: str
     """The name of the test set."""
@@ -47,11 +50,17 @@ class CurvePoint:
 
     @property
     def trial(self) -> TrialName:
-        """The name of this run among the trials of its formalization: seed, size and restart."""
+        """The name of this run among the trials of its formalization.
+
+        It has seed, size and restart.
+        """
         return TrialName(self.seed, self.asked, f"restart {self.restart}")
 
     def score(self, measure: str) -> Metric | None:
-        """The row of a measure, accuracy or group accuracy. None if the test set has no groups."""
+        """The row of a measure, accuracy or group accuracy.
+
+        None if the test set has no groups.
+        """
         return self.accuracy if measure == ACCURACY else self.group_accuracy
 
 
@@ -75,7 +84,10 @@ def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dat
 
 
 def write_points(points: Sequence[CurvePoint], path: Path) -> None:
-    """Write the points as csv to a path, a row per point, with shares from 0 to 1."""
+    """Write the points to a csv file, a row per point.
+
+    Scores are shares from 0 to 1.
+    """
     table: list[Sequence[object]] = [COLUMNS]
     for point in points:
         point_columns = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
@@ -86,7 +98,10 @@ def write_points(points: Sequence[CurvePoint], path: Path) -> None:
 
 
 def _score_columns(row: Metric | None) -> list[object]:
-    """Five csv cells of a row: value, low, high, n and chance. Empty cells for None."""
+    """Five csv cells of a row: value, low, high, n and chance.
+
+    Empty cells for None.
+    """
     if row is None:
         return [""] * 5
     return [row.value, row.low, row.high, row.n or "", row.chance]

@@ -1,4 +1,4 @@
-"""Training sets that grow: each size holds the one before, and no twin is left without the other.
+"""Training sets that grow: sizes are nested, and groups whole.
 
 Elazar et al. (2021) take the first lines of a file, where 12 of the 56 groups of the smallest set have lost a member.
 Here whole groups are put into an order that the seed draws, and a training set is as many of the first groups as fit.
@@ -22,7 +22,7 @@ FILES = "files"
 
 
 def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
-    """Draw a training set for each size, with at most so many problems.
+    """Draw a training set with at most so many problems per size.
 
     Each holds all smaller ones, and groups are whole or absent. Problems keep the order of the dataset. Raises BadInput
     if a size is larger than the dataset, or too small for a group.
@@ -55,7 +55,10 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
 
 @dataclass(frozen=True)
 class NestedGrowth:
-    """The sizes of a curve and their training sets: drawn from one dataset, or files that all restarts share."""
+    """The sizes of a curve and their training sets.
+
+    These are drawn from one dataset for each restart, or are files that all restarts share.
+    """
 
     sizes: tuple[int, ...]
     source: Dataset
@@ -65,9 +68,10 @@ class NestedGrowth:
 
     @classmethod
     def of(cls, sets: Sequence[Dataset], sizes: str | Sequence[int] | None = None) -> "NestedGrowth":
-        """Make the growth of one dataset, from which sizes are drawn, or of several, which are a size each.
+        """Make the growth of one dataset or of several.
 
-        `sizes` is as users write it (`0,160,all`) or a list. None stands for the usual sizes of one dataset.
+        Sizes are drawn from one dataset. Several datasets are a size each. `sizes` is as users write it (`0,160,all`)
+        or a list. None stands for the usual sizes of one dataset.
         """
         if sizes is None or isinstance(sizes, str):
             text = sizes
@@ -83,9 +87,9 @@ class NestedGrowth:
 
     @classmethod
     def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> "NestedGrowth":
-        """Make the growth of training files, from small to large. With `untrained`, size 0 comes before them.
+        """Make the growth of training files, from small to large.
 
-        Raises BadInput if they are not ordered by size.
+        With `untrained`, size 0 comes before them. Raises BadInput if they are not ordered by size.
         """
         lengths = list(map(len, files))
         if sorted(set(lengths)) != lengths:
@@ -100,14 +104,17 @@ class NestedGrowth:
         return cls(tuple(map(len, parts)), files[-1], parts)
 
     def sets(self, seed: int) -> list[Dataset]:
-        """The training sets of the restart with this seed, one per size. Files are the same for all."""
+        """The training sets of the restart with this seed, one per size.
+
+        Files are the same for all.
+        """
         return list(self.files) if self.files else nested(self.source, self.sizes, seed)
 
     @property
     def notes(self) -> list[str]:
-        """Notes on training files that are not nested or split a group, and that restarts share them.
+        """Notes on training files: splits of groups, sizes that are not nested.
 
-        Empty if training sets are drawn.
+        A last one says that restarts share them. Empty if training sets are drawn.
         """
         if not self.files:
             return []
@@ -124,7 +131,10 @@ class NestedGrowth:
         return [*notes, "sizes are files: restarts differ in head, dropout and order of batches, not in training data"]
 
     def _count_torn_groups(self, part: Dataset) -> int:
-        """Count groups of the largest file of which only some problems are in a smaller file."""
+        """Count the groups that a smaller file has only in part.
+
+        Groups are those of the largest file.
+        """
         ids = {problem.id for problem in part}
         torn_count = 0
         # Groups are those of the largest file: they may be named otherwise in a smaller one.
@@ -136,15 +146,17 @@ class NestedGrowth:
 
 
 def restart_seed(seed: int, restart: int) -> int:
-    """Seed of a restart, by the seed of the curve and the restart's number from 1.
+    """Seed of a restart, drawn from the curve's seed.
 
-    It determines the order of groups, the head, dropout and batches.
+    `restart` is its number from 1. It determines the order of groups, the head, dropout and batches.
     """
     return int(np.random.default_rng([seed, restart]).integers(2**31))
 
 
 def usual_sizes(n: int) -> tuple[int, ...]:
-    """Default sizes for a dataset of n problems: 0, then 160 and four times as many each time, then n.
+    """Default sizes for a dataset of n problems.
+
+    These are 0, then 160 and four times as many each time, then n.
 
     >>> usual_sizes(1322)
     (0, 160, 640, 1322)
@@ -158,9 +170,9 @@ def usual_sizes(n: int) -> tuple[int, ...]:
 
 
 def parse_sizes(text: str, n: int) -> tuple[int, ...]:
-    """Parse sizes as users write them for a dataset of n problems, and sort them.
+    """Parse and sort sizes as users write them.
 
-    Raises BadInput if one is no number, appears twice, or if none is above 0.
+    "all" is n, the size of the dataset. Raises BadInput if one is no number, appears twice, or if none is above 0.
 
     >>> parse_sizes("0,100,all", 428)
     (0, 100, 428)
@@ -180,9 +192,9 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
 
 
 def wants_untrained(text: str) -> bool:
-    """Whether `--sizes` of several files asks for the untrained model too: `0,files` does, `files` does not.
+    """Whether `--sizes` of several files asks for the untrained model too.
 
-    Raises BadInput for any other text.
+    `0,files` does, `files` does not. Raises BadInput for any other text.
     """
     parts = _split_parts(text)
     other_parts = set(parts) - {FILES, "0"}
@@ -192,5 +204,8 @@ def wants_untrained(text: str) -> bool:
 
 
 def _split_parts(text: str) -> list[str]:
-    """Split a text at commas, without empty parts, spaces around them, and underscores."""
+    """Split a text at commas, without spaces and underscores.
+
+    Empty parts are left out.
+    """
     return [part.strip().replace("_", "") for part in text.split(",") if part.strip()]

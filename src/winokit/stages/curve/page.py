@@ -1,4 +1,4 @@
-"""The page of a learning curve: does more training data help, how sure is that, and where would it lead?
+"""The page of a learning curve: does more training data help?
 
 The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out in per cent of the width from
 the left and of the height from the top.
@@ -36,7 +36,10 @@ Place = tuple[float, float]
 
 
 def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
-    """Write the page of a curve into a folder, and return its path."""
+    """Write the page of a curve into a folder.
+
+    Returns the path of the page.
+    """
     curves = curve.series
     test_names = dict.fromkeys(series.dataset for series in curves)
     return write_page(
@@ -56,7 +59,10 @@ def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
 
 
 def _make_charts(curves: Sequence[CurveSeries]) -> "list[CurveChart]":
-    """Make a chart of accuracy and one of group accuracy, each only if a curve of it has a size above zero."""
+    """Make the charts of accuracy and group accuracy.
+
+    A measure has no chart if no curve of it has a size above zero.
+    """
     charts = []
     for measure, title in TITLES.items():
         measured_curves = [curve for curve in curves if curve.measure == measure]
@@ -71,7 +77,10 @@ def _has_trained_level(curve: CurveSeries) -> bool:
 
 
 class CurveDot(NamedTuple):
-    """The mean score at one size of a curve, placed on the chart in per cent from the left and the top."""
+    """The mean score at one size of a curve, on the chart.
+
+    Places are in per cent from the left and the top.
+    """
 
     x: float
     y: float
@@ -85,7 +94,10 @@ class CurveDot(NamedTuple):
 
 
 class CurveLine(NamedTuple):
-    """One curve on the chart: its dots, the ends of the fitted line, and the scores of single restarts."""
+    """One curve on the chart.
+
+    It has dots, the ends of the fitted line, and the scores of single restarts.
+    """
 
     colour: int
     """The number of the colour."""
@@ -98,10 +110,16 @@ class CurveLine(NamedTuple):
 
 
 class CurveChart:
-    """All curves of one measure on one chart: sizes and scores as places, axes and lines of reference."""
+    """A chart of all curves of one measure, with axes.
+
+    Places are in per cent from the left and the top.
+    """
 
     def __init__(self, title: str, series: Sequence[CurveSeries]) -> None:
-        """Lay out a chart of curves of one measure. Its axis of shares holds all intervals, chance and the goal."""
+        """Lay out a chart of curves of one measure.
+
+        The axis of shares holds all intervals, the chance level and the goal.
+        """
         self.title = title
         levels = list(chain.from_iterable(curve.levels for curve in series))
         sizes = sorted({level.size for level in levels})
@@ -129,14 +147,17 @@ class CurveChart:
         """Places from the top and labels of the horizontal lines."""
 
     def _make_rules(self) -> list[tuple[float, str]]:
-        """Places from the top and labels, in per cent, of the tenths on the axis of shares."""
+        """Places from the top and labels of the tenths that are marked."""
         tenths = round((self._high - self._low) / 0.1)
         every = 1 if tenths <= MOST_LINES else 2
         shares = [self._low + 0.1 * tenth for tenth in range(0, tenths + 1, every)]
         return [(self._place_share(share), f"{100 * share:.0f}") for share in shares]
 
     def _place_size(self, size: float) -> float:
-        """Place of a size in per cent from the left, on a logarithmic axis. Zero is at the left end."""
+        """Place of a size in per cent from the left.
+
+        The axis is logarithmic, and zero is at its left end.
+        """
         if size <= 0:
             return LEFT
         first = self._logs[0]
@@ -183,9 +204,10 @@ class CurveChart:
         return self._place_size(size), self._place_share(fit.at(size) / 100)
 
     def _make_ticks(self, sizes: Mapping[int, float]) -> list[tuple[float, str]]:
-        """Places and labels under the axis: the first size, the last, and of the others as many as have room.
+        """Places and labels under the axis of sizes.
 
-        `sizes` are the sizes trained on, by the size that was asked for, which is the label.
+        The first size, the last, and of the others as many as have room are shown. `sizes` are the sizes trained on, by
+        the size that was asked for, which is the label.
         """
         first, *other_ticks = sorted((self._place_size(size), f"{asked:,}") for asked, size in sizes.items())
         shown_ticks = [first]
@@ -199,7 +221,10 @@ class CurveChart:
 
 
 def _axis_ends(levels: Sequence[CurveLevel], goal: float | None) -> tuple[float, float]:
-    """Shares at the bottom and the top of the axis: tenths that hold all scores, their intervals and the goal."""
+    """Shares at the bottom and the top of the axis.
+
+    They are tenths that hold all scores, their intervals and the goal.
+    """
     values: list[float] = []
     for level in levels:
         mean = level.mean

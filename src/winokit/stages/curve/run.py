@@ -1,4 +1,4 @@
-"""Learning curves: one model trained on more and more data, several times over, and the line fitted to its scores.
+"""Learning curves: one model trained on more and more data.
 
     points/FORMALIZATION/restart-1/size-160/   one training run each, with predictions and results
     points.csv                                 a row a point
@@ -112,7 +112,10 @@ def curve(
 
 
 def folder_of_curve(out: str | Path | None, dataset: Dataset) -> Path:
-    """The folder to write: `out`, or one named after the training set if that is None."""
+    """The folder to write: `out`, or one named after the training set.
+
+    The latter is used if `out` is None.
+    """
     if out is not None:
         return Path(out)
     return Path("runs", f"{dataset.card.file_name}-curve")
@@ -165,10 +168,10 @@ def learning_curve(
 
 
 def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
-    """Return the sets with the dev set as the test set if there is no other, and a note about that.
+    """Return the sets with a test set, and notes.
 
-    There are no notes otherwise. Raises BadInput if there is nothing to score, if a test set is there twice, or if its
-    answers are hidden.
+    Without a test set, the dev set becomes it, and a note says so. There are no notes otherwise. Raises BadInput if
+    there is nothing to score, if a test set is there twice, or if its answers are hidden.
     """
     if not data.tests:
         if data.dev is None:
@@ -185,9 +188,9 @@ def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
 
 
 def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> NestedGrowth:
-    """Return the growth without problems that lack the variant to train on, so that sizes count the variant's.
+    """Return the growth without problems that lack the variant trained on.
 
-    Raises BadInput if a variant is trained on and the sizes are files.
+    So a size counts problems that are trained on. Raises BadInput if a variant is trained on and the sizes are files.
     """
     variant = data.arm.trained_on
     if variant == ORIGINAL:
@@ -202,7 +205,10 @@ def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> N
 
 @dataclass(frozen=True)
 class CurveJob:
-    """One training run of a curve: a size in a restart under a formalization."""
+    """One training run of a curve.
+
+    It is of a size in a restart under a formalization.
+    """
 
     formalization: str
     restart: int
@@ -218,9 +224,9 @@ class CurveJob:
 
 
 def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
-    """Yield the training runs of a curve, the smallest sizes first, so that results come early.
+    """Yield the training runs of a curve, the smallest sizes first.
 
-    `out` is the folder of the curve.
+    So there are results early. `out` is the folder of the curve.
     """
     formalizations = design.formalizations
     seeds = {restart: restart_seed(design.seed, restart) for restart in range(1, design.restarts + 1)}
@@ -245,9 +251,10 @@ def train_points(
     design: CurveDesign,
     progress: Progress | None,
 ) -> tuple[list[CurvePoint], list[str]]:
-    """Train and test the model of every job. Size 0 is the untrained model.
+    """Train and test the model of every job.
 
-    Returns a point per job and test set, and the notes of all runs. `progress` is called with weights of jobs.
+    Size 0 is the untrained model. Returns a point per job and test set, and the notes of all runs. `progress` is called
+    with weights of jobs.
     """
     from winokit.methods.training.finetune import finetune, untrained
 
@@ -275,7 +282,10 @@ def train_points(
 
 
 def _make_point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
-    """Make the point of a run on a test set, from its scores and the predictions in its folder."""
+    """Make the point of a run on a test set.
+
+    Its choices are read from the predictions in the run's folder.
+    """
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]
     path = outcome.folder / "predictions" / f"{accuracy.subset}.jsonl"
@@ -297,7 +307,7 @@ def _make_point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurveP
 
 
 def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield warnings about runs with signs of trouble, and about problems that were left undecided."""
+    """Yield warnings about suspicious runs and undecided problems."""
     runs = {(point.formalization, point.asked, point.restart): point for point in points if point.size}
     suspicious = [point for point in runs.values() if point.warnings]
     if suspicious:
@@ -315,7 +325,10 @@ def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
 def describe_curve(
     growth: NestedGrowth, data: TrainingData, model: str, settings: TrainSettings, design: CurveDesign
 ) -> dict[str, Any]:
-    """Settings of a curve as results.json records them, enough to run it again."""
+    """Settings of a curve as results.json records them.
+
+    They are enough to run it again.
+    """
     design_settings = ["formalization", "seed"]
     if design.steps:
         design_settings += ["epochs", "steps"]

@@ -76,9 +76,10 @@ class CurveDesign(Settings):
         return specs
 
     def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:
-        """Return the training settings of one run: those of all runs with its formalization and seed.
+        """Return the training settings of one run.
 
-        With a fixed number of steps, epochs are set to it, so that they do not end the run earlier.
+        They are those of all runs, with its formalization and seed. With a fixed number of steps, epochs are set to it,
+        so that they do not end the run earlier.
         """
         settings = replace(settings, formalization=formalization, seed=seed)
         if self.steps is None:

@@ -1,4 +1,4 @@
-"""A learning curve in numbers and words: the rows of results.json, the terminal's tables, and how a line is said."""
+"""A learning curve in numbers and words: rows, tables and phrases."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
 
 def lines(curve: "LearningCurve") -> Lines:
-    """Yield terminal output: a table of means by size, one of fitted lines, warnings and the files written."""
+    """Yield terminal output: means by size, fitted lines, warnings and files."""
     size_rows = [[size, *map(_format_level, levels)] for size, levels in by_size(curve.series)]
     yield table(["trained on", *titles_of(curve.series)], size_rows, left=0)
     yield ""
@@ -52,7 +52,10 @@ def lines(curve: "LearningCurve") -> Lines:
 
 
 def as_json(curve: "LearningCurve") -> dict[str, Any]:
-    """JSON output of the command: the run, its rows and warnings, and the paths of folder and page if written."""
+    """JSON output of the command: the run, its rows and warnings.
+
+    The paths of folder and page are there if they were written.
+    """
     content = {"run": curve.run, "metrics": rows_to_json(curve.metrics), "warnings": curve.warnings}
     if curve.page is not None:
         content["out"] = str(curve.page.parents[1])
@@ -61,9 +64,9 @@ def as_json(curve: "LearningCurve") -> dict[str, Any]:
 
 
 def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLevel | None]]]:
-    """Yield each size as text, with the level of every curve at that size, smallest first.
+    """Yield each size with the level of every curve there.
 
-    The level of a curve that has no such size is None.
+    Sizes are texts, smallest first. The level of a curve that has no such size is None.
     """
     levels_by_size: list[dict[int, CurveLevel]] = []  # of each curve
     sizes: set[int] = set()
@@ -76,7 +79,10 @@ def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLeve
 
 
 def _format_level(level: CurveLevel | None) -> str:
-    """Mean score with its spread over restarts and its interval. Empty for None."""
+    """Mean score with its spread over restarts and its interval.
+
+    Empty for None.
+    """
     if level is None:
         return ""
     spread = "" if level.spread is None else f" ± {100 * level.spread:.1f}"
@@ -122,7 +128,10 @@ ARRIVALS = {
 
 
 def arrival(reach: CurveReach) -> str:
-    """The size at which a curve reaches its goal, with its interval. The reason if there is no such size."""
+    """The size at which a curve reaches its goal, with its interval.
+
+    The reason if there is no such size.
+    """
     if reach.size is None:
         return ARRIVALS[reach.kind]
     return f"{amount(reach.size)} [{end_of(reach.low)}, {end_of(reach.high)}]"
@@ -141,7 +150,10 @@ def amount(size: float) -> str:
 
 
 def doubling(series: CurveSeries) -> str:
-    """Percentage points gained by training on twice as much, with the interval. A dash without a fitted line."""
+    """Percentage points gained by training on twice as much, with the interval.
+
+    A dash without a fitted line.
+    """
     fit = series.fit
     if fit is None:
         return NOTHING
@@ -153,17 +165,26 @@ def doubling(series: CurveSeries) -> str:
 
 
 def _format_gain(slope: float) -> str:
-    """Percentage points gained by a doubling, for a slope in per cent of the logarithm of the size."""
+    """Percentage points gained by a doubling, for a slope.
+
+    The slope is in per cent of the logarithm of the size.
+    """
     return points(slope * math.log(2) / 100)
 
 
 def end_of(size: float | None) -> str:
-    """An end of an interval of sizes. None, or less than one problem, is 0."""
+    """An end of an interval of sizes.
+
+    None, or less than one problem, is 0.
+    """
     return "0" if size is None or size < 1 else amount(size)
 
 
 def names_of(series: Sequence[CurveSeries]) -> list[str]:
-    """Names of curves: the formalization, the test set, or both, by which of them differ."""
+    """Names of curves: the formalization, the test set, or both.
+
+    Those parts are named in which the curves differ.
+    """
     test_sets = {curve.dataset for curve in series}
     formalizations = {curve.formalization for curve in series}
     shows_formalization = len(formalizations) > 1 or len(test_sets) == 1
@@ -185,7 +206,7 @@ def titles_of(series: Sequence[CurveSeries]) -> list[str]:
 
 
 def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: str) -> list[Metric]:
-    """All rows of results.json: those of the curves, then those of the points.
+    """All rows of results.json, those of points last.
 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.

@@ -1,4 +1,4 @@
-"""The verdict on a learning curve: does more training data help, and how sure is that?"""
+"""The verdict on a learning curve: does more training data help?"""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
-    """Whether the line of a curve rises (above), falls (below), or neither is shown (at).
+    """Whether a curve's line rises (above), falls (below), or neither (at).
 
     It is unknown without a line that has an interval. `among` is the number of curves that share the level of the test.
     """
@@ -36,10 +36,10 @@ def growth(series: CurveSeries, among: int = 1) -> str:
 
 
 def seeds_of(series: CurveSeries, among: int = 1) -> str:
-    """Whether the lines of single restarts all rise or all fall, as a word of the decision table.
+    """Whether the lines of restarts all rise or all fall.
 
-    `among` is the number of curves that share the level of the test. Lines that rise and fall
-    disagree only if their slopes differ by more than single runs and test problems vary.
+    The result is a word of the decision table. `among` is the number of curves that share the level of the test. Lines
+    that rise and fall disagree only if their slopes differ by more than single runs and test problems vary.
     """
     slopes = series.restart_slopes
     if len(slopes) < 2:
@@ -51,7 +51,7 @@ def seeds_of(series: CurveSeries, among: int = 1) -> str:
 
 
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
-    """The state of each fact of the decision table, over all curves: growth, score at the end, and seeds."""
+    """The state of each fact of the decision table, over all curves."""
     among = len(series)
     last_rows = [curve.levels[-1].mean for curve in series]
     states_of_seeds = {seeds_of(curve, among) for curve in series}
@@ -67,7 +67,7 @@ def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
 
 
 def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
-    """The verdict on all curves: a word, a sentence and the findings behind them."""
+    """The verdict on all curves, with the findings behind it."""
     state = state_of(series)
     case = CURVE.decide(state)
     findings: list[VerdictPoint] = []
@@ -77,7 +77,7 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
 
 
 def _describe_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
-    """Yield findings on the growth of a curve, its goal and its score at the largest size.
+    """Yield findings on a curve: growth, goal and last score.
 
     `among` is the number of curves that share the level of the tests.
     """
@@ -97,7 +97,7 @@ def _describe_curve(name: str, curve: CurveSeries, among: int) -> Iterator[Verdi
 
 
 def _describe_growth(trained: Sequence[CurveLevel], curve: CurveSeries, rise: str) -> str:
-    """Sentence on the scores at the smallest and largest size, and the gain per doubling.
+    """Sentence on the first and last score, and the gain per doubling.
 
     `trained` are the levels with sizes above zero, and `rise` is the state of the curve's growth.
     """
@@ -117,9 +117,9 @@ def unit_of(curve: CurveSeries) -> str:
 
 
 def of_reach(curve: CurveSeries) -> str:
-    """Clause on the size at which a curve reaches its goal, or on the reason why there is no such size.
+    """Clause on the size at which a curve reaches its goal.
 
-    The curve must have a goal.
+    It gives the reason if there is no such size. The curve must have a goal.
     """
     reach = curve.reach
     assert reach is not None

@@ -1,4 +1,4 @@
-"""The benchmark that evolves: a new version, filtered against models that were not there when the last was made.
+"""A next version of a benchmark, filtered against models of its time.
 
 "Future benchmarks should dynamically evolve together with the evolving state of the art", ends the first WinoGrande
 paper (Sakaguchi et al., 2019). Groups of dev, test and the new problems that models solve beyond chance are retired
@@ -36,7 +36,7 @@ IN_NO_FILE = "in no file of this version: splits would overlap, or the test give
 
 @dataclass(frozen=True, slots=True)
 class Fare:
-    """A score of one model on one version of the benchmark, with its interval and null."""
+    """A score of one model on one version of the benchmark."""
 
     version: str
     model: str
@@ -58,7 +58,10 @@ class Fare:
 
     @classmethod
     def of(cls, row: Metric, version: str, model: str, against: bool) -> "Fare":
-        """Make a fare of a metric row of the judge, which must have an interval and a chance level."""
+        """Make a fare of a metric row of the judge.
+
+        The row must have an interval and a chance level.
+        """
         assert row.low is not None
         assert row.high is not None
         assert row.chance is not None
@@ -159,7 +162,7 @@ def make_evolution(
     *,
     watched: Sequence[EvolveAnswers] = (),
 ) -> Evolution:
-    """Make a new version from the problems of a pool, retiring groups that models solve beyond chance.
+    """Make a new version, without groups that models solve beyond chance.
 
     Raises BadInput if `against` is empty, if the new version is named as the previous one, or if no problem is left to
     evaluate on.
@@ -214,7 +217,10 @@ def make_evolution(
 
 
 def _describe_closing(gone_count: int, version: str) -> str:
-    """Note that the leaderboard of the previous `version` should close, since test problems retired."""
+    """Note that the leaderboard of the previous version should close.
+
+    `gone_count` test problems of that `version` retired.
+    """
     return (
         f"{gone_count:,} test problems of {version} are retired; anyone with the models can now infer their "
         f"answers, so close the leaderboard of {version} when this version opens"
@@ -222,7 +228,7 @@ def _describe_closing(gone_count: int, version: str) -> str:
 
 
 def _fix_splits(pool: EvolvePool, retired_ids: Set[str], gone_ids: Set[str]) -> dict[str, str]:
-    """Split of each problem that may not be drawn into another, by id.
+    """Split of each problem that has to be in it, by id.
 
     `retired_ids` are all that retire now, and `gone_ids` those of them that were in the test. The others go to train.
     """
@@ -235,9 +241,10 @@ def _fix_splits(pool: EvolvePool, retired_ids: Set[str], gone_ids: Set[str]) -> 
 
 
 def _make_lineage(pool: EvolvePool, reasons: Mapping[str, str], version: str) -> Iterator[Row]:
-    """Yield a lineage row for each problem of the pool, then the previous rows of problems that are not in it.
+    """Yield the lineage rows of a new version.
 
-    `reasons` says why a problem retires in the new `version`, by the ids of those that do.
+    Each problem of the pool has one. The previous rows of problems that are not in the pool follow. `reasons` says why
+    a problem retires in the new `version`, by the ids of those that do.
     """
     for problem in pool.problems:
         reason = reasons.get(problem.id)
@@ -252,7 +259,10 @@ def _make_lineage(pool: EvolvePool, reasons: Mapping[str, str], version: str) ->
 
 
 def _make_retired_row(pool: EvolvePool, problem: Problem, reason: str, version: str) -> Row:
-    """Lineage row of a problem that retires: gone if it was in the test, else for training alone."""
+    """Lineage row of a problem that retires in the new version.
+
+    A test problem is gone; any other is for training alone.
+    """
     since = _find_first_version(pool, problem, version)
     if pool.where.get(problem.id) == TEST:
         return lineage_row(problem.id, None, RETIRED, reason, since, until=version)
@@ -281,14 +291,17 @@ def _make_staying_row(pool: EvolvePool, problem: Problem, version: str) -> Row:
 
 
 def _find_first_version(pool: EvolvePool, problem: Problem, version: str) -> str:
-    """The version since which a problem is in the benchmark: `version`, the one being made, if it is new."""
+    """The version since which a problem is in the benchmark.
+
+    A new problem's is `version`, the one being made.
+    """
     if pool.is_new(problem):
         return version
     return str(pool.lineage.get(problem.id, {}).get("since") or pool.version)
 
 
 def _describe_findings(solved: Solved) -> Iterator[str]:
-    """Yield a sentence for each stratum: groups solved, answered wrong throughout, and retired."""
+    """Yield a sentence on the solved and retired groups of each stratum."""
     for stratum in solved.strata:
         p_words = "< 0.001" if stratum.p < 0.001 else f"= {stratum.p:.3f}"
         yield (
@@ -304,9 +317,10 @@ def _measure_fares(
     watched: Sequence[EvolveAnswers],
     version: str,
 ) -> Iterator[Fare]:
-    """Yield scores of every model on dev and test of the previous version, and on `remaining`.
+    """Yield scores of every model on the previous and the new version.
 
-    `remaining` are the problems that the new `version` may evaluate on.
+    The previous version is evaluated on its dev and test problems. `remaining` are the problems that the new `version`
+    may evaluate on.
     """
     previous_problems = pool.asked.filter(lambda problem: not pool.is_new(problem))
     unit_of = units_by_id(pool.problems, pool.units)
@@ -322,7 +336,7 @@ def _measure_fares(
 
 
 def coarse_fare(fare: Fare) -> Fare:
-    """Round a fare, so that it may be published though hidden answers are in it.
+    """Round a fare so that it reveals no hidden answers.
 
     The value goes to the nearest step of a leaderboard, and its interval is widened to whole steps. Null and p-value
     would tell the score that was rounded, and are left out.
@@ -339,7 +353,7 @@ def coarse_fare(fare: Fare) -> Fare:
 
 
 def _merge_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
-    """Merge the fares recorded in the previous release with those measured now, which replace them.
+    """Merge recorded fares with those measured now, which replace them.
 
     A model that a version was filtered against stays marked as such. `previous` is the folder of the previous release,
     or None if there are no recorded fares.
@@ -357,9 +371,9 @@ def _merge_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare,
 
 
 def _read_fares(path: Path) -> list[Fare]:
-    """Read the fares of an evolution.json. Empty if there is no such file.
+    """Read the fares of an evolution.json.
 
-    Raises BadInput if the file has other content.
+    Empty if there is no such file. Raises BadInput if the file has other content.
     """
     if not path.is_file():
         return []
@@ -372,7 +386,10 @@ def _read_fares(path: Path) -> list[Fare]:
 
 
 def _is_numeric(fare: Fare) -> bool:
-    """Whether the scores of a fare are numbers. The null and its p-value may be missing."""
+    """Whether the scores of a fare are numbers.
+
+    The null and its p-value may be missing.
+    """
     *scores, null, p = astuple(fare)[4:]
     null_numbers = [number for number in (null, p) if number is not None]
     return all(isinstance(number, int | float) for number in [*scores, *null_numbers])

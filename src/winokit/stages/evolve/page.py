@@ -1,4 +1,4 @@
-"""The record and the page of a next version: evolution.json and evolution.html in the folder of the new release."""
+"""The record and the page of a next version: evolution.json and evolution.html."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,11 +22,12 @@ COARSE = (
 
 
 def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
-    """Write evolution.json and evolution.html into a release folder, and return the page's path.
+    """Write evolution.json and evolution.html into a release folder.
 
-    The release's manifest is rewritten to list both. If the release has a hidden test (its labels are in the folder
-    `hidden`, by default beside the release), the public files say no more of its answers than a leaderboard may: scores
-    are rounded and solved groups are not counted. The full files go beside the hidden labels.
+    Returns the path of the page. The release's manifest is rewritten to list both. If the release has a hidden test
+    (its labels are in the folder `hidden`, by default beside the release), the public files say no more of its answers
+    than a leaderboard may: scores are rounded and solved groups are not counted. The full files go beside the hidden
+    labels.
     """
     labels_folder = hidden or hidden_folder(folder)
     if labels_folder.is_dir():
@@ -92,7 +93,10 @@ def _write_record_and_page(evolution: Evolution, folder: Path) -> None:
 
 
 def _make_charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
-    """Yield the title and the chart of each metric: a block per model, in it a line per version in order."""
+    """Yield the title and the chart of each metric.
+
+    A chart has a block per model, and in it a line per version, in the order of the fares.
+    """
     filtered_models = {fare.model for fare in fares if fare.against}
     for metric, title in TITLES.items():
         lines_by_model: dict[str, list[ForestLine]] = {}

@@ -1,4 +1,4 @@
-"""The pool of a new version: all problems of the previous one, and those offered now.
+"""The pool of a new version: previous problems, and those offered now.
 
 A problem stays in its split: one that was in the training files has been read by models and cannot test them, and a
 hidden test stays hidden. A new problem has no split yet, unless a twin of it has. A retired problem does not come back
@@ -26,7 +26,10 @@ OFFERED = "offered"
 
 @dataclass(frozen=True)
 class EvolvePool:
-    """The problems of a new version before they are filtered, with their answers, and facts on each by its id."""
+    """The problems of a new version before they are filtered.
+
+    They have their answers. Other facts on each are by its id.
+    """
 
     version: str
     """The number of the previous version."""
@@ -111,7 +114,10 @@ def pool_of(
 
 
 def _read_lineage(path: Path) -> dict[str, Row]:
-    """Read the rows of a lineage by the ids of their problems. Empty if there is no such file."""
+    """Read the rows of a lineage by the ids of their problems.
+
+    Empty if there is no such file.
+    """
     if not path.exists():
         return {}
     return {row["id"]: row for row in manifest.read_lineage(path)}
@@ -125,7 +131,10 @@ def _refuse_unanswered(new: Sequence[Problem]) -> None:
 
 
 def _describe_returning(returning: Sequence[str], bring_back: bool) -> tuple[str, ...]:
-    """Note on problems that were retired before, by their ids. Empty if there are none."""
+    """Note on problems that were retired before, by their ids.
+
+    Empty if there are none.
+    """
     if not returning:
         return ()
     became = "return, for training alone" if bring_back else "stay out"
@@ -135,9 +144,9 @@ def _describe_returning(returning: Sequence[str], bring_back: bool) -> tuple[str
 
 
 def _split_of_groups(problems: Sequence[Problem], where: Mapping[str, str]) -> dict[str, str]:
-    """Split of every grouped problem whose twin has one, by id: a new twin goes to the split of its group.
+    """Split of every grouped problem whose twin has one, by id.
 
-    `where` has the splits that are decided, by id.
+    A new twin goes to the split of its group. `where` has the splits that are decided, by id.
     """
     split_of_group: dict[str, str] = {}
     for problem in problems:
@@ -147,16 +156,20 @@ def _split_of_groups(problems: Sequence[Problem], where: Mapping[str, str]) -> d
 
 
 def _read_units(labels: HiddenPart | None) -> dict[str, int]:
-    """Stored unit of each hidden test problem, by id. Empty if there are no labels, or none with units."""
+    """Stored unit of each hidden test problem, by id.
+
+    Empty if there are no labels, or none with units.
+    """
     if labels is None or labels.units is None:
         return {}
     return dict(zip(labels.ids, labels.units, strict=True))
 
 
 def find_hidden_labels(release: Path, hidden: Path | None) -> HiddenPart | None:
-    """Read the hidden labels of a release from the folder `hidden`, by default beside the release.
+    """Read the hidden labels of a release, if they are there.
 
-    None if no folder is named and none is beside the release.
+    They are in the folder `hidden`, by default beside the release. None if no folder is named and none is beside the
+    release.
     """
     if hidden is None and not hidden_folder(release).exists():
         return None
@@ -166,7 +179,7 @@ def find_hidden_labels(release: Path, hidden: Path | None) -> HiddenPart | None:
 def _read_previous(
     previous: Path, offered: Mapping[str, Problem], labels: HiddenPart | None
 ) -> tuple[dict[str, Problem], dict[str, str], set[str]]:
-    """Read the problems of a previous release, their splits, and the ids of those that are for training alone.
+    """Read problems, splits and training-only ids of a previous release.
 
     Problems and splits are by id. Problems have their candidates in the order of the release, and the labels and domain
     of the `offered` problem with the same id too. Answers of a hidden test come from its `labels`, or from `offered`.
@@ -186,24 +199,29 @@ def _read_previous(
 
 
 def _add_offered_labels(problem: Problem, offered: Problem) -> Problem:
-    """Return a problem with the labels and domain of the same problem as it is offered now.
+    """Return a problem with labels and domain of its offered version.
 
-    Its own labels win, and the offered domain wins.
+    `offered` is the same problem as it is offered now. If both have a label, that of `problem` stays; of two domains
+    the offered one does.
     """
     labels = {**offered.labels, **problem.labels}
     return problem.replace(labels=labels, domain=offered.domain or problem.domain)
 
 
 def _read_removed_ids(path: Path) -> set[str]:
-    """Read the ids of problems with the status "removed" from a file of training problems."""
+    """Read ids of training-only problems from a file of training problems.
+
+    These have the status "removed".
+    """
     rows = Source(path).json_lines()
     return {manifest.problem_of(row).id for _, row in rows if row.get("status") == REMOVED}
 
 
 def _add_answers(previous: Path, test: Dataset, offered: Mapping[str, Problem], labels: HiddenPart | None) -> Dataset:
-    """Return the test of the previous release with answers and groups: from its labels, or from problems offered.
+    """Return the previous test with answers and groups.
 
-    Raises BadInput if there are no labels and an answer is not among the problems offered.
+    They come from the hidden labels, or if there are none, from the problems offered. Raises BadInput if there are no
+    labels and an answer is not among the problems offered.
     """
     if labels is not None:
         rows = zip(test, labels.answers, labels.groups, strict=True)
@@ -225,9 +243,10 @@ def _add_answers(previous: Path, test: Dataset, offered: Mapping[str, Problem], 
 
 
 def _regroup(problems: list[Problem], offered: Mapping[str, Problem]) -> list[Problem]:
-    """Return problems with groups joined: twins in the previous version or among those offered are twins now.
+    """Return problems with their previous and their offered groups joined.
 
-    A joined group keeps its name of the previous version if it has exactly one there, else it gets a new name.
+    Twins in the previous version or among the problems offered are twins now. A joined group keeps its name of the
+    previous version if it has exactly one there, else it gets a new name.
     """
     group_names = [_list_group_names(problem, offered.get(problem.id)) for problem in problems]
     joined = [problem.replace(group=None) for problem in problems]
@@ -243,9 +262,10 @@ def _regroup(problems: list[Problem], offered: Mapping[str, Problem]) -> list[Pr
 
 
 def _list_group_names(problem: Problem, offered: Problem | None) -> set[tuple[str, str]]:
-    """Groups of a problem, each with the side that names it: the previous version, or the problems offered.
+    """Groups of a problem, each with the side that names it.
 
-    `offered` is the same problem as it is offered now: None if it is not, and `problem` itself if it is new.
+    A side is PREVIOUS or OFFERED. `offered` is the same problem as it is offered now: None if it is not, and `problem`
+    itself if it is new.
     """
     names = set()
     if problem.group is not None and offered is not problem:

@@ -1,4 +1,4 @@
-"""`winokit evolve`: the next version of a release, from which what models solve beyond chance is retired.
+"""`winokit evolve`: the next version of a release, filtered against models.
 
 What stays where it was, what retires and what is new is decided here; the files are those of any release, with
 evolution.json and evolution.html beside them.
@@ -116,7 +116,10 @@ def evolve(
 
 
 def _inherit_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) -> ReleaseSettings:
-    """Fill in name, licence and version that are not set, from the manifest of the previous release."""
+    """Fill in name, licence and version from the previous release's manifest.
+
+    Only settings that are not given are filled in.
+    """
     name = settings.name or str(manifest.get("name"))
     licence = settings.licence
     if licence is None and manifest.get("licence") != NOT_STATED:
@@ -128,7 +131,7 @@ def _inherit_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) ->
 
 
 def next_version(version: str) -> str:
-    """Return a version with its first number raised and the others at 0.
+    """Return a version with its first number raised, the others 0.
 
     Raises BadInput if it has no number.
 
@@ -146,11 +149,11 @@ def next_version(version: str) -> str:
 def _choose_secret(
     release: Path, manifest: Mapping[str, Any], evolving: EvolveSettings, extras: ReleaseExtras
 ) -> Path | bytes | None:
-    """Return the secret to draw splits and orders from: that of `extras`, or that of the previous release.
+    """Return the secret from which splits and orders are drawn.
 
-    A secret of the previous release is returned as the path of its file. None if there is none: the previous release
-    hides no test. With one secret, the problems that two versions share have the same order, so that comparing the
-    versions tells nothing.
+    It is that of `extras`, or else that of the previous release. A secret of the previous release is returned as the
+    path of its file. None if there is none: the previous release hides no test. With one secret, the problems that two
+    versions share have the same order, so that comparing the versions tells nothing.
     """
     if isinstance(extras.secret, Path):
         return read_secret(extras.secret)
@@ -162,9 +165,10 @@ def _choose_secret(
 
 
 def _find_identities(previous: Path, hidden: Path | None) -> frozenset[str]:
-    """Return the identities of the tests of all earlier versions, as the registry of hidden tests knows them.
+    """Return the identities of the tests of all earlier versions.
 
-    `hidden` is the folder of the previous release's labels. Without labels, only the previous version counts.
+    The registry of hidden tests knows tests by these. `hidden` is the folder of the previous release's labels. Without
+    labels, only the previous version counts.
     """
     labels = find_hidden_labels(previous, hidden)
     if labels is None:
@@ -175,9 +179,10 @@ def _find_identities(previous: Path, hidden: Path | None) -> frozenset[str]:
 
 
 def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> Iterator[str]:
-    """Copy the gradings of earlier versions to the new release, and yield a note if they used up some of its budget.
+    """Copy the gradings of earlier versions to the new release.
 
-    Nothing happens if the previous or the new release has no hidden labels.
+    Yields a note if they used up some of its budget. Nothing happens if the previous or the new release has no hidden
+    labels.
     """
     previous_labels = find_hidden_labels(previous, hidden)
     if previous_labels is None or released.hidden is None:
@@ -199,9 +204,10 @@ def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> I
 def ask_and_evolve(
     offered: Dataset, settings: EvolveSettings, *, removed: Dataset | None = None, **asking: Any
 ) -> Evolution:
-    """Ask the models of the settings, and make the next version of the release `settings.previous`.
+    """Ask models, and make the next version of a release.
 
-    Raises BadInput if there is nothing to filter, or if two models have one name.
+    The settings name the models and the release, `settings.previous`. Raises BadInput if there is nothing to filter, or
+    if two models have one name.
 
     Parameters
     ----------
@@ -221,9 +227,9 @@ def ask_and_evolve(
 
 
 def _ask_models(problems: Dataset, specs: Sequence[str], **asking: Any) -> list[EvolveAnswers]:
-    """Answers of the models that are named by SPEC, or whose predictions are in the files named.
+    """Collect the answers of models, or of files of predictions.
 
-    Raises BadInput if two of them are one model.
+    `specs` are SPECs of models and paths of files. Raises BadInput if two of them are one model.
     """
     answers: list[EvolveAnswers] = []
     for spec in specs:

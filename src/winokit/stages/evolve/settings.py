@@ -1,4 +1,4 @@
-"""Settings of the next version: which models answer, and when a group retires."""
+"""Settings of the next version: models, and when a group retires."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +65,7 @@ class OfferedProblems(Settings):
             raise BadInput("--removed: what filtering took out of new problems; name those too: --new")
 
     def loaded(self, name: str) -> tuple[Dataset, Dataset]:
-        """Load the new problems: those that may enter any split, and those that filtering removed.
+        """Load the new problems, and those that filtering removed.
 
         The latter are for training alone. Both are empty if nothing is new; then the first has the given `name`.
         """

@@ -1,4 +1,4 @@
-"""Groups that are too easy for models: the excess over chance retires, and no more.
+"""Groups that are too easy: only the excess over chance retires.
 
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
 where it makes sense, each again with the candidates switched; a model that only guesses, or that likes one candidate,
@@ -51,7 +51,7 @@ StratumKey = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class EvolveAnswers:
-    """The answers of one model to problems as they are, and to problems with their candidates switched."""
+    """The answers of one model, with candidates as they are and switched."""
 
     model: str
     answers: Answers
@@ -59,7 +59,10 @@ class EvolveAnswers:
 
     @classmethod
     def of(cls, model: str, asked: AskedProblems, predictions: Iterable[Prediction]) -> "EvolveAnswers":
-        """Make answers of a model's predictions. Predictions on other problems or variants are ignored."""
+        """Make answers of a model's predictions.
+
+        Predictions on other problems or variants are ignored.
+        """
         asked_predictions = [row for row in predictions if (row.variant, row.id) in asked.row_of]
         rows = np.array([asked.row_of[row.variant, row.id] for row in asked_predictions], np.int64)
         choices = choice_numbers([row.prediction for row in asked_predictions])
@@ -67,7 +70,10 @@ class EvolveAnswers:
 
     @cached_property
     def choice_of(self) -> dict[tuple[str, str], int]:
-        """Index of the chosen candidate (-1 for an abstention), by variant and id of the original problem."""
+        """Index of the chosen candidate by variant and original problem's id.
+
+        It is -1 for an abstention.
+        """
         variants = self.answers.asked.variants
         problem_indices = self.answers.problem_index.tolist()
         choices = self.answers.choices.tolist()
@@ -81,23 +87,27 @@ class EvolveAnswers:
         return (SWITCHED, original_id(problem)) in self.choice_of
 
     def on(self, problems: Dataset) -> Answers:
-        """The model's answers to these problems as they are, a row per problem.
+        """The model's answers to these problems as they are.
 
-        Raises KeyError if it answered one of them in no way.
+        There is a row per problem. Raises KeyError if it answered one of them in no way.
         """
         choices = [self.choice_of[ORIGINAL, original_id(problem)] for problem in problems]
         return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
 
     def settled_on(self, problems: Dataset) -> Answers:
-        """The model's answers that stay the same when candidates are switched, a row per problem.
+        """The model's answers that stay the same when candidates are switched.
 
-        All other answers count as abstentions. A problem that was not switched keeps its answer.
+        There is a row per problem. All other answers count as abstentions. A problem that was not switched keeps its
+        answer.
         """
         choices = [self._find_settled_choice(problem) for problem in problems]
         return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
 
     def _find_settled_choice(self, problem: Problem) -> int:
-        """Index of the candidate chosen in both orders, or -1 if the model abstains or changes its answer."""
+        """Index of the candidate that is chosen in both orders.
+
+        It is -1 if the model abstains or changes its answer.
+        """
         name = original_id(problem)
         choice = self.choice_of[ORIGINAL, name]
         if choice == ABSTAINED:
@@ -111,7 +121,7 @@ class EvolveAnswers:
 def answers_of(
     problems: Dataset, against: str | Path, *, cache: Cache | None = None, progress: Progress | None = None
 ) -> list[EvolveAnswers]:
-    """Answers of a model, which is asked, or of every model in a file of predictions, which is read.
+    """Ask a model, or read every model in a file of predictions.
 
     `against` is the model's SPEC or the file's path. Problems are asked as they are and with candidates switched.
     Raises BadInput if a file lacks a prediction for one of the problems.
@@ -140,7 +150,7 @@ def answers_of(
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Counts of the groups of one kind: how many are solved, turned and retired."""
+    """Counts of the groups of one kind: solved, turned and retired."""
 
     split: str
     """Dev, test or new. Empty if all problems are of one split."""
@@ -173,7 +183,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Solved:
-    """Problems to retire since models solve them beyond chance, and the counts behind that."""
+    """Problems to retire since models solve them beyond chance."""
 
     retire: frozenset[str]
     """Ids of the problems to retire."""
@@ -191,7 +201,9 @@ def solved_beyond_chance(
     secret: Draws | None = None,
     where: Mapping[str, str] | None = None,
 ) -> Solved:
-    """Find the groups to retire: where models solve more of a kind than chance explains, the excess is drawn.
+    """Find the groups to retire: the excess that chance does not explain.
+
+    Where models solve significantly more groups of a kind than chance does, the surplus is drawn from them.
 
     Parameters
     ----------
@@ -235,9 +247,10 @@ def solved_beyond_chance(
 def _stratify_groups(
     problems: Dataset, answers: Sequence[EvolveAnswers], where: Mapping[str, str] | None
 ) -> dict[StratumKey, list[Group]]:
-    """Sort groups by their split, their size, and how many of their problems some model answered switched too.
+    """Sort groups into strata by split, size and switched problems.
 
-    `where` is the split of each problem by id. The split is empty if `where` is None.
+    A switched problem is one that some model also answered with its candidates switched. `where` is the split of each
+    problem by id. The split is empty if `where` is None.
     """
     strata: dict[StratumKey, list[Group]] = defaultdict(list)
     for group in _list_groups(problems):
@@ -254,16 +267,19 @@ def _was_switched_for_any(answers: Sequence[EvolveAnswers], problem: Problem) ->
 
 
 def models_needed(majority: float, models: int) -> int:
-    """Number of models that are a `majority` (a share) of so many `models`, at least 1."""
+    """Number of models that are a majority, at least 1.
+
+    `majority` is a share, and `models` is the number of all models.
+    """
     least_count = math.ceil(majority * models - 1e-9)  # a product like 2.0000000001 counts as 2
     return max(1, least_count)
 
 
 def agreed_answers(problems: Dataset, settled: Sequence[Answers], needed: int) -> Answers:
-    """Return the answers that at least `needed` models give alike to every problem of a group.
+    """Return the answers on which enough models agree in whole groups.
 
-    `settled` has the answers of each model, a row per problem. In all other groups, and where the agreed answers hold
-    an abstention, the result abstains.
+    At least `needed` models must give the same answers to every problem of a group. `settled` has the answers of each
+    model, a row per problem. In all other groups, and where the agreed answers hold an abstention, the result abstains.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -287,13 +303,13 @@ def is_solved(answers: Answers, group: Group) -> bool:
 
 
 def is_turned(answers: Answers, group: Group) -> bool:
-    """Whether all problems of a group are answered, and every answer is wrong."""
+    """Whether every problem of a group is answered, and answered wrong."""
     is_right_or_silent = answers.correct[group] | answers.silent[group]
     return not is_right_or_silent.any()
 
 
 def _list_groups(problems: Dataset) -> list[Group]:
-    """List the rows of each group, and of each problem that is in no group."""
+    """List the rows of each group. An ungrouped problem is one."""
     rows_by_name: dict[str, list[int]] = {}
     for row, problem in enumerate(problems):
         name = f"alone {problem.id}" if problem.group is None else f"group {problem.group}"
@@ -304,11 +320,11 @@ def _list_groups(problems: Dataset) -> list[Group]:
 def _draw_excess(
     problems: Dataset, settled: Sequence[Answers], solved: list[Group], turned: list[Group], secret: Draws
 ) -> list[Group]:
-    """Draw groups to retire, so that as many solved as turned groups remain for each pattern of agreement.
+    """Draw the solved or turned groups to retire, pattern by pattern.
 
-    A pattern says which models solve a group; a turned group has the pattern it would have if wrong answers were right.
-    Balanced only in sum over patterns, the best guess would be what all of three models say and the opposite of what
-    two say.
+    As many solved as turned groups remain for each pattern of agreement. A pattern says which models solve a group; a
+    turned group has the pattern it would have if wrong answers were right. Balanced only in sum over patterns, the best
+    guess would be what all of three models say and the opposite of what two say.
     """
 
     def smallest_id(group: Group) -> str:
@@ -329,9 +345,10 @@ def _draw_excess(
 
 
 def _find_stances(settled: Sequence[Answers], group: Group, *, turned: bool = False) -> tuple[int, ...]:
-    """Return for each model 1 if it solves a group, -1 if all its answers are wrong, else 0.
+    """Return how each model stands to a group: 1, 0 or -1.
 
-    With `turned` the signs are exchanged.
+    It is 1 if the model solves the group, -1 if all its answers are wrong, else 0. With `turned` the signs are
+    exchanged.
     """
     stances = []
     for answers in settled:

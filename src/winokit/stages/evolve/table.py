@@ -1,4 +1,4 @@
-"""Terminal output of a next version: problems, scores of models, and the release."""
+"""Terminal output of a next version: problems, scores and the release."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,7 +16,7 @@ WORDS = {"kept": "stay", "added": "are new", "removed": "are for training alone"
 
 
 def lines(evolved: EvolvedRelease) -> Iterator[Any]:
-    """Yield terminal lines: counts of problems by status, a table of scores, and the lines of the release.
+    """Yield terminal lines on problems, scores and the release.
 
     Scores are those that the release's page may show: rounded where there is a hidden test.
     """
@@ -29,9 +29,9 @@ def lines(evolved: EvolvedRelease) -> Iterator[Any]:
 
 
 def as_json(evolved: EvolvedRelease) -> dict[str, Any]:
-    """JSON output of the command: that of a release, the previous version, counts of problems, and scores.
+    """JSON output of the command: the release's, with problems and scores.
 
-    Scores are rounded where there is a hidden test.
+    It names the previous version and counts problems by status. Scores are rounded where there is a hidden test.
     """
     evolution = _select_shown_evolution(evolved)
     return {
@@ -43,7 +43,10 @@ def as_json(evolved: EvolvedRelease) -> dict[str, Any]:
 
 
 def _select_shown_evolution(evolved: EvolvedRelease) -> Evolution:
-    """The evolution as it may be shown: only its public part if the release has a hidden test."""
+    """The part of the evolution that may be shown.
+
+    With a hidden test that is only the public part.
+    """
     return evolved.evolution if evolved.hidden is None else public_part(evolved.evolution)
 
 

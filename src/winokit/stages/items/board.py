@@ -1,4 +1,4 @@
-"""The board: every model ranked on the same items, families folded, on a page of its own."""
+"""The board: every model ranked on the same items, by family."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -51,9 +51,10 @@ def board_of(run: ItemsRun) -> DrawnBoard:
 
 
 def bounds_of(run: ItemsRun, ranked: RankedScorer, pairs: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-    """Bounds of a scorer's share of pairs right, by the item parameters of the bank.
+    """Bounds of a scorer's share of pairs right.
 
-    `pairs` are the rows of twins with opposite answers. None without a bank, or if the scorer answers no item of it.
+    They follow from the item parameters of the bank. `pairs` are the rows of twins with opposite answers. None without
+    a bank, or if the scorer answers no item of it.
     """
     if run.bank is None:
         return None
@@ -72,7 +73,10 @@ def family_names(run: ItemsRun) -> Mapping[int, str]:
 
 
 def write_board(run: ItemsRun, folder: Path) -> Path:
-    """Write the page of the board into the folder of the run, and return its path."""
+    """Write the page of the board into a folder.
+
+    Returns the path of the page.
+    """
     pair_count = plural(len(run.judged.pairs), "pair")
     titles = {**COLUMNS, "told_apart": f"Told apart ({pair_count})"}
     return write_page(

@@ -1,4 +1,4 @@
-"""The answers of many models, from boards and from files of predictions, and the families of the models."""
+"""The answers of many models, and the families of the models."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ from winokit.stages.items.settings import AGREEMENT, NAME
 
 @dataclass(frozen=True, eq=False)
 class ItemAnswers:
-    """The answers of many models to the problems of a dataset, read from boards and predictions."""
+    """The answers of many models to the problems of a dataset."""
 
     answers: Answers
     """The answers, with a scorer per model."""
@@ -90,7 +90,7 @@ def _sort_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path],
 
 
 def _make_board(parts: Sequence[ReadPredictions], items: ItemNames) -> Board:
-    """Make a board of the predictions of a file, a row per model.
+    """Make a board of a file's predictions, a row per model.
 
     Only predictions for problems as they are count. A choice is -1 for an abstention, and UNASKED for items without a
     prediction.
@@ -155,9 +155,10 @@ def families_of(read: ItemAnswers, families: str | Path | Mapping[str, str]) -> 
 
 
 def _match_families(names: Sequence[str], families: Mapping[str, str], source: str) -> tuple[IntArray, list[str]]:
-    """Return the number of each model's family by a mapping from its name, and notes. `source` names the mapping.
+    """Number of each model's family by a mapping, and notes.
 
-    A model that is not in the mapping is its own family. Raises BadInput if no model is in it.
+    `families` has the family of each model by name, and `source` names the mapping in messages. A model that is not in
+    the mapping is its own family. Raises BadInput if no model is in it.
     """
     missing = [name for name in names if name not in families]
     if len(missing) == len(names):
@@ -170,7 +171,10 @@ def _match_families(names: Sequence[str], families: Mapping[str, str], source: s
 
 
 def _read_families(path: Path) -> dict[str, str]:
-    """Read the family of each model from a csv file with columns model and family. Raises BadInput for another file."""
+    """Read the family of each model from a csv file.
+
+    The file has columns model and family. Raises BadInput for any other.
+    """
     if not path.is_file():
         raise BadInput(f"--families {path}: expected agreement, name, or a csv file with columns model and family")
     reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff")))

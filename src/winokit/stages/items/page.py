@@ -1,4 +1,4 @@
-"""The page of items: share right against item-rest, the queue with both sentences, pairs, families, canaries."""
+"""The page of items: chart, queue, pairs, families and canaries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,10 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class ItemPoint:
-    """One item on the chart, placed in pixels from the left and the top."""
+    """One item on the chart, placed from the left and the top.
+
+    Places are in pixels.
+    """
 
     x: float
     y: float
@@ -42,7 +45,7 @@ class ItemPoint:
 
 @dataclass(frozen=True)
 class QueueCard:
-    """One suspect of the queue: its problems, what the models' answers say of them, and the reasons."""
+    """One suspect of the queue: its problems, judgements and reasons."""
 
     place: int
     """The rank of the suspect in the queue, from 1."""
@@ -86,7 +89,7 @@ class ItemsPage:
         return cards
 
     def _find_twins(self, problems: tuple[Problem, ...]) -> tuple[tuple[Problem, JudgedItem | None], ...]:
-        """Other problems in the group of a suspect's problems, each with its judgement.
+        """Other problems of a suspect's group, each with its judgement.
 
         The judgement is None if no model was asked the problem.
         """
@@ -114,7 +117,7 @@ class ItemsPage:
 
     @cached_property
     def lines(self) -> list[tuple[ItemPoint, ItemPoint]]:
-        """Lines of the chart, each by its ends: the points of a pair of twins."""
+        """Lines of the chart, each joining the points of twins."""
         lines = []
         for pair in self.judged.pairs:
             ends = [self.points[row] for row in pair.rows if row in self.points]
@@ -124,7 +127,10 @@ class ItemsPage:
 
     @cached_property
     def axes(self) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-        """Places in pixels and labels of the two axes: the share right, then the correlation."""
+        """Places in pixels and labels of both axes.
+
+        The first is that of the share right, the second that of the correlation.
+        """
         shares = [(across(share), f"{100 * share:.0f} %") for share in SHARES]
         levels = [(upwards(level), f"{level:+.1f}") for level in LEVELS]
         return shares, levels
@@ -136,9 +142,10 @@ class ItemsPage:
 
     @cached_property
     def band_rows(self) -> list[tuple[str, float, float | None, float, int]]:
-        """Rows of the table of pairs by band of families, each as band, three shares and the number of families.
+        """Rows of the table of pairs, one per band of families.
 
-        The shares, as means over pairs, are told apart, right way round (None if none is told apart), and both wrong.
+        A row has the band, three shares as means over pairs, and the number of families. The shares are told apart,
+        right way round (None if none is told apart), and both wrong.
         """
         rows: list[tuple[str, float, float | None, float, int]] = []
         for band in BANDS:
@@ -156,7 +163,10 @@ class ItemsPage:
 
     @property
     def singers(self) -> list[tuple[str, object]]:
-        """Models that give canaries back, as many as the page lists, each with its name. Empty without canaries."""
+        """Models that give canaries back, each with its name.
+
+        They are as many as the page lists. Empty without canaries.
+        """
         if self.run.canaries is None:
             return []
         scorers = self.judged.matrix.scorers
@@ -191,7 +201,10 @@ def say_correlation(estimate: Estimate | None) -> str:
 
 
 def write_items(run: ItemsRun, folder: Path) -> Path:
-    """Write items.json, the page of the board and that of items into a folder, and return the latter's path."""
+    """Write items.json and both pages into a folder.
+
+    Returns the path of the page of items. The other page is the board.
+    """
     write_whole(folder / RESULT, result_bytes(items_json(run)))
     write_board(run, folder)
     settings = (

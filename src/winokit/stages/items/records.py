@@ -1,4 +1,4 @@
-"""The files of `winokit items`: the queue of suspects, and every judgement as items.json."""
+"""The files of `winokit items`: the queue of suspects, and items.json."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,9 +13,10 @@ from winokit.stages.items.run import ItemsRun
 
 
 def write_queue(run: ItemsRun, path: Path) -> Path:
-    """Write the suspects as a dataset for people to judge, and return its path.
+    """Write the suspects as a dataset for people to judge.
 
-    Problems are in the order of the queue, twins one after the other, with rank and reasons as labels.
+    Returns the path. Problems are in the order of the queue, twins one after the other, with rank and reasons as
+    labels.
     """
     problems: list[Problem] = []
     for place, suspect in enumerate(run.judged.suspects, 1):
@@ -57,7 +58,7 @@ def _describe_item(run: ItemsRun, item: JudgedItem) -> dict[str, Any]:
 
 
 def _describe_pair(run: ItemsRun, pair: JudgedPair) -> dict[str, Any]:
-    """Entry of a pair in items.json, named by the ids of its twins."""
+    """Entry of a pair in items.json, with its twins' ids."""
     entry = asdict(pair)
     del entry["rows"]
     entry["bands"] = {band: asdict(shares) for band, shares in pair.bands.items()}
@@ -65,7 +66,10 @@ def _describe_pair(run: ItemsRun, pair: JudgedPair) -> dict[str, Any]:
 
 
 def _describe_suspect(run: ItemsRun, place: int, suspect: Suspect) -> dict[str, Any]:
-    """Entry of a suspect in items.json, with its rank in the queue (`place`, from 1)."""
+    """Entry of a suspect in items.json.
+
+    `place` is its rank in the queue, from 1.
+    """
     return {
         "place": place,
         "ids": _list_ids(run, suspect.rows),
@@ -75,7 +79,10 @@ def _describe_suspect(run: ItemsRun, place: int, suspect: Suspect) -> dict[str, 
 
 
 def _describe_canaries(canaries: CanaryTest, run: ItemsRun) -> dict[str, Any]:
-    """Entry of the canaries in items.json, with the ids of problems and the names of models."""
+    """Entry of the canaries in items.json.
+
+    Problems are named by their ids, models by their names.
+    """
     entry = asdict(canaries)
     for singer in entry["singers"]:
         scorer_index = singer.pop("scorer")
@@ -86,5 +93,8 @@ def _describe_canaries(canaries: CanaryTest, run: ItemsRun) -> dict[str, Any]:
 
 
 def _list_ids(run: ItemsRun, rows: Sequence[int]) -> list[str]:
-    """List the ids of problems by their rows among those that were asked."""
+    """List the ids of problems by their rows.
+
+    Rows count the problems that were asked.
+    """
     return [run.judged.asked.problems[row].id for row in rows]

@@ -1,4 +1,4 @@
-"""`winokit items`: what the items of a benchmark are worth, by the answers of many models."""
+"""`winokit items`: the worth of items, by the answers of many models."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,7 +34,7 @@ ERRATA = "errata.toml"
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """One family of models: its strongest member, its size, and its shares of right answers."""
+    """One family of models: its size, strength and shares right."""
 
     number: int
     name: str
@@ -161,7 +161,10 @@ def items(
 
 
 def _describe_witnesses(judged: JudgedItems) -> list[str]:
-    """Note that there are too few families of models to doubt a label. Empty if there are enough."""
+    """Note that there are too few families to doubt a label.
+
+    Empty if there are enough.
+    """
     count = judged.family_count
     if count < 4:
         return [f"{count} families: an item-rest correlation needs four, and a label is hardly doubted by fewer"]
@@ -169,7 +172,10 @@ def _describe_witnesses(judged: JudgedItems) -> list[str]:
 
 
 def _compare_with_labels(judged: JudgedItems) -> list[str]:
-    """Note that answers fit the labels no better than a coin. Empty if they fit better."""
+    """Note that answers fit the labels no better than a coin.
+
+    Empty if they fit better.
+    """
     right = judged.right
     if right.low > judged.chance:
         return []
@@ -180,9 +186,10 @@ def _compare_with_labels(judged: JudgedItems) -> list[str]:
 
 
 def _compare_with_bank(judged: JudgedItems, bank: ItemBank | None) -> list[str]:
-    """Note on the correlation of shares right by the bank's parameters with those of the answers.
+    """Note on the correlation of the answers with the bank.
 
-    Empty without a bank, or if there is no correlation to compute.
+    Shares right are compared with those that follow from the bank's item parameters. Empty without a bank, or if there
+    is no correlation to compute.
     """
     if bank is None:
         return []
@@ -196,9 +203,10 @@ def _compare_with_bank(judged: JudgedItems, bank: ItemBank | None) -> list[str]:
 
 
 def _write_votes(votes: str | Path, out: str | Path | None) -> Path:
-    """Write errata.toml from a file of people's votes on labels, and return its path.
+    """Write errata.toml from a file of people's votes.
 
-    It goes into the folder `out`, or into the current one if that is None. Raises BadInput if there are no votes.
+    Returns its path. It goes into the folder `out`, or into the current one if that is None. Raises BadInput if there
+    are no votes.
     """
     dataset = load_one(votes)
     errata, judged_count = errata_of_votes(dataset, f"people of {dataset.card.name}")

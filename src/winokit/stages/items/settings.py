@@ -1,4 +1,4 @@
-"""The settings of `winokit items`: which models are one family, and how much is listed."""
+"""The settings of `winokit items`: families of models, and lengths of lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

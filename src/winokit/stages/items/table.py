@@ -15,7 +15,7 @@ SHOWN_SINGERS = 5
 
 
 def lines(result: ItemsRun) -> Lines:
-    """Yield terminal output: counts, a table of the first suspects, canaries, and the paths of files."""
+    """Yield terminal output: counts, first suspects, canaries and paths."""
     yield from item_sentences(result)
     suspects = result.judged.suspects[: result.top]
     if suspects:
@@ -28,7 +28,10 @@ def lines(result: ItemsRun) -> Lines:
 
 
 def item_sentences(result: ItemsRun) -> Iterator[str]:
-    """Yield two sentences: the numbers of items, models and families, and of suspects and negative correlations."""
+    """Yield sentences that count items, models, families and suspects.
+
+    The second one counts negative correlations too.
+    """
     judged = result.judged
     models = plural(len(judged.matrix.scorers), "model")
     families = plural(judged.family_count, "family", "families")
@@ -42,9 +45,9 @@ def item_sentences(result: ItemsRun) -> Iterator[str]:
 
 
 def canary_sentences(result: ItemsRun) -> Iterator[str]:
-    """Yield sentences on labels that people found wrong, and the models that give them back.
+    """Yield sentences on canaries and models that give them back.
 
-    None if no label is known to be wrong.
+    Canaries are labels that people found wrong. None if no label is known to be wrong.
     """
     canaries = result.canaries
     if canaries is None:
@@ -67,7 +70,10 @@ def canary_sentences(result: ItemsRun) -> Iterator[str]:
 
 
 def _describe_singer(singer: CanarySinger) -> str:
-    """The end of a sentence on a model, after its name: how many canaries it gives back, expected number and p."""
+    """End of a sentence on a model that gives canaries back.
+
+    After the model's name, it has the counts, the expected number and p.
+    """
     members = "" if singer.members == 1 else f", the most of {singer.members:,} in its family"
     given_back = f"{singer.given_back} of {singer.canaries} given back, {singer.expected:.2f} expected of its strength"
     p_values = f"p {probability(singer.p_family)}, corrected {probability(singer.p_corrected)}"
@@ -75,14 +81,20 @@ def _describe_singer(singer: CanarySinger) -> str:
 
 
 def _describe_suspect(result: ItemsRun, place: int, suspect: Suspect) -> tuple[str, ...]:
-    """Table row of a suspect: its rank in the queue (`place`), its text with the label, and the reasons."""
+    """Table row of a suspect: rank, text with label, and reasons.
+
+    `place` is the rank in the queue, from 1.
+    """
     problem = result.judged.asked.problems[suspect.rows[0]]
     twin = " (and its twin)" if len(suspect.rows) > 1 else ""
     return (str(place), f"{problem.text} → {problem.right}{twin}", "; ".join(suspect.reasons.values()))
 
 
 def as_json(result: ItemsRun) -> dict[str, Any]:
-    """JSON output of the command: the content of items.json, and the paths of files, None for those not written."""
+    """JSON output of the command: items.json, and paths of files.
+
+    A path is None if the file was not written.
+    """
     content = items_json(result)
     paths = {"queue": result.queue, "errata": result.errata, "page": result.page}
     for name, path in paths.items():

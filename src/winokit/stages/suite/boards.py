@@ -1,4 +1,7 @@
-"""The boards of a suite with many entrants: each dataset's ranking, families folded, a row opens a model's audit."""
+"""The boards of a large suite: on each dataset, all entrants ranked.
+
+Families are folded, and a row opens a model's audit.
+"""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -16,9 +19,9 @@ from winokit.stages.suite.matrix import SuiteCell, SuiteMatrix
 
 
 def boards_of(matrix: SuiteMatrix) -> list[DrawnBoard]:
-    """Return a board for each dataset of a large suite that has results.
+    """Make a board for each dataset of a large suite.
 
-    Empty for a small suite, whose page compares every two models.
+    Datasets without results have none. Empty for a small suite, whose page compares every two models.
     """
     if not matrix.is_large:
         return []
@@ -31,7 +34,7 @@ def boards_of(matrix: SuiteMatrix) -> list[DrawnBoard]:
 
 
 def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
-    """Make the board of a dataset from the cells that have a result on it.
+    """Make the board of a dataset from cells that have results.
 
     Models without a stated family get one by the agreement of their answers.
     """
@@ -50,7 +53,10 @@ def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
 
 
 def _collect_answers(cells: Sequence[SuiteCell]) -> Answers:
-    """Answers of all cells to the problems of their dataset, a scorer per cell. The dataset is that of all cells."""
+    """Collect the answers of all cells, a scorer per cell.
+
+    The cells are of one dataset.
+    """
     asked_problems = AskedProblems.of(cells[0].data.asked)
     row_of = {name: row for row, name in enumerate(asked_problems.ids)}
     problem_index: list[int] = []

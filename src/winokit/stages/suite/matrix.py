@@ -1,4 +1,4 @@
-"""The results of a suite: cells, matrix and rankings, as data, on the terminal, in files.
+"""The results of a suite: data, terminal output and files.
 
 Tests are those of `winokit compare`, of what the cell shows: paired by problem, over units, and an abstention is not a
 right answer. They are corrected together, over every pair of entrants on every dataset, on problems and on groups
@@ -67,7 +67,10 @@ SPECIAL = {
 
 @dataclass(frozen=True)
 class Entrant:
-    """A row of the matrix: a model, the way it is scored, and the number of solved problems it is shown."""
+    """A row of the matrix: a model under a scoring and shots.
+
+    Shots are solved problems that the model is shown before each problem.
+    """
 
     model: SuiteModel
     scoring: str | None
@@ -80,7 +83,7 @@ class Entrant:
 
 @dataclass
 class SuiteCell:
-    """One entrant on one dataset: the state of its audit and, once done, the results."""
+    """One entrant on one dataset: the state and results of its audit."""
 
     entrant: Entrant
     data: SuiteData
@@ -104,19 +107,25 @@ class SuiteCell:
 
     @property
     def dataset(self) -> str:
-        """The name of the dataset, with its number of problems if only some are asked."""
+        """The name of the dataset.
+
+        If only some problems are asked, their number is in it.
+        """
         return self.data.asked.card.name
 
     @property
     def folder_link(self) -> str | None:
-        """The path of the cell's folder, relative to the suite's. None if nothing is in it."""
+        """The path of the cell's folder, relative to the suite's.
+
+        None if nothing is in it.
+        """
         if self.folder is None or self.state != DONE:
             return None
         return "/".join(self.folder.parts[-3:])
 
     @property
     def replayed(self) -> dict[str, Any]:
-        """Counts and dates of answers that the audit took from the cache, by model."""
+        """Counts and dates of answers taken from the cache, by model."""
         if self.run is None:
             return {}
         return dict(self.run.settings.get("replayed", {}))
@@ -158,7 +167,7 @@ Watch = Callable[[Sequence[SuiteCell]], None]
 
 @dataclass(repr=False)
 class SuiteRun(Brief):
-    """The result of a suite: its cells, its settings and the path of its page."""
+    """The result of a suite: settings, cells and page."""
 
     settings: dict[str, Any]
     cells: list[SuiteCell]
@@ -170,7 +179,10 @@ class SuiteRun(Brief):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A value of the matrix, compared with chance and with the other entrants on its dataset."""
+    """A value of the matrix, compared with chance and other entrants.
+
+    The other entrants are those on the same dataset.
+    """
 
     cell: SuiteCell
     row: Metric
@@ -192,7 +204,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The entrants on one dataset, the best first, with bands of entrants that cannot be distinguished."""
+    """The entrants on one dataset, the best first.
+
+    Bands are of entrants that cannot be distinguished.
+    """
 
     dataset: str
     standings: list[Standing]
@@ -226,7 +241,10 @@ class SuiteMatrix:
                 self.rankings[measure] = [self._rank_dataset(measure, dataset) for dataset in self.datasets]
 
     def _compare_pairs(self) -> Iterator[tuple[str, ScorerPair]]:
-        """Yield the paired tests of every two entrants on a dataset that both answered, with the dataset."""
+        """Yield the paired tests of every two entrants, with their dataset.
+
+        Only entrants that were asked about the same dataset are compared.
+        """
         tests: dict[tuple[str, tuple[str, str, str]], Comparison] = {}
         for dataset in self.datasets:
             runs = self._list_runs(dataset)
@@ -246,9 +264,10 @@ class SuiteMatrix:
         return runs
 
     def _make_view(self, name: str) -> dict[tuple[str, str], Standing]:
-        """Standings of a view, by entrant and dataset: those of the cells that have a row for it.
+        """Standings of a view, by entrant and dataset.
 
-        P-values are corrected over all rows (Holm). Of several subsets, a cell has the one furthest above chance.
+        Cells without a row for the view are left out. P-values are corrected over all rows (Holm). Of several subsets,
+        a cell has the one furthest above chance.
         """
         rows = self._list_view_rows(name)
         p_values = [row.p for _, row in rows if row.p is not None]
@@ -264,7 +283,10 @@ class SuiteMatrix:
         return view
 
     def _list_view_rows(self, name: str) -> list[tuple[SuiteCell, Metric]]:
-        """Rows of a view with their cells, a row per cell and subset that has one."""
+        """List the rows of a view with their cells.
+
+        A cell has a row per subset of the view, if it has results for it.
+        """
         _, protocol, subsets, metric = VIEWS[name]
         rows = []
         for cell in self.cells.values():
@@ -277,9 +299,10 @@ class SuiteMatrix:
         return rows
 
     def _rank_dataset(self, measure: str, dataset: str) -> Ranking:
-        """Rank the entrants on a dataset by a measure, and add letters and leaders to its view.
+        """Rank the entrants on a dataset by a measure.
 
-        They are ordered by their average lead in the paired tests. Who answers nothing is last.
+        Their standings in the view get letters, and the leader is marked. They are ordered by their average lead in the
+        paired tests. Who answers nothing is last.
         """
         tests = [pair for name, pair in self.pairs if name == dataset and pair.measure == measure]
         names = self._order_entrants(measure, dataset, tests)
@@ -300,7 +323,7 @@ class SuiteMatrix:
         return Ranking(dataset, standings, bands)
 
     def _order_entrants(self, measure: str, dataset: str, tests: Sequence[ScorerPair]) -> list[str]:
-        """Names of the entrants with a value on a dataset, the best first.
+        """List the entrants that have a value on a dataset, best first.
 
         `tests` are the paired tests on it by the measure.
         """
@@ -330,11 +353,14 @@ class SuiteMatrix:
             "suite": self.run.settings,
             "metrics": rows_to_json(self._list_rows()),
             "cells": [cell.to_json() for cell in self.cells.values()],
-            "tests": [_test_to_json(dataset, pair) for dataset, pair in self.pairs],
+            "tests": [_describe_test(dataset, pair) for dataset, pair in self.pairs],
         }
 
     def _list_rows(self) -> list[Metric]:
-        """Rows of all cells. Rows of a view have `p_corrected` and `letters` among their details."""
+        """Rows of all cells.
+
+        Rows of a view have `p_corrected` and `letters` among their details.
+        """
         standings: dict[int, Standing] = {}  # by the identity of the row
         for view in self.views.values():
             standings |= {id(standing.row): standing for standing in view.values()}
@@ -352,7 +378,7 @@ class SuiteMatrix:
         return rows
 
 
-def _test_to_json(dataset: str, pair: ScorerPair) -> dict[str, Any]:
+def _describe_test(dataset: str, pair: ScorerPair) -> dict[str, Any]:
     """Entry of a paired test in `suite.json`."""
     test = pair.found
     return {
@@ -370,7 +396,10 @@ def _test_to_json(dataset: str, pair: ScorerPair) -> dict[str, Any]:
 
 
 def write_suite(run: SuiteRun, folder: Path) -> Path:
-    """Write suite.json, suite.csv, suite.md, suite.tex and the page into a folder, and return the page's path."""
+    """Write suite.json, suite.csv, suite.md, suite.tex and the page into a folder.
+
+    Returns the path of the page.
+    """
     from winokit.stages.suite.boards import boards_of  # which needs the matrix
 
     matrix = SuiteMatrix(run)
@@ -401,7 +430,10 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
 
 
 def _list_decades(logarithms: Sequence[float]) -> range:
-    """Powers of ten that enclose some numbers, given their logarithms. Empty without numbers."""
+    """Powers of ten that enclose some numbers, given their logarithms.
+
+    Empty without numbers.
+    """
     if not logarithms:
         return range(0)
     return range(floor(min(logarithms)), ceil(max(logarithms)) + 1)
@@ -417,7 +449,7 @@ def tex(text: str) -> str:
 
 
 def lines(result: SuiteRun) -> Lines:
-    """Yield terminal output: the matrix of accuracies, failed cells, and the path of the page.
+    """Yield terminal output: the matrix, failed cells and the page's path.
 
     For a dry run, the counts of what would be asked.
     """
@@ -436,7 +468,10 @@ def lines(result: SuiteRun) -> Lines:
 
 
 def _describe_replays(result: SuiteRun) -> Iterator[str]:
-    """Yield lines on cells of earlier runs, and on answers from the cache. None if all was asked now."""
+    """Yield lines on audits and answers that are from before.
+
+    There are none if all was asked now.
+    """
     if any(cell.from_before for cell in result.cells):
         yield f"{FROM_BEFORE} not all of it was asked now:"
     read_times = [minute_words(cell.of_run) for cell in result.cells if cell.of_run is not None]
@@ -449,9 +484,9 @@ def _describe_replays(result: SuiteRun) -> Iterator[str]:
 
 
 def as_json(result: SuiteRun) -> dict[str, Any]:
-    """JSON output of the command: the content of suite.json, and the path of the page or None.
+    """JSON output of the command: suite.json, and the page's path.
 
-    For a dry run, the counts of what would be asked.
+    The path is None if no page was written. For a dry run, the counts of what would be asked.
     """
     if result.plan is not None:
         return result.plan
@@ -460,7 +495,10 @@ def as_json(result: SuiteRun) -> dict[str, Any]:
 
 
 def code(result: SuiteRun) -> int:
-    """Exit code of the command: 1 if a cell failed, so that a script does not take the rest for everything."""
+    """Exit code of the command: 1 if a cell failed.
+
+    So a script does not take the rest for everything.
+    """
     return int(any(cell.state == FAILED for cell in result.cells))
 
 
@@ -475,7 +513,10 @@ def _make_matrix(cells: Sequence[SuiteCell]) -> Table:
 
 
 def _format_cell(cell: SuiteCell) -> Text:
-    """Accuracy of a cell with its interval, dim at chance. Without a result, the cell's state."""
+    """Accuracy of a cell with its interval, dim at chance.
+
+    Without a result, the cell's state.
+    """
     row = None if cell.run is None else cell.run.find_or_none("accuracy", "all", "accuracy")
     if row is not None:
         mark = f" {FROM_BEFORE}" if cell.from_before else ""
@@ -488,9 +529,10 @@ def _format_cell(cell: SuiteCell) -> Text:
 
 @contextmanager
 def live(doing: str) -> Iterator[Watch]:
-    """Show the matrix on a terminal as cells finish, or print a line per finished cell elsewhere.
+    """Show the growing matrix on a terminal, or print finished cells.
 
-    The context gives the function to call with all cells whenever one changes. `doing` is the first word of a line.
+    Lines of finished cells are for output that is no terminal. The context gives the function to call with all cells
+    whenever one changes. `doing` is the first word of a line.
     """
     from rich.console import Console
     from rich.live import Live
@@ -529,9 +571,9 @@ def live(doing: str) -> Iterator[Watch]:
 
 
 def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
-    """Share of the work that is done, and the time left at the pace so far, as a phrase.
+    """Phrase on the share of work done and the time left.
 
-    `elapsed` is in seconds. Every problem counts as much as any other.
+    The pace so far is assumed to continue. `elapsed` is in seconds. Every problem counts as much as any other.
     """
     total = 0
     done_problems = 0.0

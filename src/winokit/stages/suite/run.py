@@ -98,9 +98,10 @@ def suite(
 
 
 def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
-    """Return the settings with their data: as given, or read from a suite.toml if that is named first.
+    """Return the settings with their data, given or from a suite.toml.
 
-    Datasets that are named after a suite.toml, and settings that are not the default, replace those of the file.
+    A suite.toml is read if it is named first. Datasets that are named after a suite.toml, and settings that are not the
+    default, replace those of the file.
     """
     first = data[0] if data else None
     if isinstance(first, (str, Path)) and Path(first).suffix == ".toml":
@@ -109,7 +110,7 @@ def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
 
 
 def read_plan(plan: ScoringPlan) -> ScoringPlan:
-    """Return a scoring plan with its prompt and its pool of solved examples (shots) loaded."""
+    """Load the prompt and the solved examples of a scoring plan."""
     pool = None if plan.shots_from is None else load_one(plan.shots_from)
     return replace(plan, prompt=read_prompt(plan.prompt), shots_from=pool)
 
@@ -117,9 +118,9 @@ def read_plan(plan: ScoringPlan) -> ScoringPlan:
 def describe_suite(
     settings: SuiteSettings, plan: ScoringPlan, models: Sequence[SuiteModel], cells: Sequence[SuiteCell]
 ) -> dict[str, Any]:
-    """Settings of a suite as suite.json records them, enough to run it again.
+    """Settings of a suite as suite.json records them.
 
-    The subset is left out if there is none.
+    They are enough to run it again. The subset is left out if there is none.
     """
     description: dict[str, Any] = {
         "winokit": winokit.__version__,
@@ -138,9 +139,10 @@ def describe_suite(
 
 
 def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
-    """Make every cell of a suite, and check before anything is run all that can be checked by then.
+    """Make every cell of a suite, and check them.
 
-    `folder` is that of the suite, or None if nothing is written.
+    All that can be checked before anything is run is checked here. `folder` is that of the suite, or None if nothing is
+    written.
     """
     models, data = _load_models_and_data(settings)
     dataset_names = [item.whole.card.name for item in data]
@@ -156,12 +158,13 @@ def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None)
 
 
 def _load_models_and_data(settings: SuiteSettings) -> tuple[list[SuiteModel], list[SuiteData]]:
-    """List the models of a suite, which are not loaded yet, and load its datasets. A folder gives one per file.
+    """List the models of a suite, and load its datasets.
 
-    Raises BadInput if there are no models or no datasets.
+    Models are not loaded yet. A folder of data gives a dataset per file. Raises BadInput if there are no models or no
+    datasets.
     """
-    models = [_as_suite_model(model) for model in settings.model]
-    entries = [_as_suite_data(data) for data in settings.data]
+    models = [_make_suite_model(model) for model in settings.model]
+    entries = [_make_suite_data(data) for data in settings.data]
     data = list(chain.from_iterable(entry.loaded(settings.limit) for entry in entries))
     has_models = models or settings.predictions
     if not has_models or not data:
@@ -170,18 +173,24 @@ def _load_models_and_data(settings: SuiteSettings) -> tuple[list[SuiteModel], li
     return models, data
 
 
-def _as_suite_model(model: str | Model | SuiteModel) -> SuiteModel:
-    """Make an entry for a SPEC or a model. An entry is returned as it is."""
+def _make_suite_model(model: str | Model | SuiteModel) -> SuiteModel:
+    """Make an entry for a SPEC or a model.
+
+    An entry is returned as it is.
+    """
     return model if isinstance(model, SuiteModel) else SuiteModel(model)
 
 
-def _as_suite_data(data: str | Path | Dataset | SuiteData) -> SuiteData:
-    """Make an entry for a dataset or its name. An entry is returned as it is."""
+def _make_suite_data(data: str | Path | Dataset | SuiteData) -> SuiteData:
+    """Make an entry for a dataset or its name.
+
+    An entry is returned as it is.
+    """
     return data if isinstance(data, SuiteData) else SuiteData(data)
 
 
 def _check_scoring(settings: SuiteSettings, plan: ScoringPlan) -> None:
-    """Raise BadInput if a scoring is unknown, or if solved examples are given and none is to be shown."""
+    """Raise BadInput for unknown scorings, or examples that are not shown."""
     for name in settings.scoring or ():
         parse_scoring(name)
     has_shots = any(settings.shots)
@@ -190,7 +199,10 @@ def _check_scoring(settings: SuiteSettings, plan: ScoringPlan) -> None:
 
 
 def _check_suite_model(model: SuiteModel, dataset_names: Sequence[str]) -> None:
-    """Raise BadInput if a model cannot be loaded, samples answers, or has predictions for no dataset of the suite."""
+    """Raise BadInput if a model does not fit into the suite.
+
+    It must be loadable, give one answer to each problem, and have predictions only for datasets of the suite.
+    """
     if model.spec is not None:
         check_model(model.spec)
         samples = isinstance(model.spec, str) and Spec.parse(model.spec).options.get("n", "1") != "1"
@@ -201,7 +213,10 @@ def _check_suite_model(model: SuiteModel, dataset_names: Sequence[str]) -> None:
 
 
 def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
-    """Raise BadInput if two names (of models or datasets, the `kind`) give one folder name."""
+    """Raise BadInput if two names give one folder name.
+
+    `kind` is what they name: models or datasets.
+    """
     folder_name_counts = Counter(map(_make_folder_name, names))
     for name, count in folder_name_counts.items():
         if count > 1:
@@ -209,9 +224,10 @@ def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
 
 
 def _make_cell(entrant: Entrant, data: SuiteData, folder: Path | None) -> SuiteCell:
-    """Make the cell of an entrant on a dataset, empty if the entrant has only predictions for others.
+    """Make the cell of an entrant on a dataset.
 
-    `folder` is that of the suite. None if nothing is written.
+    It is empty if the entrant has only predictions for other datasets. `folder` is that of the suite. None if nothing
+    is written.
     """
     cell = SuiteCell(entrant, data)
     stored_files = entrant.model.predictions
@@ -251,7 +267,7 @@ def _group_stored_models(predictions: Sequence[str], data: Sequence[SuiteData]) 
 
 
 def _list_entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
-    """Return every model under every scoring and number of shots, with a name.
+    """List every model under every scoring and number of shots.
 
     Stored predictions are one entrant, as they are.
     """
@@ -271,9 +287,9 @@ def _list_entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> lis
 
 
 def _find_model_name(path: Path, dataset: Dataset) -> str:
-    """The name of the model in a file of predictions for a dataset.
+    """Read the name of the model in a file of predictions.
 
-    Raises BadInput if the file has several models or scorings.
+    The predictions are for `dataset`. Raises BadInput if the file has several models or scorings.
     """
     scorers = {(part.model, part.scoring) for part in read_predictions(path, dataset) if part.variant == ORIGINAL}
     if len(scorers) != 1:
@@ -291,7 +307,7 @@ def _make_folder_name(name: str) -> str:
 
 @dataclass
 class _SuiteWork:
-    """Runs the cells of a suite, with the settings, the cache and the ledger that they share."""
+    """Runs the cells of a suite, which share settings, cache and ledger."""
 
     settings: SuiteSettings
     plan: ScoringPlan
@@ -306,7 +322,10 @@ class _SuiteWork:
     """In a dry run, what each cell would ask."""
 
     def run_model(self, model: SuiteModel) -> None:
-        """Run the cells of a model that are not done. The model is loaded only if there are any, and released."""
+        """Run the cells of a model that are not done.
+
+        The model is loaded only if there are any, and released.
+        """
         cells = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
         identity = identity_of(model)
         if identity is not None:
@@ -327,9 +346,10 @@ class _SuiteWork:
                 release(loaded)
 
     def run_cells(self, cells: Sequence[SuiteCell], model: Any, identity: str | None) -> None:
-        """Run the cells of a loaded model, except those whose folder has them for the model's `identity`.
+        """Run the cells of a loaded model that are not done.
 
-        Without a lasting identity (None), every cell is run.
+        A cell is done if its folder has an audit of a model with this `identity`. Without a lasting identity (None),
+        every cell is run.
         """
         for cell in cells:
             if identity is None:
@@ -338,7 +358,10 @@ class _SuiteWork:
                 self.run_cell(cell, model, identity)
 
     def load_model(self, model: SuiteModel) -> Any:
-        """Load the model of a SPEC, tried twice if it fails. None for stored predictions."""
+        """Load the model of a SPEC, tried twice if it fails.
+
+        None for stored predictions.
+        """
         spec = model.spec
         if spec is None:
             return None
@@ -354,18 +377,24 @@ class _SuiteWork:
         return lasting_fingerprint(model, self.cache)
 
     def key_of(self, cell: SuiteCell, identity: str) -> str:
-        """Hash of everything that determines a cell, with the `identity` of its model."""
+        """Hash of everything that determines a cell.
+
+        `identity` is that of its model.
+        """
         entrant = cell.entrant
         texts = [winokit.__version__, identity, entrant.name, cell.dataset, cell.data.asked.content_hash]
-        texts += map(_content_of, cell.data.perturbed)
-        texts.append(_content_of(self.plan.shots_from))
+        texts += map(_identify_content, cell.data.perturbed)
+        texts.append(_identify_content(self.plan.shots_from))
         plan = asdict(replace(self.plan, scoring=entrant.scoring, shots=entrant.shots, shots_from=None))
         rows = list(self.settings.protocol)
         rows += [f"@{subset}" for subset in self.settings.subset]
         return hashlib.sha256(repr([texts, plan, rows]).encode()).hexdigest()
 
     def resume_cell(self, cell: SuiteCell, identity: str) -> bool:
-        """Whether a cell is done: if its folder has an audit of the same key, the cell is filled from it."""
+        """Whether a cell is done, now or by an earlier audit.
+
+        If its folder has an audit of the same key, the cell is filled from it.
+        """
         if cell.folder is None or self.ledger.spending.dry_run:
             return False
         with suppress(OSError, ValueError, KeyError, BadInput):
@@ -377,9 +406,10 @@ class _SuiteWork:
         return cell.state == DONE
 
     def run_cell(self, cell: SuiteCell, model: Model | None, identity: str) -> None:
-        """Audit a cell, tried twice if it fails, and write cell.json into its folder.
+        """Audit a cell, tried twice if it fails.
 
-        `model` is None for stored predictions. An audit that fails twice marks the cell as failed, with the reason.
+        It writes cell.json into the cell's folder. `model` is None for stored predictions. An audit that fails twice
+        marks the cell as failed, with the reason.
         """
         cell.state = RUNNING
         begun = time.monotonic()
@@ -400,7 +430,10 @@ class _SuiteWork:
         self.finish_cell(cell, run, seconds, parameters)
 
     def audit_cell(self, cell: SuiteCell, model: Model | None) -> Run:
-        """Audit the predictions of a cell, or its model if that is not None."""
+        """Audit the model of a cell, or its stored predictions.
+
+        `model` is None for the latter.
+        """
 
         def report_progress(done: float, total: float) -> None:
             cell.share = done / max(1, total)
@@ -438,7 +471,10 @@ class _SuiteWork:
         return work()
 
     def finish_cell(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
-        """Mark a cell as done, and keep of its audit the rows and predictions that the page needs."""
+        """Mark a cell as done, and keep the results of its audit.
+
+        Only rows and predictions that the page needs are kept.
+        """
         model = cell.entrant.model
         rows = []
         for row in run.metrics:
@@ -453,7 +489,10 @@ class _SuiteWork:
         self.watch(self.cells)
 
     def fail_cell(self, cell: SuiteCell, error: Exception) -> None:
-        """Mark a cell as failed, with the reason in one line and without addresses of servers."""
+        """Mark a cell as failed, with the reason in one line.
+
+        Addresses of servers are left out of it.
+        """
         text = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
         one_line = " ".join(text.split())
         cell.state = FAILED
@@ -461,13 +500,16 @@ class _SuiteWork:
         self.watch(self.cells)
 
 
-def _content_of(data: object) -> str:
-    """The content hash of a dataset. Anything else as text."""
+def _identify_content(data: object) -> str:
+    """The content hash of a dataset, or other data as text."""
     return data.content_hash if isinstance(data, Dataset) else str(data)
 
 
 def _describe_plan(cell: SuiteCell, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts of what a cell would ask, without the parts of its plan by variant and by protocol."""
+    """Counts of what a cell would ask in all.
+
+    Those by variant and by protocol are left out.
+    """
     description: dict[str, Any] = {"model": cell.entrant.name, "dataset": cell.dataset}
     for key, value in plan.items():
         if not key.startswith("by_"):
@@ -476,9 +518,10 @@ def _describe_plan(cell: SuiteCell, plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identity_of(model: SuiteModel) -> str | None:
-    """Text that identifies a model without loading it: its SPEC with sizes and times of its files, or its fingerprint.
+    """Text that identifies a model without loading it.
 
-    None if only the loaded model tells what it is.
+    It is the SPEC with sizes and times of its files, or the model's fingerprint. None if only the loaded model tells
+    what it is.
     """
     if model.predictions is not None:
         return str([_describe_files(Path(path)) for path in model.predictions.values()])
@@ -496,7 +539,10 @@ def identity_of(model: SuiteModel) -> str | None:
 
 
 def _describe_files(path: Path) -> list[tuple[str, int, int]]:
-    """Name, size in bytes and time of change (in ns) of a file, or of all files in a folder."""
+    """Name, size and time of a file, or of a folder's files.
+
+    Sizes are in bytes, times of change in nanoseconds.
+    """
     paths = sorted(path.rglob("*")) if path.is_dir() else [path]
     files = [file for file in paths if file.is_file()]
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -1,4 +1,7 @@
-"""`suite.toml`: which models meet which datasets, and how. Every key is a parameter of `winokit.suite`."""
+"""`suite.toml`: which models meet which datasets, and how.
+
+Every key is a parameter of `winokit.suite`.
+"""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +23,7 @@ from winokit.stages.audit.protocols import check_protocols
 
 @dataclass(frozen=True)
 class SuiteModel(Settings):
-    """A model of a suite: one to ask, or predictions that somebody stored."""
+    """A model of a suite: one to ask, or its stored predictions."""
 
     spec: str | Model | None = None
     name: str | None = None
@@ -107,7 +110,7 @@ FORMER_KEYS = {"models": "model", "scorings": "scoring"}
 
 @dataclass(frozen=True)
 class SuiteSettings(Settings):
-    """Models, datasets, scorings and shots: all of each with all of the others."""
+    """Models, datasets, scorings and shots: every combination of them is a cell."""
 
     model: Annotated[
         Sequence[str | Model | SuiteModel], Help(f"{MODEL_HELP} Repeatable.", metavar="SPEC", was="models")
@@ -138,12 +141,15 @@ class SuiteSettings(Settings):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:
-        """Names of the scorings. One None stands for the default of each model's kind."""
+        """Names of the scorings.
+
+        One None stands for the default of each model's kind.
+        """
         return (None,) if self.scoring is None else tuple(self.scoring)
 
 
 def _split_former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Split the former names of protocols with a subset, as `artifacts@non_associative`, into two keys.
+    """Split former names of protocols with subsets, as `artifacts@non_associative`.
 
     Return the keys `protocol` and `subset` of a suite.toml's table. Empty if no name has a subset, or if protocols have
     different subsets: then the settings refuse the names.
@@ -160,9 +166,9 @@ def _split_former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
-    """Read the settings of a suite.toml. Those of `given` that are not the default replace them.
+    """Read the settings of a suite.toml.
 
-    Raises BadInput if the file is no such file, with its path.
+    Those of `given` that are not the default replace them. Raises BadInput if the file is no such file, with its path.
     """
     table = _read_table(path)
     valid_keys = [setting.name for setting in fields(SuiteSettings)]
@@ -189,7 +195,10 @@ def _list_changed(settings: SuiteSettings) -> dict[str, Any]:
 
 
 def _read_table(path: Path) -> dict[str, Any]:
-    """Read a suite.toml, its former names of keys and protocols replaced by the present ones."""
+    """Read a suite.toml, with former names replaced by present ones.
+
+    These are names of keys and of protocols.
+    """
     try:
         table = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -201,7 +210,10 @@ def _read_table(path: Path) -> dict[str, Any]:
 
 
 def _parse_entry(key: str, kind: type[SuiteModel | SuiteData], row: object) -> Any:
-    """Parse an entry of `[[model]]` or `[[data]]` (the `key`): a table becomes a `kind`, a name stays as it is."""
+    """Parse an entry of `[[model]]` or `[[data]]`.
+
+    The `key` is one of the two. A table becomes a `kind`, and a name stays as it is.
+    """
     if not isinstance(row, Mapping):
         return row
     valid_keys = [setting.name.strip("_") for setting in fields(kind)]

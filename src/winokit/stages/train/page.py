@@ -1,4 +1,4 @@
-"""The page of a training run: its verdict, its loss and accuracy by step, and its scores on every set."""
+"""The page of a training run: verdict, curves and scores."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -35,14 +35,15 @@ def is_training(folder: Path) -> bool:
 
 
 def page_of(folder: Path) -> Path:
-    """The path of the page of a training run, by the run's folder."""
+    """The path of the page in a run's folder."""
     return folder / REPORT / INDEX
 
 
 def write_train_page(folder: Path) -> Path:
-    """Write the page of a training run from results.json and curve.json in its folder, and return its path.
+    """Write the page of a training run into its folder.
 
-    Raises BadInput if one of the two is missing or damaged.
+    Returns the path of the page. Its contents are read from results.json and curve.json. Raises BadInput if one of the
+    two is missing or damaged.
     """
     with refusing(f"{folder}: not the folder of a finished training run", *UNREADABLE):
         page_values = _read_page_values(folder)
@@ -50,7 +51,10 @@ def write_train_page(folder: Path) -> Path:
 
 
 def _read_page_values(folder: Path) -> dict[str, Any]:
-    """Read the values of the page's template from the files of a run. Raises an error of UNREADABLE."""
+    """Read the values of the page's template from a run's files.
+
+    Raises one of the errors UNREADABLE for a missing or damaged file.
+    """
     results = json.loads((folder / RESULTS).read_text("utf-8"))
     curve = json.loads((folder / CURVE).read_text("utf-8"))
     run = results["run"]
@@ -71,9 +75,9 @@ def _read_page_values(folder: Path) -> dict[str, Any]:
 
 
 def charts_of_curve(curve: Mapping[str, Any]) -> Iterator[Chart]:
-    """Yield charts of the training loss and of the accuracies on a dev set, if there is one.
+    """Yield charts of the training loss and of dev set accuracies.
 
-    `curve` is the content of curve.json.
+    Without a dev set there is only the loss. `curve` is the content of curve.json.
     """
     yield _draw_loss(curve)
     dev_rows = curve["dev"]
@@ -84,7 +88,10 @@ def charts_of_curve(curve: Mapping[str, Any]) -> Iterator[Chart]:
 
 
 def _draw_loss(curve: Mapping[str, Any]) -> Chart:
-    """Chart of the training loss by step, with the loss of guessing if it is known."""
+    """Chart of the training loss by step.
+
+    It shows the loss of guessing too, if that is known.
+    """
     train_rows = curve["train"]
     losses = tuple(row["loss"] for row in train_rows)
     steps = tuple(row["step"] for row in train_rows)
@@ -96,7 +103,10 @@ def _draw_loss(curve: Mapping[str, Any]) -> Chart:
 
 
 def _draw_dev_measure(curve: Mapping[str, Any], measure: str, title: str, chance: float) -> Chart:
-    """Chart of a measure on the dev set by step, with its chance level and the step whose weights were kept."""
+    """Chart of a measure on the dev set by step.
+
+    It shows the chance level, and the step whose weights were kept.
+    """
     dev_rows = curve["dev"]
     values = tuple(row[measure] for row in dev_rows if row[measure] is not None)
     steps = tuple(row["step"] for row in dev_rows)

@@ -11,6 +11,6 @@ from winokit.settings import Help
 
 @dataclass(frozen=True)
 class TrainSets(Sets):
-    """The sets of one training run: those of every training, with a dev set to choose the weights on."""
+    """The sets of one training run, with one dev set."""
 
     dev: Annotated[str | Path | Dataset | None, Help("Choose the weights that do best on this.", "DATA")] = None

@@ -1,4 +1,4 @@
-"""A training run on the terminal and for scripts: steps, time and scores on every set."""
+"""A training run on the terminal and for scripts."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,10 @@ HEADS = ("set", "variant", "result", "share", "chance", "n")
 
 
 def as_json(outcome: "TrainOutcome") -> dict[str, Any]:
-    """JSON output of the command: the run's folder, settings, rows and warnings, and the path of its page."""
+    """JSON output of the command: folder, settings, rows and warnings.
+
+    `report` is the path of the page.
+    """
     page = page_of(outcome.folder)
     return {
         "out": str(outcome.folder),
@@ -29,7 +32,7 @@ def as_json(outcome: "TrainOutcome") -> dict[str, Any]:
 
 
 def lines(outcome: "TrainOutcome") -> Lines:
-    """Yield terminal output: a sentence on the run, a table of its rows, its warnings, and commands for later."""
+    """Yield terminal output: a sentence, rows, warnings and next commands."""
     if outcome.resumed is not None:
         yield f"went on from step {outcome.resumed:,}"
     yield describe_run(outcome)
@@ -40,7 +43,10 @@ def lines(outcome: "TrainOutcome") -> Lines:
 
 
 def describe_run(outcome: "TrainOutcome") -> str:
-    """Sentence on a run: its formalization and data, the number of steps, their time, and the best step if chosen."""
+    """Sentence on a run: formalization, data, steps and time.
+
+    It names the best step too, if weights were chosen.
+    """
     curve = outcome.curve
     run = outcome.run
     examples = curve["examples"]
@@ -60,7 +66,7 @@ def describe_run(outcome: "TrainOutcome") -> str:
 
 
 def _suggest_next_steps(outcome: "TrainOutcome") -> Iterator[str]:
-    """Yield the path of the report, and the command that audits the model."""
+    """Yield the report's path, and the command that audits the model."""
     yield f"report: {page_of(outcome.folder)}"
     yield f"audit it: winokit audit DATA --model hf:{outcome.folder}"
 

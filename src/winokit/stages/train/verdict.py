@@ -28,17 +28,23 @@ TRAIN = DecisionTable.of_stage(
 
 
 def name_of_set(row: Metric) -> str:
-    """Name of the set that a row is about, marked if it is the dev set."""
+    """Name of a row's set, marked if it is the dev set."""
     return f"dev: {row.dataset}" if row.subset == DEV else row.dataset
 
 
 def judged_rows(rows: Sequence[Metric]) -> list[Metric]:
-    """Select the rows that the verdict tests against chance: accuracy and group accuracy. They share one level."""
+    """Select the rows that the verdict tests against chance.
+
+    These are accuracy and group accuracy on every set, which share one level.
+    """
     return [row for row in rows if row.metric in ("accuracy", "group_accuracy")]
 
 
 def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
-    """The state of each fact of the decision table, from the rows and warnings of a run."""
+    """The state of each fact of the decision table.
+
+    It is read from the rows and warnings of a run.
+    """
     among = len(judged_rows(rows))
     dev_row = next((row for row in rows if row.subset == DEV and row.metric == "accuracy"), None)
     signs = YES if warnings else NO
@@ -54,7 +60,10 @@ def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
 
 
 def _find_test_standing(rows: Sequence[Metric], metric: str, among: int) -> str:
-    """Standing of a metric against chance, over all test sets. `among` is the number of rows that share the level."""
+    """Standing of a metric against chance, over all test sets.
+
+    `among` is the number of rows that share the level.
+    """
     test_rows = [row for row in rows if row.subset != DEV and row.metric == metric]
     return decision.together(decision.standing(row, among) for row in test_rows)
 
@@ -62,7 +71,7 @@ def _find_test_standing(rows: Sequence[Metric], metric: str, among: int) -> str:
 def verdict_of_training(
     rows: Sequence[Metric], warnings: Sequence[str], curve: Mapping[str, Any], seed: int
 ) -> Verdict:
-    """The verdict on a training run: a word, a headline and the findings behind them.
+    """The verdict on a training run, with the findings behind it.
 
     `curve` is the content of curve.json.
     """
@@ -77,7 +86,10 @@ def verdict_of_training(
 
 
 def _describe_steps(curve: Mapping[str, Any]) -> str:
-    """Sentence on the steps of a run, their time, and the weights that were kept."""
+    """Sentence on the steps, their time, and the weights kept.
+
+    `curve` is the content of curve.json.
+    """
     time = f"{curve['seconds']:,.0f} seconds"
     words = f"{curve['steps']:,} steps over {curve['examples']:,} examples in {time}"
     if curve["stopped_early"]:
@@ -88,7 +100,10 @@ def _describe_steps(curve: Mapping[str, Any]) -> str:
 
 
 def _describe_rows(rows: Sequence[Metric]) -> Iterator[VerdictPoint]:
-    """Yield a finding per set and metric: problems and whole groups are different populations."""
+    """Yield a finding per set and metric.
+
+    Problems and whole groups are different populations.
+    """
     tested_rows = judged_rows(rows)
     for row in tested_rows:
         row_standing = decision.standing(row, len(tested_rows))

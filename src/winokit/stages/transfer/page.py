@@ -1,4 +1,4 @@
-"""The page of a transfer: what training on one dataset does for others, and for the gap between genders."""
+"""The page of a transfer: scores on all test sets, and choices."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
-    """Write the page into a folder and tables.md beside that folder, and return the page's path."""
+    """Write the page into a folder, and tables.md beside that folder.
+
+    Returns the path of the page.
+    """
     tables = tables_of(transfer)
     write_whole(folder.parent / "tables.md", rendered_plain("stages/transfer/tables.md.j2", tables=tables))
     sources = ["SAKAGUCHI_FIRST", "SAKAGUCHI", "LIU"]
@@ -49,9 +52,10 @@ def _describe_arms(transfer: "Transfer") -> list[tuple[str, str]]:
 
 
 def _describe_choices(transfer: "Transfer") -> Iterator[tuple[str, str, str, list[tuple[str, bool]]]]:
-    """Yield for each cell in which a setting was chosen: arm, test set, set to choose on, and marks.
+    """Yield each choice of a setting with the scores it rests on.
 
-    A mark is the score of a setting on the set to choose on, and whether it is the chosen one.
+    A choice is the arm, the test set, the set to choose on, and marks. A mark is the score of a setting on the set to
+    choose on, and whether it is the chosen one.
     """
     for cell in transfer.cells:
         rows = [row for row in cell.rows if row.protocol == "choice"]

@@ -41,7 +41,7 @@ OutcomesByTest = Mapping[str, "TrainOutcome"]
 
 @dataclass(frozen=True)
 class TransferCell:
-    """The results of one arm on one test set, or the reason why there are none."""
+    """The results of one arm on one test set."""
 
     arm: str
     test: str
@@ -54,7 +54,7 @@ class TransferCell:
     """The folder of the chosen run. None if the arm was not tested."""
 
     def row(self, metric: str, subset: str = "all", protocol: str = "accuracy") -> Metric | None:
-        """The row of a metric, or None if the cell has no such row."""
+        """The row of a metric, or None if there is none."""
         key = (protocol, subset, metric)
         return next((row for row in self.rows if (row.protocol, row.subset, row.metric) == key), None)
 
@@ -82,7 +82,10 @@ class Transfer(Brief):
         return list(chain.from_iterable(cell.rows for cell in self.cells))
 
     def to_json(self) -> dict[str, Any]:
-        """The content of results.json, without the notes. Cells without rows are under `left_out`."""
+        """The content of results.json, without the notes.
+
+        Cells without rows are under `left_out`.
+        """
         left_out = [{"arm": cell.arm, "test": cell.test, "why": cell.why} for cell in self.cells if cell.why]
         metrics = rows_to_json(self.metrics)
         return {"run": self.run, "metrics": metrics, "left_out": left_out, "warnings": self.warnings}
@@ -136,11 +139,11 @@ def train_arms(
     drop_overlap: bool = False,
     progress: Progress | None = None,
 ) -> Transfer:
-    """Train every arm with every setting, choose a setting for each test set, and test.
+    """Train every arm with every setting, choose settings, and test.
 
-    Runs are written into the folder `out`. With `drop_overlap`, training problems that overlap a test set or a set to
-    choose on are left out, unless they are half of an arm or more: then the arm was meant to train on them, and its
-    cell stays empty and says so. Without it any overlap raises BadInput.
+    A setting is chosen for each test set. Runs are written into the folder `out`. With `drop_overlap`, training
+    problems that overlap a test set or a set to choose on are left out, unless they are half of an arm or more: then
+    the arm was meant to train on them, and its cell stays empty and says so. Without it any overlap raises BadInput.
     """
     selection.check_plan(arms, tests, plan)
     card_names = {test.name: test.data.card.name for test in tests}
@@ -177,9 +180,9 @@ def train_arms(
 def _train_settings(
     arm: TrainingArm, tests: Sequence[TransferTarget], out: Path, plan: TransferPlan, progress: Progress | None
 ) -> list[OutcomesByTest]:
-    """Train an arm with each setting of the plan in turn, for some test sets.
+    """Train an arm with each setting of the plan in turn.
 
-    Returns the outcomes of each setting. They are empty without test sets.
+    `tests` are the test sets of the arm. Returns the outcomes of each setting. They are empty without test sets.
     """
     if not tests:
         return []
@@ -195,10 +198,10 @@ def _train_settings(
 def _train_stages(
     arm: TrainingArm, tests: Sequence[TransferTarget], folder: Path, plan: TransferPlan, progress: Progress | None
 ) -> OutcomesByTest:
-    """Train on the stages of an arm in turn, with the one setting of the plan.
+    """Train on the stages of an arm in turn, with one setting.
 
-    Returns the outcome for each test set, by name: one run for all of them, or one for each set on which weights are
-    chosen.
+    It is the only one of the plan. Returns the outcome for each test set, by name: one run for all of them, or one for
+    each set on which weights are chosen.
     """
     from winokit.methods.training.finetune import finetune
 
@@ -233,7 +236,7 @@ def _train_stages(
 
 
 def _find_choice_set(test: TransferTarget, plan: TransferPlan) -> str:
-    """Name of the set on which weights are chosen for a test set.
+    """Name of the set on which a test set's weights are chosen.
 
     Empty if the last weights are taken.
     """
@@ -243,10 +246,11 @@ def _find_choice_set(test: TransferTarget, plan: TransferPlan) -> str:
 
 
 def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[OutcomesByTest], model: str) -> TransferCell:
-    """Build the cell of an arm and a test set, with the rows of the setting that is best on the set to choose on.
+    """Build the cell of an arm and a test set.
 
-    `outcomes` are those of each setting. Of equal settings the first is taken. After the rows of the test set come the
-    scores of every setting on the set to choose on: accuracy, with undecided problems counted 1/candidates.
+    Its rows are those of the setting that is best on the set to choose on. `outcomes` are those of each setting. Of
+    equal settings the first is taken. After the rows of the test set come the scores of every setting on the set to
+    choose on: accuracy, with undecided problems counted 1/candidates.
     """
     runs = [outcome_of[test.name] for outcome_of in outcomes]
     scores = _collect_scores_on_choice_set(runs, test)
@@ -277,7 +281,10 @@ def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[Outco
 
 
 def _make_choice_rows(first_row: Metric, chosen_on: Dataset, scores: Sequence[float]) -> list[Metric]:
-    """Make rows of the scores of all settings on the set to choose on. `first_row` has what else they need."""
+    """Make rows of all settings' scores on the set to choose on.
+
+    Everything else in them is from `first_row`, a row of the cell.
+    """
     choice_row = replace(first_row, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
     choice_row = replace(choice_row, n=len(chosen_on), low=None, high=None)
     rows = []
@@ -287,9 +294,9 @@ def _make_choice_rows(first_row: Metric, chosen_on: Dataset, scores: Sequence[fl
 
 
 def _collect_scores_on_choice_set(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
-    """Score of the run of each setting on the set to choose on for a test set.
+    """Score of each setting on the set to choose on.
 
-    Empty if nothing is chosen.
+    `runs` has a run per setting. Empty if nothing is chosen.
     """
     if test.chosen_on is None:
         return []
@@ -304,7 +311,10 @@ def _collect_scores_on_choice_set(runs: "Sequence[TrainOutcome]", test: Transfer
 def _make_gender_rows(
     outcome: "TrainOutcome", dataset: Dataset, first_row: Metric, details: Mapping[str, Detail]
 ) -> list[Metric]:
-    """Make the rows by gender of a run's predictions on a test set. They get these details."""
+    """Make the rows by gender of a run's predictions.
+
+    `dataset` is the test set. All rows get `details`.
+    """
     subset = outcome.on(dataset.card.name)[0].subset
     path = outcome.folder / "predictions" / f"{subset}.jsonl"
     choices = [row["prediction"] for row in json_lines(path.read_text("utf-8"))]
@@ -317,7 +327,10 @@ def _make_gender_rows(
 
 
 def _collect_set_notes(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[str]:
-    """Collect the notes on training sets, and on problems left out of sets to choose on."""
+    """Collect notes on training sets and on problems left out.
+
+    Problems are left out of sets to choose on.
+    """
     notes: list[str] = []
     for arm in arms:
         for stage in arm.stages:
@@ -355,9 +368,10 @@ def _as_folder_name(name: str) -> str:
 def describe_transfer(
     arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], card_names: dict[str, str], plan: TransferPlan
 ) -> dict[str, Any]:
-    """Settings of a transfer as results.json records them, enough to run it again.
+    """Settings of a transfer as results.json records them.
 
-    `card_names` are the names of the test sets on their cards, by their names in tables.
+    They are enough to run it again. `card_names` are the names of the test sets on their cards, by their names in
+    tables.
     """
     dropped: dict[str, Any] = {arm.name: arm.dropped for arm in arms}
     for test in tests:

@@ -1,4 +1,4 @@
-"""Choice of sets in a transfer: the papers' rules, and what they forbid.
+"""Choice of sets in a transfer: the papers' rules and their limits.
 
 Sakaguchi et al. (2019) choose hyper-parameters for WSC on PDP and the other way round, for DPR and COPA on their
 training sets, and for Winogender, which has a test set alone, on WinoGrande's dev set. Never on the evaluated set, nor
@@ -31,14 +31,17 @@ class NamedData:
     data: Dataset
 
     def called(self) -> Self:
-        """Return a copy whose dataset has the name of the tables on its card, so that no two have the same."""
+        """Return a copy whose dataset has the name of the tables.
+
+        So no two datasets have the same name.
+        """
         card = replace(self.data.card, name=self.name)
         return replace(self, data=Dataset(self.data, card, self.data.notes))
 
 
 @dataclass(frozen=True)
 class TransferTarget(NamedData):
-    """A test set, with the set on which settings are chosen for it."""
+    """A test set, and the set on which settings are chosen."""
 
     chosen_on: NamedData | None = None
     """None if nothing is chosen."""
@@ -48,7 +51,7 @@ class TransferTarget(NamedData):
 
 @dataclass(frozen=True)
 class TrainingArm:
-    """A row of the tables: the datasets that one model is trained on, in turn."""
+    """A row of the tables: the datasets trained on in turn."""
 
     name: str
     stages: tuple[Dataset, ...]
@@ -56,10 +59,10 @@ class TrainingArm:
     """Counts of problems left out of a stage for a held-out set, by "STAGE for SET" and kind of overlap."""
 
     def without(self, held_out: Sequence[Dataset]) -> "TrainingArm":
-        """Return the arm without training problems that overlap held-out sets, and with counts of them.
+        """Return the arm without training problems that overlap held-out sets.
 
-        If a set overlaps half of a stage or more, the stage keeps these problems: the arm was meant to train on them,
-        and is not tested on the set.
+        It counts them in `dropped`. If a set overlaps half of a stage or more, the stage keeps these problems: the arm
+        was meant to train on them, and is not tested on the set.
         """
         stages = []
         dropped = dict(self.dropped)
@@ -78,7 +81,7 @@ class TrainingArm:
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """Settings that all arms share: the model, the settings to choose from, and whether weights are saved."""
+    """Settings that all arms share: model, grid, device and saving."""
 
     model: str = "builtin"
     grid: tuple[TrainSettings, ...] = (TrainSettings(keep="last"),)
@@ -88,7 +91,7 @@ class TransferPlan:
 
     @property
     def chooses_weights(self) -> bool:
-        """Whether the best weights of each run are chosen too, instead of the last."""
+        """Whether each run keeps its best weights instead of the last."""
         return self.grid[0].keep == "best"
 
 
@@ -100,7 +103,7 @@ def with_choices(
     by_rule: bool = False,
     drop_overlap: bool = False,
 ) -> tuple[TransferTarget, ...]:
-    """Pair each test set with the set on which settings are chosen for it.
+    """Pair each test set with the set to choose settings on.
 
     Raises BadInput if the two overlap and `drop_overlap` is not set, if the set to choose on lacks answers, or if it is
     unclear which set to choose on.
@@ -137,9 +140,10 @@ def with_choices(
 
 
 def _make_target(test: NamedData, chosen_on: NamedData | None, drop_overlap: bool) -> TransferTarget:
-    """Make the target of a test set and the set to choose on, without problems that overlap the test set.
+    """Pair a test set with the set to choose on.
 
-    Raises BadInput if a problem to choose on has no answer, or if something overlaps and `drop_overlap` is not set.
+    Problems to choose on that overlap the test set are left out. Raises BadInput if a problem to choose on has no
+    answer, or if something overlaps and `drop_overlap` is not set.
     """
     if chosen_on is None:
         return TransferTarget(test.name, test.data)
@@ -154,9 +158,10 @@ def _make_target(test: NamedData, chosen_on: NamedData | None, drop_overlap: boo
 
 
 def _choose_by_rule(test: NamedData, candidates: Sequence[NamedData]) -> NamedData:
-    """Return the first of the candidate sets that the papers choose on for a test set.
+    """Return the set that the papers choose on for a test set.
 
-    Raises BadInput if the papers have no rule for the test set, or if no candidate is the set of the rule.
+    It is the first of the candidates that fits the rule. Raises BadInput if the papers have no rule for the test set,
+    or if no candidate is the set of the rule.
     """
     card_name = test.data.card.name.casefold()
     for test_pattern, choice_pattern, words in RULES:
@@ -170,7 +175,10 @@ def _choose_by_rule(test: NamedData, candidates: Sequence[NamedData]) -> NamedDa
 
 
 def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], plan: TransferPlan) -> None:
-    """Raise BadInput if names repeat, sets cannot be trained on, or there is a choice and nothing to choose on."""
+    """Raise BadInput for a plan that cannot be carried out.
+
+    Names must be unique, training sets valid, and there must be a set to choose on if there is a choice.
+    """
     _check_names("arms", [arm.name for arm in arms])
     _check_names("test sets", [test.name for test in tests])
     for stage in chain.from_iterable(arm.stages for arm in arms):
@@ -185,7 +193,10 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], pla
 
 
 def _check_names(kind: str, names: Sequence[str]) -> None:
-    """Raise BadInput if there are no names, or if one repeats. `kind` is what they name, in the plural."""
+    """Raise BadInput if there are no names, or if one repeats.
+
+    `kind` is what they name, in the plural.
+    """
     repeated_names = {name for name in names if names.count(name) > 1}
     if repeated_names:
         raise BadInput(f"two {kind} named {', '.join(sorted(repeated_names))}: NAME=DATA tells them apart")
@@ -194,9 +205,9 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
 
 
 def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
-    """List the sets that nothing may be trained on: test sets and sets to choose on, each once.
+    """List all test sets and sets to choose on, each once.
 
-    Raises BadInput if two different sets have one name.
+    Nothing may be trained on these. Raises BadInput if two different sets have one name.
     """
     sets_by_name: dict[str, NamedData] = {}
     for test in tests:
@@ -209,13 +220,16 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
 
 
 def arms_without_overlap(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[TrainingArm]:
-    """Return the arms without training problems that overlap a test set or a set to choose on."""
+    """Return arms without training problems that overlap sets of the tests.
+
+    These are the test sets and the sets to choose on.
+    """
     held_out = [held_set.data for held_set in held_sets(tests)]
     return [arm.without(held_out) for arm in arms]
 
 
 def reasons_for_empty_cells(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> dict[tuple[str, str], str]:
-    """Reasons why arms are not tested on test sets, by the names of arm and test set.
+    """Reasons why arms are not tested, by arm and test set.
 
     Pairs that are tested are absent.
     """
@@ -229,15 +243,18 @@ def reasons_for_empty_cells(arms: Sequence[TrainingArm], tests: Sequence[Transfe
 
 
 def refuse_overlap(reasons: Mapping[tuple[str, str], str]) -> None:
-    """Raise BadInput with the first reason why an arm is not tested on a test set, if there is any."""
+    """Raise BadInput with the first reason, if there is any.
+
+    `reasons` says why arms are not tested, by the names of arm and test set.
+    """
     for (arm, test), reason in reasons.items():
         raise BadInput(f"{arm} on {test}: {reason} (--drop-overlap leaves them out, or the cell empty)")
 
 
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
-    """Reason why an arm is not tested on a test set: it trained on problems of that, or of the set to choose on.
+    """Reason why an arm is not tested on a test set.
 
-    None if it is tested.
+    It trained on problems of that, or of the set to choose on. None if it is tested.
     """
     training_problems = Dataset(list(chain.from_iterable(arm.stages)))
     for held_set in held_sets([test]):

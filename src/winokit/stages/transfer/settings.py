@@ -1,4 +1,4 @@
-"""Settings of a transfer: its sets with their names, and the sets on which settings are chosen."""
+"""Settings of a transfer: its sets, and values to choose from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,10 @@ class TransferDesign(Settings):
     save: Save = False
 
     def plan(self, model: str, settings: TrainSettings) -> "TransferPlan":
-        """Return the plan of a transfer: a run of each arm per combination of the values."""
+        """Return the plan of a transfer.
+
+        Each arm has a run per combination of the values.
+        """
         from winokit.stages.transfer.selection import TransferPlan
 
         return TransferPlan(model, self.grid(settings), self.device, self.save)
@@ -81,7 +84,7 @@ class TransferSets(Settings):
     loading: AsWritten = Loading()
 
     def targets(self, tests: "Sequence[str | Dataset | NamedData]") -> "tuple[TransferTarget, ...]":
-        """Load the test sets, and the set on which settings are chosen for each."""
+        """Load the test sets, each with the set to choose on."""
         from winokit.stages.transfer.selection import with_choices
 
         loaded_tests = [self._load_named_set(test) for test in tests]
@@ -98,9 +101,10 @@ class TransferSets(Settings):
         )
 
     def arms(self, training_sets: "Sequence[str | Dataset | TrainingArm]") -> "list[TrainingArm]":
-        """Load the training sets of all arms: DATA, NAME=DATA, a dataset, or an arm, which is returned as it is.
+        """Load the training sets of all arms.
 
-        Sets of one NAME are the stages of one arm, trained on in turn. Arms are in the order of their first sets.
+        A training set is DATA, NAME=DATA, a dataset, or an arm, which is returned as it is. Sets of one NAME are the
+        stages of one arm, trained on in turn. Arms are in the order of their first sets.
         """
         from winokit.stages.transfer.selection import TrainingArm
 
@@ -123,7 +127,10 @@ class TransferSets(Settings):
         return arms
 
     def _load_named_set(self, dataset: "str | Dataset | NamedData") -> "NamedData":
-        """Load DATA or NAME=DATA. Without a name, a set has that of its card."""
+        """Load DATA or NAME=DATA.
+
+        Without a name, a set has that of its card.
+        """
         from winokit.stages.transfer.selection import NamedData
 
         if isinstance(dataset, NamedData):
@@ -134,7 +141,7 @@ class TransferSets(Settings):
 
 
 def refuse_arrow(data: str | Dataset) -> None:
-    """Raise BadInput for A>B, the former spelling of sets that are trained on in turn. A file of that name is read."""
+    """Raise BadInput for A>B, the former spelling of sequences of sets."""
     if isinstance(data, str) and ARROW in data and not Path(data).exists():
         first, _, second = data.partition(ARROW)
         first = first.strip("- ") or "DATA"

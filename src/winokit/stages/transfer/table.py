@@ -1,4 +1,4 @@
-"""The tables of a transfer: WinoGrande's Tables 5 and 6, on the terminal, in Markdown, on the page and for scripts.
+"""The tables of a transfer: WinoGrande's Tables 5 and 6.
 
 Arms by test sets, and Winogender's gotchas and gaps by arm. Sakaguchi et al. (2019) put what others report into the
 same tables; here the columns are what was run.
@@ -24,7 +24,10 @@ WHOLE = ("group_accuracy", "complete", "groups")
 
 
 def lines(transfer: "Transfer") -> Lines:
-    """Yield terminal output: the tables, the warnings and the files written. Cells at chance are grey."""
+    """Yield terminal output: the tables, the warnings and the files written.
+
+    Cells at chance are grey.
+    """
     for shown in tables_of(transfer):
         rows: list[list[str | Text]] = []
         for heads, cells in shown.lines:
@@ -37,7 +40,10 @@ def lines(transfer: "Transfer") -> Lines:
 
 
 def as_json(transfer: "Transfer") -> dict[str, Any]:
-    """JSON output of the command: the content of results.json, and the paths of folder and page if written."""
+    """JSON output of the command: the content of results.json.
+
+    The paths of folder and page are there if they were written.
+    """
     content = transfer.to_json()
     if transfer.page is not None:
         content["out"] = str(transfer.page.parents[1])
@@ -46,7 +52,10 @@ def as_json(transfer: "Transfer") -> dict[str, Any]:
 
 
 class ShownCell(NamedTuple):
-    """A cell of a table: a score with its interval, or a text if there is none."""
+    """A cell of a table: a score, or a text without one.
+
+    A score is shown with its interval.
+    """
 
     row: Metric | None
     text: str = NOTHING
@@ -84,9 +93,10 @@ class TransferTable:
 
 
 def tables_of(transfer: "Transfer") -> list[TransferTable]:
-    """Make the tables of a transfer: accuracy, group accuracy if there are groups, and gender for each test set of it.
+    """Make the tables of accuracy, group accuracy and gender.
 
-    The first two are WinoGrande's Table 5, the last is its Table 6.
+    The table of group accuracy is there if there are groups, and one of gender for each test set that has it. The first
+    two are WinoGrande's Table 5, the last is its Table 6.
     """
     tables = [_make_table_5(transfer, "Accuracy", SINGLE)]
     if any(cell.row(*WHOLE) for cell in transfer.cells):
@@ -100,10 +110,10 @@ def tables_of(transfer: "Transfer") -> list[TransferTable]:
 
 
 def _make_table_5(transfer: "Transfer", title: str, row_key: tuple[str, str, str]) -> TransferTable:
-    """Make a table with a row per arm and a column per test set.
+    """Make a table with arms as rows and test sets as columns.
 
-    `row_key` names the scores: metric, subset and protocol. Test sets without such scores have no column, except in
-    the table of accuracy. The reason for an empty cell is a footnote.
+    `row_key` names the scores: metric, subset and protocol. Test sets without such scores have no column, except in the
+    table of accuracy. The reason for an empty cell is a footnote.
     """
     columns = _describe_columns(transfer, row_key)
     marks: dict[str, str] = {}  # by the text of a footnote, its letter
@@ -123,9 +133,10 @@ def _make_table_5(transfer: "Transfer", title: str, row_key: tuple[str, str, str
 
 
 def _describe_columns(transfer: "Transfer", row_key: tuple[str, str, str]) -> dict[str, str]:
-    """Small print of each column, by the name of its test set: size, chance, and the set to choose on.
+    """Small print of each column, by the name of its test set.
 
-    Only the table of accuracy names the set to choose on. A test set without small print has no column.
+    It has size, chance, and the set to choose on. Only the table of accuracy names the set to choose on. A test set
+    without small print has no column.
     """
     columns: dict[str, str] = {}
     for test in transfer.tests:
@@ -142,10 +153,10 @@ def _describe_columns(transfer: "Transfer", row_key: tuple[str, str, str]) -> di
 
 
 def _make_table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
-    """Make a table of accuracy by gender and the gaps on a test set, from the cell of each arm.
+    """Make a table of accuracy by gender on a test set.
 
-    The first row of an arm is on all problems, the others on those without and with gotchas. At least one cell is
-    needed.
+    `cells` has the cell of each arm. The first row of an arm is on all problems, the others on those without and with
+    gotchas. At least one cell is needed.
     """
     lines = []
     for cell in cells:

@@ -43,7 +43,10 @@ def _select_rows(transfer: "Transfer", fact: str, test: str | None = None) -> li
 
 
 def _select_gap_rows(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
-    """List the rows of gaps between gotchas and others, each with its cell's name and the gender of the pronouns."""
+    """List the rows of gaps between gotchas and others.
+
+    Each is with the name of its cell and the gender of the pronouns.
+    """
     rows = []
     for cell, gender in product(transfer.cells, ("female", "male")):
         row = cell.row("delta", gender, "gender")
@@ -66,7 +69,10 @@ def state_of(transfer: "Transfer") -> dict[str, str]:
 
 
 def _find_gap_state(transfer: "Transfer") -> str:
-    """Whether some gap differs from zero beyond chance (clear), none does (unclear), or none is measured."""
+    """Whether gaps are clear, unclear or unmeasured.
+
+    They are clear if at least one differs from zero beyond chance.
+    """
     gaps = _select_gap_rows(transfer)
     if not gaps:
         return UNMEASURED
@@ -80,7 +86,7 @@ def _count_rows(transfer: "Transfer") -> int:
 
 
 def verdict_of_transfer(transfer: "Transfer") -> Verdict:
-    """The verdict on a transfer: a word, a sentence and the findings behind them."""
+    """The verdict on a transfer, with the findings behind it."""
     state = state_of(transfer)
     case = TRANSFER.decide(state)
     among = _count_rows(transfer)
@@ -99,7 +105,10 @@ def verdict_of_transfer(transfer: "Transfer") -> Verdict:
 
 
 def _describe_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
-    """Yield findings on each test set, by accuracy and by group accuracy: the arms above chance."""
+    """Yield findings on each test set: the arms above chance.
+
+    Accuracy and group accuracy have a finding each.
+    """
     among = _count_rows(transfer)
     for test, (fact, unit) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
         rows = _select_rows(transfer, fact, test.name)
@@ -120,7 +129,10 @@ def _describe_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
 
 
 def _describe_gaps(transfer: "Transfer") -> Iterator[VerdictPoint]:
-    """Yield findings on the gaps between gotchas and others that differ from zero beyond chance."""
+    """Yield findings on gaps that differ from zero beyond chance.
+
+    A gap is that between gotchas and others.
+    """
     gaps = _select_gap_rows(transfer)
     for cell_name, gender, row in gaps:
         if decision.standing(row, len(gaps)) in (ABOVE, BELOW):
