@@ -353,7 +353,7 @@ class SuiteMatrix:
             "suite": self.run.settings,
             "metrics": rows_to_json(self._list_rows()),
             "cells": [cell.to_json() for cell in self.cells.values()],
-            "tests": [_describe_test(dataset, pair) for dataset, pair in self.pairs],
+            "tests": [_make_test_entry(dataset, pair) for dataset, pair in self.pairs],
         }
 
     def _list_rows(self) -> list[Metric]:
@@ -378,7 +378,7 @@ class SuiteMatrix:
         return rows
 
 
-def _describe_test(dataset: str, pair: ScorerPair) -> dict[str, Any]:
+def _make_test_entry(dataset: str, pair: ScorerPair) -> dict[str, Any]:
     """Entry of a paired test in `suite.json`."""
     test = pair.found
     return {

@@ -383,8 +383,8 @@ class _SuiteWork:
         """
         entrant = cell.entrant
         texts = [winokit.__version__, identity, entrant.name, cell.dataset, cell.data.asked.content_hash]
-        texts += map(_identify_content, cell.data.perturbed)
-        texts.append(_identify_content(self.plan.shots_from))
+        texts += map(_hash_content, cell.data.perturbed)
+        texts.append(_hash_content(self.plan.shots_from))
         plan = asdict(replace(self.plan, scoring=entrant.scoring, shots=entrant.shots, shots_from=None))
         rows = list(self.settings.protocol)
         rows += [f"@{subset}" for subset in self.settings.subset]
@@ -500,7 +500,7 @@ class _SuiteWork:
         self.watch(self.cells)
 
 
-def _identify_content(data: object) -> str:
+def _hash_content(data: object) -> str:
     """The content hash of a dataset, or other data as text."""
     return data.content_hash if isinstance(data, Dataset) else str(data)
 
