@@ -58,7 +58,7 @@ class Fare:
 
     @classmethod
     def of(cls, row: Metric, version: str, model: str, against: bool) -> "Fare":
-        """Make a fare of a metric row of the judge.
+        """Make a score of a metric row of the judge.
 
         The row must have an interval and a chance level.
         """
@@ -219,7 +219,7 @@ def make_evolution(
 def _describe_closing(gone_count: int, version: str) -> str:
     """Note that the leaderboard of the previous version should close.
 
-    `gone_count` test problems of that `version` retired.
+    `gone_count` is the number of its test problems that retire, and `version` its number.
     """
     return (
         f"{gone_count:,} test problems of {version} are retired; anyone with the models can now infer their "
@@ -261,7 +261,7 @@ def _make_lineage(pool: EvolvePool, reasons: Mapping[str, str], version: str) ->
 def _make_retired_row(pool: EvolvePool, problem: Problem, reason: str, version: str) -> Row:
     """Lineage row of a problem that retires in the new version.
 
-    A test problem is gone; any other is for training alone.
+    `reason` says why. A test problem is gone from the benchmark; any other stays for training alone.
     """
     since = _find_first_version(pool, problem, version)
     if pool.where.get(problem.id) == TEST:
@@ -293,7 +293,7 @@ def _make_staying_row(pool: EvolvePool, problem: Problem, version: str) -> Row:
 def _find_first_version(pool: EvolvePool, problem: Problem, version: str) -> str:
     """The version since which a problem is in the benchmark.
 
-    A new problem's is `version`, the one being made.
+    That is `version`, the one being made, for a new problem.
     """
     if pool.is_new(problem):
         return version
@@ -336,7 +336,7 @@ def _measure_fares(
 
 
 def coarse_fare(fare: Fare) -> Fare:
-    """Round a fare so that it reveals no hidden answers.
+    """Round a model's score so that it reveals no hidden answers.
 
     The value goes to the nearest step of a leaderboard, and its interval is widened to whole steps. Null and p-value
     would tell the score that was rounded, and are left out.
@@ -353,10 +353,10 @@ def coarse_fare(fare: Fare) -> Fare:
 
 
 def _merge_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
-    """Merge recorded fares with those measured now, which replace them.
+    """Merge recorded scores of models with those measured now.
 
-    A model that a version was filtered against stays marked as such. `previous` is the folder of the previous release,
-    or None if there are no recorded fares.
+    A score measured now replaces a recorded one. A model that a version was filtered against stays marked as such.
+    `previous` is the folder of the previous release, or None if there are no recorded scores.
     """
     fares_by_key: dict[tuple[str, str, str], Fare] = {}
     if previous is not None:
@@ -371,7 +371,7 @@ def _merge_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare,
 
 
 def _read_fares(path: Path) -> list[Fare]:
-    """Read the fares of an evolution.json.
+    """Read the scores of models from an evolution.json.
 
     Empty if there is no such file. Raises BadInput if the file has other content.
     """
@@ -386,7 +386,7 @@ def _read_fares(path: Path) -> list[Fare]:
 
 
 def _is_numeric(fare: Fare) -> bool:
-    """Whether the scores of a fare are numbers.
+    """Whether a model's score, interval and null are numbers.
 
     The null and its p-value may be missing.
     """

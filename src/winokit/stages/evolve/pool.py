@@ -26,9 +26,9 @@ OFFERED = "offered"
 
 @dataclass(frozen=True)
 class EvolvePool:
-    """The problems of a new version before they are filtered.
+    """The problems of a new version, with answers, before they are filtered.
 
-    They have their answers. Other facts on each are by its id.
+    Other facts on problems are by their ids.
     """
 
     version: str

@@ -83,13 +83,13 @@ class EvolveAnswers:
         return choice_of
 
     def was_switched(self, problem: Problem) -> bool:
-        """Whether the model also answered the problem with its candidates switched."""
+        """Whether the model also answered a problem with switched candidates."""
         return (SWITCHED, original_id(problem)) in self.choice_of
 
     def on(self, problems: Dataset) -> Answers:
         """The model's answers to these problems as they are.
 
-        There is a row per problem. Raises KeyError if it answered one of them in no way.
+        There is a row per problem. Raises KeyError if the model was not asked one of them.
         """
         choices = [self.choice_of[ORIGINAL, original_id(problem)] for problem in problems]
         return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
@@ -106,7 +106,7 @@ class EvolveAnswers:
     def _find_settled_choice(self, problem: Problem) -> int:
         """Index of the candidate that is chosen in both orders.
 
-        It is -1 if the model abstains or changes its answer.
+        It is -1 if the model abstains or changes its answer. A problem that was not switched has the one choice.
         """
         name = original_id(problem)
         choice = self.choice_of[ORIGINAL, name]
@@ -309,7 +309,7 @@ def is_turned(answers: Answers, group: Group) -> bool:
 
 
 def _list_groups(problems: Dataset) -> list[Group]:
-    """List the rows of each group. An ungrouped problem is one."""
+    """List the rows of each group. A problem without one is alone."""
     rows_by_name: dict[str, list[int]] = {}
     for row, problem in enumerate(problems):
         name = f"alone {problem.id}" if problem.group is None else f"group {problem.group}"
