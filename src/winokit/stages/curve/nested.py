@@ -22,7 +22,7 @@ FILES = "files"
 
 
 def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
-    """Draw a training set with at most so many problems per size.
+    """Draw one training set per size, with at most that many problems.
 
     Each holds all smaller ones, and groups are whole or absent. Problems keep the order of the dataset. Raises BadInput
     if a size is larger than the dataset, or too small for a group.
@@ -68,7 +68,7 @@ class NestedGrowth:
 
     @classmethod
     def of(cls, sets: Sequence[Dataset], sizes: str | Sequence[int] | None = None) -> "NestedGrowth":
-        """Make the growth of one dataset or of several.
+        """Plan training sets of growing sizes, from one dataset or several.
 
         Sizes are drawn from one dataset. Several datasets are a size each. `sizes` is as users write it (`0,160,all`)
         or a list. None stands for the usual sizes of one dataset.
@@ -87,9 +87,10 @@ class NestedGrowth:
 
     @classmethod
     def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> "NestedGrowth":
-        """Make the growth of training files, from small to large.
+        """Plan training sets of growing sizes, a file each.
 
-        With `untrained`, size 0 comes before them. Raises BadInput if they are not ordered by size.
+        The files are from small to large. With `untrained`, size 0 comes before them. Raises BadInput if they are not
+        ordered by size.
         """
         lengths = list(map(len, files))
         if sorted(set(lengths)) != lengths:
@@ -148,7 +149,8 @@ class NestedGrowth:
 def restart_seed(seed: int, restart: int) -> int:
     """Seed of a restart, drawn from the curve's seed.
 
-    `restart` is its number from 1. It determines the order of groups, the head, dropout and batches.
+    `restart` is the number of the restart, from 1. Its seed determines the order of groups, the head, dropout and
+    batches.
     """
     return int(np.random.default_rng([seed, restart]).integers(2**31))
 

@@ -188,9 +188,10 @@ def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
 
 
 def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> NestedGrowth:
-    """Return the growth without problems that lack the variant trained on.
+    """Leave out training problems that lack the variant trained on.
 
-    So a size counts problems that are trained on. Raises BadInput if a variant is trained on and the sizes are files.
+    Returns the growth with the others, so that a size counts problems that are trained on. Raises BadInput if a variant
+    is trained on and the sizes are files.
     """
     variant = data.arm.trained_on
     if variant == ORIGINAL:

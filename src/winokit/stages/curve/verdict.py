@@ -22,9 +22,10 @@ CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
-    """Whether a curve's line rises (above), falls (below), or neither (at).
+    """Direction of a curve's line: above, below, at, or unknown.
 
-    It is unknown without a line that has an interval. `among` is the number of curves that share the level of the test.
+    It is above if a rise is shown, below if a fall is, and at if neither is. It is unknown without a line that has an
+    interval. `among` is the number of curves tested together, by which the significance level is divided.
     """
     if series.fit is None or not series.sure:
         return UNKNOWN
@@ -36,10 +37,11 @@ def growth(series: CurveSeries, among: int = 1) -> str:
 
 
 def seeds_of(series: CurveSeries, among: int = 1) -> str:
-    """Whether the lines of restarts all rise or all fall.
+    """Agreement between restarts: one, agree, not_shown or disagree.
 
-    The result is a word of the decision table. `among` is the number of curves that share the level of the test. Lines
-    that rise and fall disagree only if their slopes differ by more than single runs and test problems vary.
+    Restarts agree if their lines all rise or all do not. If some rise and some fall, they disagree only if their slopes
+    differ by more than single runs and test problems vary. `among` is the number of curves tested together, by which
+    the significance level is divided.
     """
     slopes = series.restart_slopes
     if len(slopes) < 2:
@@ -51,7 +53,10 @@ def seeds_of(series: CurveSeries, among: int = 1) -> str:
 
 
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
-    """The state of each fact of the decision table, over all curves."""
+    """State of each fact of the decision table, over all curves.
+
+    The table has a verdict for each combination of states.
+    """
     among = len(series)
     last_rows = [curve.levels[-1].mean for curve in series]
     states_of_seeds = {seeds_of(curve, among) for curve in series}
@@ -79,7 +84,7 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
 def _describe_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     """Yield findings on a curve: growth, goal and last score.
 
-    `among` is the number of curves that share the level of the tests.
+    `among` is the number of curves tested together, by which the significance level is divided.
     """
     rise = growth(curve, among)
     claims = {f"{name}/{GROWTH}": rise}

@@ -128,22 +128,22 @@ def _rename_repeated(boards: Sequence[tuple[Path, Board]]) -> list[tuple[Path, B
     return renamed_boards
 
 
-def families_of(read: ItemAnswers, families: str | Path | Mapping[str, str]) -> tuple[IntArray, list[str]]:
+def families_of(item_answers: ItemAnswers, families: str | Path | Mapping[str, str]) -> tuple[IntArray, list[str]]:
     """Return the number of the family of each scorer, and notes.
 
     `families` is the way to find them ("agreement" or "name"), the path of a csv file, or the family of each model by
     name. By agreement, answers in several languages are families of their own.
     """
-    names = read.names
+    names = item_answers.names
     if isinstance(families, Mapping):
         return _match_families(names, families, "the mapping")
     if families == NAME:
         return family_numbers(families_by_name(names)), []
     if families != AGREEMENT:
         return _match_families(names, _read_families(Path(families)), str(families))
-    if read.languages:
+    if item_answers.languages:
         return np.arange(len(names)), ["each language is a family of its own"]
-    matrix = AnswerMatrix.of(read.answers)
+    matrix = AnswerMatrix.of(item_answers.answers)
     numbers = families_by_agreement(matrix.right, matrix.is_asked)
     asked_count = int(matrix.is_asked.any(axis=0).sum())
     notes = []

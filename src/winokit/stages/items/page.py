@@ -165,7 +165,8 @@ class ItemsPage:
     def singers(self) -> list[tuple[str, object]]:
         """Models that give canaries back, each with its name.
 
-        They are as many as the page lists. Empty without canaries.
+        Canaries are labels that people found wrong. The models are as many as the page lists, and none without
+        canaries.
         """
         if self.run.canaries is None:
             return []

@@ -47,7 +47,7 @@ def item_sentences(result: ItemsRun) -> Iterator[str]:
 def canary_sentences(result: ItemsRun) -> Iterator[str]:
     """Yield sentences on canaries and models that give them back.
 
-    Canaries are labels that people found wrong. None if no label is known to be wrong.
+    Canaries are labels that people found wrong. There are no sentences if no label is known to be wrong.
     """
     canaries = result.canaries
     if canaries is None:

@@ -41,9 +41,9 @@ def judged_rows(rows: Sequence[Metric]) -> list[Metric]:
 
 
 def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
-    """The state of each fact of the decision table.
+    """State of each fact of the decision table.
 
-    It is read from the rows and warnings of a run.
+    It is read from the rows and warnings of a run. The table has a verdict for each combination of states.
     """
     among = len(judged_rows(rows))
     dev_row = next((row for row in rows if row.subset == DEV and row.metric == "accuracy"), None)
@@ -62,7 +62,7 @@ def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
 def _find_test_standing(rows: Sequence[Metric], metric: str, among: int) -> str:
     """Standing of a metric against chance, over all test sets.
 
-    `among` is the number of rows that share the level.
+    `among` is the number of rows tested together, by which the significance level is divided.
     """
     test_rows = [row for row in rows if row.subset != DEV and row.metric == metric]
     return decision.together(decision.standing(row, among) for row in test_rows)

@@ -141,9 +141,10 @@ def train_arms(
 ) -> Transfer:
     """Train every arm with every setting, choose settings, and test.
 
-    A setting is chosen for each test set. Runs are written into the folder `out`. With `drop_overlap`, training
-    problems that overlap a test set or a set to choose on are left out, unless they are half of an arm or more: then
-    the arm was meant to train on them, and its cell stays empty and says so. Without it any overlap raises BadInput.
+    An arm is a training set, or several that are trained on in turn. A setting is chosen for each test set. Runs are
+    written into the folder `out`. With `drop_overlap`, training problems that overlap a test set or a set to choose on
+    are left out, unless they are half of an arm or more: then the arm was meant to train on them, and its cell stays
+    empty and says so. Without it any overlap raises BadInput.
     """
     selection.check_plan(arms, tests, plan)
     card_names = {test.name: test.data.card.name for test in tests}

@@ -56,7 +56,10 @@ def _select_gap_rows(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
 
 
 def state_of(transfer: "Transfer") -> dict[str, str]:
-    """The state of each fact of the decision table, over all cells."""
+    """State of each fact of the decision table, over all cells.
+
+    The table has a verdict for each combination of states.
+    """
     among = _count_rows(transfer)
     cells = [decision.standing(row, among) for _, row in _select_rows(transfer, CELLS)]
     groups = [decision.standing(row, among) for _, row in _select_rows(transfer, GROUPS)]
@@ -69,9 +72,9 @@ def state_of(transfer: "Transfer") -> dict[str, str]:
 
 
 def _find_gap_state(transfer: "Transfer") -> str:
-    """Whether gaps are clear, unclear or unmeasured.
+    """State of the gaps: clear, unclear or unmeasured.
 
-    They are clear if at least one differs from zero beyond chance.
+    They are clear if at least one differs from zero beyond chance, and unmeasured if there are none.
     """
     gaps = _select_gap_rows(transfer)
     if not gaps:
@@ -81,7 +84,7 @@ def _find_gap_state(transfer: "Transfer") -> str:
 
 
 def _count_rows(transfer: "Transfer") -> int:
-    """Number of rows that share the level of the tests."""
+    """Number of rows tested together, by which the level is divided."""
     return sum(len(_select_rows(transfer, fact)) for fact in (CELLS, GROUPS))
 
 
