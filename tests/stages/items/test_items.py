@@ -51,6 +51,16 @@ def test_a_board_becomes_a_page_a_queue_and_a_table(tmp_path, board):
     assert len(content["items"]) == len(run.dataset)
 
 
+def test_the_queue_does_not_overwrite_what_is_read(tmp_path, board):
+    data = tmp_path / "data.jsonl"
+    winokit.convert("open", data)
+    for path in (data, board):
+        before = path.read_bytes()
+        with pytest.raises(BadInput, match="is an input, and would be overwritten"):
+            winokit.items(data, board, queue=path)
+        assert path.read_bytes() == before
+
+
 def test_errata_are_canaries_and_how_few_is_said(tmp_path, board):
     data = winokit.load("open")
     errata = tmp_path / "errata.toml"

@@ -67,7 +67,7 @@ def made(bert, planted, parts, tmp_path_factory):
     ]
     grid = TransferDesign(learning_rate=(1e-9, 3e-3)).grid(QUICK)
     folder = tmp_path_factory.mktemp("transfer")
-    asked = with_choices([target], own={}, pool=[choice])
+    asked = with_choices([target], choice_of={}, pool=[choice])
     found = train_arms(arms, asked, folder, TransferPlan(bert, grid), drop_overlap=True)
     found.save(folder)
     return found, folder
@@ -122,7 +122,7 @@ def test_rows_have_the_names_of_an_audits(made):
 def test_a_transfer_that_is_done_is_not_done_again(made, bert, parts):
     found, folder = made
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("curve.json")}
-    asked = with_choices([parts[0]], own={}, pool=[parts[1]])
+    asked = with_choices([parts[0]], choice_of={}, pool=[parts[1]])
     again = train_arms(found.arms, asked, folder, TransferPlan(bert, _grid(found)), drop_overlap=True)
     assert again.metrics == found.metrics
     assert {path: path.stat().st_mtime_ns for path in times} == times
@@ -177,7 +177,7 @@ def test_weights_can_be_chosen_too_and_each_choice_has_its_own_run(bert, planted
 
 
 def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unseen, tmp_path):
-    tests = with_choices([named("unseen", unseen)], own={})
+    tests = with_choices([named("unseen", unseen)], choice_of={})
     found = train_arms([TrainingArm("planted", (planted,))], tests, tmp_path, TransferPlan(bert, (QUICK,)))
     assert found.cell("planted", "unseen").row("accuracy").details["chosen_on"] is None
     for plan, said in (
@@ -203,26 +203,26 @@ def test_choosing_on_what_is_tested_is_refused(unseen, planted):
     )
     for choice, said in cases:
         with pytest.raises(BadInput, match=said) as refused:
-            with_choices([target], own={}, pool=[choice])
+            with_choices([target], choice_of={}, pool=[choice])
         assert "\n" not in str(refused.value)
     with pytest.raises(BadInput, match="several sets to choose on"):
-        with_choices([target], own={}, pool=[named("a", planted), named("b", planted)])
+        with_choices([target], choice_of={}, pool=[named("a", planted), named("b", planted)])
     with pytest.raises(BadInput, match="no test set of that name; known: target"):
-        with_choices([target], own={"tarket": named("a", planted)})
+        with_choices([target], choice_of={"tarket": named("a", planted)})
 
 
 def test_the_papers_choose_wsc_on_pdp_and_winogender_on_winogrande(unseen, planted):
     wsc = named("WSC", unseen, "wsc273")
     pdp = named("PDP", planted, "pdp")
-    wsc_, pdp_ = with_choices([wsc, pdp], own={}, by_rule=True)
+    wsc_, pdp_ = with_choices([wsc, pdp], choice_of={}, by_rule=True)
     assert (wsc_.chosen_on.name, pdp_.chosen_on.name) == ("PDP", "WSC")
     gender = named("gender", unseen, "winogender/all_sentences")
     with pytest.raises(BadInput, match="gender: the papers choose on WinoGrande's dev set: give it with --choose"):
-        with_choices([gender], own={}, pool=[wsc], by_rule=True)
-    (chosen,) = with_choices([gender], own={}, pool=[pdp, named("wg", planted, "winogrande/dev")], by_rule=True)
+        with_choices([gender], choice_of={}, pool=[wsc], by_rule=True)
+    (chosen,) = with_choices([gender], choice_of={}, pool=[pdp, named("wg", planted, "winogrande/dev")], by_rule=True)
     assert chosen.chosen_on.name == "wg"
     with pytest.raises(BadInput, match="the papers have no rule for mine"):
-        with_choices([named("mine", unseen)], own={}, by_rule=True)
+        with_choices([named("mine", unseen)], choice_of={}, by_rule=True)
 
 
 def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
@@ -238,8 +238,8 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
     named_sets = [NamedData(name, data) for name, data in sets.items()]
     known = [NamedData(data.card.name, data) for data in pool]
     with pytest.raises(BadInput, match="dpr/train, to choose on, overlaps dpr/test: 0 same, 1 near, 0 twin"):
-        with_choices(named_sets, own={}, pool=known, by_rule=True)
-    found = with_choices(named_sets, own={}, pool=known, by_rule=True, drop_overlap=True)
+        with_choices(named_sets, choice_of={}, pool=known, by_rule=True)
+    found = with_choices(named_sets, choice_of={}, pool=known, by_rule=True, drop_overlap=True)
     assert {one.name: one.chosen_on.name for one in found} == {
         "wsc": "pdp",
         "pdp": "wsc",
@@ -254,12 +254,12 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
     with pytest.raises(
         BadInput, match="superglue-wsc/train, to choose on, overlaps wsc273: 215 same, 5 near, 9 twin of its 273"
     ):
-        with_choices([NamedData("wsc", sets["wsc"])], own={}, pool=[superglue])
+        with_choices([NamedData("wsc", sets["wsc"])], choice_of={}, pool=[superglue])
 
 
 def test_training_problems_of_a_test_set_are_left_out_where_asked(bert, planted, unseen, tmp_path):
     mixed = Dataset([*planted, *unseen[:4]], Card("mixed"))
-    tests = with_choices([named("unseen", unseen)], own={})
+    tests = with_choices([named("unseen", unseen)], choice_of={})
     refused = "mixed on unseen: trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
     with pytest.raises(BadInput, match=refused):
         train_arms([TrainingArm("mixed", (mixed,))], tests, tmp_path / "a", TransferPlan(bert, (QUICK,)))
@@ -280,7 +280,10 @@ def test_an_arm_that_is_a_test_set_keeps_its_problems_and_is_not_tested_on_it(pl
 def test_hidden_answers_are_predicted_and_not_scored(bert, planted, unseen, tmp_path):
     hidden = named("hidden", [problem.replace(answer=None) for problem in unseen])
     found = train_arms(
-        [TrainingArm("planted", (planted,))], with_choices([hidden], own={}), tmp_path, TransferPlan(bert, (QUICK,))
+        [TrainingArm("planted", (planted,))],
+        with_choices([hidden], choice_of={}),
+        tmp_path,
+        TransferPlan(bert, (QUICK,)),
     )
     assert found.cell("planted", "hidden").why == "its answers are hidden; predictions are in the run's folder"
     assert len((tmp_path / "runs/planted/setting-1/predictions/hidden.jsonl").read_text().splitlines()) == 40
@@ -288,7 +291,7 @@ def test_hidden_answers_are_predicted_and_not_scored(bert, planted, unseen, tmp_
 
 def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
     arm = TrainingArm("a", (planted,))
-    tests = with_choices([named("t", unseen)], own={})
+    tests = with_choices([named("t", unseen)], choice_of={})
     for arms, some, said in (
         ([arm, arm], tests, "two arms named a"),
         ([arm], [*tests, *tests], "two test sets named t"),

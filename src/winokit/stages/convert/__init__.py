@@ -1,1 +1,1 @@
-"""Problems in the form that somebody else reads: another format, a harness's tasks, or the variants of an audit."""
+"""Problems in other forms: formats, tasks of a harness, variants."""

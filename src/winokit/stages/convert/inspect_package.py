@@ -49,34 +49,47 @@ from winokit.stages.convert.tasks import CLUSTER, cluster_documents, variants_of
 
 SETTING = Setting(kind="chat")
 CONFIG = GenerateConfig(temperature=0.0, max_tokens=512)
-"""As a direct run sends them, unless the user of Inspect says otherwise."""
+"""Settings of generation as in a direct run. The user of Inspect may replace them."""
 SCORES = "winokit_scores"
 WHY = "winokit_why"
-"""What the solver leaves for the scorer."""
+"""Keys of the store, for the scores and for the reason of an abstention: the solver sets one, the scorer reads it."""
 LABELS_ONLY = ("trichelair",)
-"""Datasets that are labels of another one's problems."""
+"""Datasets that have only labels of another dataset's problems, and so no task."""
+LEFT_OUT = ("contexts", "continuation", "filled")
+"""Fields of a document that are not in the metadata of a sample."""
 
 
 @metric
 def group_accuracy() -> Metric:
-    """Share of complete groups whose every problem is right."""
+    """Metric of Inspect: share of groups that are right as a whole.
+
+    Only complete groups count. NaN if there are none.
+    """
     as_number = value_to_float()
 
     def measure(scores: list[SampleScore]) -> float:
-        abouts = [one.sample_metadata or {} for one in scores]
-        is_right = [as_number(one.score.value) == 1 for one in scores]
-        groups = [about.get("group") for about in abouts]
-        sizes = {str(about["group"]): int(about["group_size"]) for about in abouts if about.get("group")}
+        is_right = [as_number(sample_score.score.value) == 1 for sample_score in scores]
+        groups = []
+        sizes: dict[str, int] = {}
+        for sample_score in scores:
+            metadata = sample_score.sample_metadata or {}
+            group = metadata.get("group")
+            groups.append(group)
+            if group:
+                sizes[str(group)] = int(metadata["group_size"])
         try:
             return share_of_groups(is_right, groups, sizes)
-        except BadInput:  # no group is there with all its problems
+        except BadInput:  # no group is complete
             return float("nan")
 
     return measure
 
 
 def clustered_metrics() -> list[Metric]:
-    """Metrics with twins as clusters, and an interval if Inspect has one."""
+    """Metrics of a task: accuracy over units, and group accuracy.
+
+    Accuracy has a standard error and an interval. Earlier versions of Inspect have no interval.
+    """
     metrics = [accuracy(), stderr(cluster=CLUSTER), group_accuracy()]
     try:
         from inspect_ai.scorer import ci
@@ -87,7 +100,10 @@ def clustered_metrics() -> list[Metric]:
 
 @solver
 def both_orders() -> Solver:
-    """Ask about a problem in both orders, and keep a score per candidate."""
+    """Solver that asks about a problem in both orders of its candidates.
+
+    It stores a score per candidate for the scorer, or the reason of an abstention.
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         problem = problem_of(state)
@@ -107,7 +123,7 @@ def both_orders() -> Solver:
 
 @scorer(metrics=clustered_metrics())
 def chosen() -> Scorer:
-    """Whether the candidate with the highest score is right.
+    """Scorer that compares the candidate with the highest score to the answer.
 
     A tie is no answer.
     """
@@ -116,9 +132,9 @@ def chosen() -> Scorer:
         scores: Sequence[float] | None = state.store.get(SCORES)
         if scores is None:
             return Score(value=NOANSWER, explanation=state.store.get(WHY))
-        choice, why = decide(scores)
+        choice, reason = decide(scores)
         if choice is None:
-            return Score(value=NOANSWER, explanation=why, metadata={"scores": scores})
+            return Score(value=NOANSWER, explanation=reason, metadata={"scores": scores})
         letter = string.ascii_uppercase[choice]
         value = CORRECT if letter == target.text else INCORRECT
         return Score(value=value, answer=letter, explanation=state.output.completion, metadata={"scores": scores})
@@ -127,7 +143,10 @@ def chosen() -> Scorer:
 
 
 def problem_of(state: TaskState) -> Problem:
-    """The problem that a sample is about, from its metadata."""
+    """Read the problem of a sample from its metadata.
+
+    Raises BadInput if it is not one of winokit's.
+    """
     document = parse_document(state.metadata)
     if document is None or document.problem is None:
         raise BadInput(
@@ -137,14 +156,25 @@ def problem_of(state: TaskState) -> Problem:
 
 
 def read_output(ask: Ask, output: ModelOutput) -> Reply:
-    """Read the choice from a model's output, as from a server's reply."""
-    stop = output.stop_reason
-    cut = stop in ("max_tokens", "model_length")
-    return reply(ask, Completion(output.completion, refused=stop == "content_filter", cut=cut, ended=stop == "stop"))
+    """Read the reply to a question from a model's output.
+
+    It is read as the response of a chat server is.
+    """
+    stop_reason = output.stop_reason
+    completion = Completion(
+        output.completion,
+        refused=stop_reason == "content_filter",
+        cut=stop_reason in ("max_tokens", "model_length"),
+        ended=stop_reason == "stop",
+    )
+    return reply(ask, completion)
 
 
 def make_task(data: str, variant: str = ORIGINAL) -> Task:
-    """The problems of DATA, or a variant of them, as a task."""
+    """Make the task of a dataset, or of a variant of it.
+
+    What winokit refuses raises an error that Inspect shows in one line.
+    """
     try:
         dataset = load(data)
         problems = variants_of(dataset, variant)
@@ -154,17 +184,23 @@ def make_task(data: str, variant: str = ORIGINAL) -> Task:
             raise BadInput(f"{data}: no problem of variant {variant} has an answer")
     except WinokitError as error:
         raise prerequisite_error(error) from None
+    task_name = slug(data)
+    if variant != ORIGINAL:
+        task_name = f"{task_name}_{slug(variant)}"
     return Task(
         dataset=MemoryDataset(samples, name=dataset.card.name),
         solver=both_orders(),
         scorer=chosen(),
         config=CONFIG,
-        name=slug(data) if variant == ORIGINAL else f"{slug(data)}_{slug(variant)}",
+        name=task_name,
     )
 
 
 def prerequisite_error(error: WinokitError) -> Exception:
-    """An error that Inspect shows in one line."""
+    """Convert an error to one that Inspect shows in one line.
+
+    It is returned as it is if this version of Inspect has no such error.
+    """
     try:
         from inspect_ai._util.error import PrerequisiteError
     except ImportError:
@@ -174,14 +210,18 @@ def prerequisite_error(error: WinokitError) -> Exception:
 
 
 def make_sample(document: dict[str, Any]) -> Sample:
-    """A problem as a sample, with all that is known about it."""
-    choices = document.get("texts") or document["candidates"]
+    """Make the sample of a document, with its fields as metadata.
+
+    A document describes one problem.
+    """
+    text_with_blank = f"{document.get('before', '')}_{document.get('after', '')}"
+    metadata = {key: value for key, value in document.items() if key not in LEFT_OUT}
     return Sample(
         id=document["id"],
-        input=document.get("text") or f"{document.get('before', '')}_{document.get('after', '')}",
-        choices=choices,
+        input=document.get("text") or text_with_blank,
+        choices=document.get("texts") or document["candidates"],
         target=string.ascii_uppercase[document["answer"]],
-        metadata={key: value for key, value in document.items() if key not in ("contexts", "continuation", "filled")},
+        metadata=metadata,
     )
 
 
@@ -192,7 +232,10 @@ def data(data: str, variant: str = ORIGINAL) -> Task:
 
 
 def name_task(name: str) -> None:
-    """Register the task of a dataset that has a name."""
+    """Register a task for the dataset of this name.
+
+    The task has the name as an identifier.
+    """
 
     def dataset_task(variant: str = ORIGINAL) -> Task:
         return make_task(name, variant)

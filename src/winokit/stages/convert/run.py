@@ -1,4 +1,4 @@
-"""`winokit convert`: problems in another format, as tasks of a harness, or as the variants of an audit."""
+"""`winokit convert`: problems in another format, as tasks or as variants."""
 
 from pathlib import Path
 from typing import Annotated
@@ -46,20 +46,29 @@ def convert(
 
 
 def _write_run(data: Data, folder: Path) -> WrittenRecords:
-    """Write the predictions of a run as records of Every Eval Ever."""
+    """Write a run's predictions as records of Every Eval Ever.
+
+    `data` is the folder of the run, `folder` that of the records. Raises BadInput if `data` is no folder of a run.
+    """
     if not isinstance(data, (str, Path)) or not (Path(data) / RESULTS).is_file():
         raise BadInput(f"{data}: --to {EVERY_EVAL_EVER}: expected the folder of a run, which `winokit audit` writes")
-    made = int((Path(data) / RESULTS).stat().st_mtime)
-    return write_records(Run.load(data), folder, timestamp=made)
+    timestamp = int((Path(data) / RESULTS).stat().st_mtime)
+    return write_records(Run.load(data), folder, timestamp=timestamp)
 
 
 def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, loading: Loading) -> WrittenFile:
-    """Write the problems to one file, and tell what was left out."""
+    """Write the problems of a dataset to one file.
+
+    How many were left out is reported on the terminal. `to` is the format. None stands for the default, and is reported
+    if the file's suffix is that of another format.
+    """
     dataset = loading.one(data)
-    if path.is_file() and path.stat().st_size:
+    has_content = path.is_file() and path.stat().st_size > 0
+    if has_content:
         _check_replaceable(path, data)
     written_file = write(dataset, path, to or DEFAULT, options, lenient=loading.lenient)
-    other_suffixes = {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}
+    suffixes = {file_format.suffix for file_format in FORMATS.values()}
+    other_suffixes = suffixes - {FORMATS[DEFAULT].suffix}
     if to is None and path.suffix in other_suffixes:
         tell([f"{path} contains {DEFAULT}, whatever its name says; choose another format with --to"])
     if written_file.skipped:
@@ -68,7 +77,10 @@ def _write_file(data: Data, path: Path, to: str | None, options: WriteOptions, l
 
 
 def _check_replaceable(out: Path, data: Data) -> None:
-    """Refuse to write over what is read, and over a file that holds anything but problems."""
+    """Raise BadInput if a file must not be overwritten.
+
+    It must be no input, and hold nothing but problems.
+    """
     refuse_overwriting(out, paths_of(data))
     try:
         recognise(out)

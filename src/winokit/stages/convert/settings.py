@@ -11,17 +11,17 @@ from winokit.methods.transforms.variants import Style
 from winokit.settings import Help, Settings, spelling
 
 DEFAULT = "jsonl"
-"""The format that is written where none is named."""
+"""The format that is written if none is named."""
 VARIANTS = "variants"
 EVERY_EVAL_EVER = "every-eval-ever"
-"""Records of the predictions in a run."""
+"""The name of the target that writes the predictions of a run as records of Every Eval Ever."""
 HARNESSES = ("lmeval", "inspect")
-"""lm-evaluation-harness and Inspect."""
+"""The targets that are tasks: of lm-evaluation-harness and of Inspect."""
 
 
 @dataclass(frozen=True)
 class ConvertSettings(Settings):
-    """The target, and the options that it has."""
+    """The target of a conversion, and its options."""
 
     to: Annotated[
         str | None,
@@ -51,18 +51,19 @@ class ConvertSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        other_targets = (*HARNESSES, VARIANTS, EVERY_EVAL_EVER)
         if self.to is not None:
-            check_known("format", self.to, dict.fromkeys([*FORMATS, *HARNESSES, VARIANTS, EVERY_EVAL_EVER]))
+            check_known("format", self.to, dict.fromkeys([*FORMATS, *other_targets]))
         if self.to != VARIANTS:
             self._refuse_any("style", "variant", "format_", why="an option of --to variants")
         if self.to not in HARNESSES:
             self._refuse_any("perturbed", why="an option of --to lmeval and --to inspect")
-        if self.to in (*HARNESSES, VARIANTS, EVERY_EVAL_EVER):
+        if self.to in other_targets:
             self._refuse_any("source_ids", "labels_apart", why="an option of file formats")
 
     @property
     def variants(self) -> list[str]:
-        """Variants to write. Empty for all."""
+        """Names of the variants to write. Empty for all."""
         return [self.variant] if isinstance(self.variant, str) else list(self.variant)
 
     @property
@@ -71,7 +72,10 @@ class ConvertSettings(Settings):
         return WriteOptions(self.source_ids, self.labels_apart)
 
     def _refuse_any(self, *names: str, why: str) -> None:
-        """Refuse the first of these settings that is not its default."""
+        """Raise UnusedSetting for the first setting that is not its default.
+
+        `names` are the settings, and `why` is the reason that the message gives.
+        """
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:

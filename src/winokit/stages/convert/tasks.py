@@ -1,8 +1,8 @@
-"""Every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads.
+"""Variants of an audit as tasks of other evaluation harnesses.
 
-Tasks of lm-evaluation-harness and of Inspect have a group score. The harness reads texts as they were put together
-here, so that possessives and capitals are those of `winokit score`. Tasks find their files from where they stand
-themselves: a folder works wherever it is moved, and needs nothing of winokit.
+`winokit audit` reads their logs. Tasks of lm-evaluation-harness and of Inspect have a group score. The harness reads
+texts as they were put together here, so that possessives and capitals are those of `winokit score`. Tasks find their
+files relative to themselves: a folder works wherever it is moved, and does not need winokit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,26 +26,29 @@ TEMPLATES = "stages/convert/templates"
 
 @dataclass(frozen=True)
 class WrittenTasks:
-    """A folder of tasks, under one name."""
+    """A folder of tasks that was written, under one name."""
 
     harness: str
+    """"lmeval" or "inspect"."""
     name: str
     folder: Path
     tasks: Mapping[str, int]
-    """Each task, and how many problems it has."""
+    """The number of problems of each task, by its name."""
 
     @property
     def commands(self) -> tuple[str, str]:
-        """Commands that run all tasks, and audit the log."""
+        """The command that runs all tasks, and that which audits logs."""
         if self.harness == "inspect":
-            return f"inspect eval {quote(f'{self.folder / self.name}.py')} --model … --log-dir LOGS", AUDIT
-        how = "--model hf --model_args pretrained=…,logits_cache=False --log_samples --output_path LOGS"
-        return f"lm_eval --include_path {quote(str(self.folder))} --tasks {self.name} {how}", AUDIT
+            module_path = quote(f"{self.folder / self.name}.py")
+            return f"inspect eval {module_path} --model … --log-dir LOGS", AUDIT
+        folder = quote(str(self.folder))
+        options = "--model hf --model_args pretrained=…,logits_cache=False --log_samples --output_path LOGS"
+        return f"lm_eval --include_path {folder} --tasks {self.name} {options}", AUDIT
 
 
 AUDIT = "winokit audit --predictions LOGS"
 CLUSTER = "unit"
-"""What Inspect's metrics know a unit by: problems that vary together are one cluster."""
+"""The metadata key of a problem's unit, by which Inspect's metrics cluster: problems of one unit vary together."""
 
 
 def write_tasks(
@@ -56,66 +59,96 @@ def write_tasks(
     perturbed: Sequence[DataLike] = (),
     loading: Loading = Loading(),
 ) -> WrittenTasks:
-    """Write every variant of an audit as tasks of a harness, whose logs `winokit audit --predictions` reads.
+    """Write every variant of an audit as tasks of a harness.
 
-    The tasks of lm-evaluation-harness score as its own winogrande does: log p(text after the blank | text before it
-    with a candidate); where nothing follows any blank, or there is none, as its own blimp does: log p(whole text).
-    Those of Inspect ask multiple-choice questions.
+    The logs of the tasks are read by `winokit audit --predictions`. The tasks of lm-evaluation-harness score as its own
+    winogrande does: log p(text after the blank | text before it with a candidate); where nothing follows any blank, or
+    there is none, as its own blimp does: log p(whole text). Those of Inspect ask multiple-choice questions.
+
+    `harness` is "lmeval" or "inspect", and `perturbed` are perturbed versions of the dataset. Problems without an
+    answer are left out, and counted on the terminal. Raises BadInput if no problem has an answer, or if problems are
+    yes/no judgements.
     """
-    whole_data = load_one(data, **loading.how)
-    dataset = whole_data[: loading.limit]
-    folder = Path(out)
-    name = f"winokit_{slug(whole_data.card.name) or 'data'}"
+    whole_dataset = load_one(data, **loading.how)
+    dataset = whole_dataset[: loading.limit]
     if any(problem.query is not None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")
-    variants = {**make_variants(dataset), **perturbed_variants(whole_data, dataset, [load(each) for each in perturbed])}
-    rows = _make_documents(dataset, variants, harness)
-    if ORIGINAL not in rows:
+    perturbed_datasets = [load(version) for version in perturbed]
+    variants = {**make_variants(dataset), **perturbed_variants(whole_dataset, dataset, perturbed_datasets)}
+    documents_by_variant = _make_documents(dataset, variants, harness)
+    if ORIGINAL not in documents_by_variant:
         raise BadInput(f"{dataset.card.name}: no problem has an answer")
     hidden = sum(problem.answer is None for problem in dataset)
-    tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
-    written_tasks = WrittenTasks(
-        harness, name, folder, {f"{name}_{slug(key)}": len(docs) for key, docs in rows.items()}
-    )
-    files = {f"{name}_{slug(key)}.jsonl": json_rows(docs).encode() for key, docs in rows.items()}
-    files |= _make_harness_files(written_tasks, dataset, rows)
-    there = {file: (folder / file).read_bytes() for file in files if (folder / file).is_file()}
-    changed = [file for file, content in files.items() if there.get(file) != content]
-    check_own_folder(folder, changed, ours=(folder / f"{name}_{ORIGINAL}.jsonl").exists(), of="these tasks")
-    for file, content in files.items():
-        write_whole(folder / file, content)
+    if hidden:
+        tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"])
+    folder = Path(out)
+    name = f"winokit_{slug(whole_dataset.card.name) or 'data'}"
+    task_sizes: dict[str, int] = {}
+    files: dict[str, bytes] = {}
+    for variant_name, rows in documents_by_variant.items():
+        task_name = f"{name}_{slug(variant_name)}"
+        task_sizes[task_name] = len(rows)
+        files[f"{task_name}.jsonl"] = json_rows(rows).encode()
+    written_tasks = WrittenTasks(harness, name, folder, task_sizes)
+    files |= _make_harness_files(written_tasks, dataset, documents_by_variant)
+    _check_task_folder(folder, files, f"{name}_{ORIGINAL}.jsonl")
+    for file_name, content in files.items():
+        write_whole(folder / file_name, content)
     return written_tasks
 
 
-def _make_documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the documents of each task, by variant.
+def _check_task_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
+    """Raise BadInput if files of a foreign folder would change.
 
-    A variant without a document that the harness can score has no task.
+    `files` are the contents to write, by name. The file named `marker` is in every folder of these tasks.
     """
-    versions = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
-    rows = {key: documents(version, key, name=dataset.card.name) for key, version in versions.items()}
-    if harness == "inspect":
-        clustered = {key: cluster_documents(rows[key], version) for key, version in versions.items()}
-        return {key: docs for key, docs in clustered.items() if docs}
-    rows = {key: docs for key, docs in rows.items() if any(row["contexts"] or row.get("filled") for row in docs)}
-    return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
+    changed_names = []
+    for file_name, content in files.items():
+        path = folder / file_name
+        is_unchanged = path.is_file() and path.read_bytes() == content
+        if not is_unchanged:
+            changed_names.append(file_name)
+    check_own_folder(folder, changed_names, ours=(folder / marker).exists(), of="these tasks")
+
+
+def _make_documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) -> dict[str, list[dict[str, Any]]]:
+    """Make the documents of each task, by the name of its variant.
+
+    A variant without a document that the harness can score has no task. For lm-evaluation-harness the solved texts are
+    a task too.
+    """
+    versions = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
+    documents_by_variant: dict[str, list[dict[str, Any]]] = {}
+    for name, problems in versions.items():
+        rows = documents(problems, name, name=dataset.card.name)
+        if harness == "inspect":
+            rows = cluster_documents(rows, problems)
+            can_be_scored = bool(rows)
+        else:
+            can_be_scored = any(row["contexts"] or row.get("filled") for row in rows)
+        if can_be_scored:
+            documents_by_variant[name] = rows
+    if harness != "inspect" and documents_by_variant:
+        documents_by_variant[SOLVED] = solved_documents(dataset)
+    return documents_by_variant
 
 
 def cluster_documents(rows: list[dict[str, Any]], problems: Dataset) -> list[dict[str, Any]]:
-    """Documents with the unit of each: the id of its first problem."""
-    names = [problem.id for problem in problems]
-    numbers = problems.units.numbers.tolist()
-    first_names: dict[int, str] = {}
-    for name, number in zip(names, numbers, strict=True):
-        first_names.setdefault(number, name)
-    units = {name: first_names[number] for name, number in zip(names, numbers, strict=True)}
-    return [{**row, CLUSTER: units[row["id"]]} for row in rows]
+    """Return documents with the unit of each problem.
+
+    A unit is named by the id of its first problem.
+    """
+    first_ids: dict[int, str] = {}  # of each unit, by its number
+    unit_of: dict[str, str] = {}
+    for problem, unit_number in zip(problems, problems.units.numbers.tolist(), strict=True):
+        unit_of[problem.id] = first_ids.setdefault(unit_number, problem.id)
+    return [{**row, CLUSTER: unit_of[row["id"]]} for row in rows]
 
 
 def variants_of(dataset: Dataset, name: str) -> Dataset:
-    """The problems of a variant, by its name.
+    """Return the problems of a variant by its name.
 
-    `original` is the dataset itself.
+    `original` is the dataset itself. Raises UnknownName if there is no such variant.
     """
     if name == ORIGINAL:
         return dataset
@@ -125,39 +158,47 @@ def variants_of(dataset: Dataset, name: str) -> Dataset:
 
 
 def _make_harness_files(
-    written: WrittenTasks, dataset: Dataset, rows: Mapping[str, list[dict[str, Any]]]
+    written: WrittenTasks, dataset: Dataset, documents_by_variant: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, bytes]:
-    """The tasks themselves, beside their documents."""
+    """Make the task files beside the documents: contents by file name."""
     if written.harness == "inspect":
         title = f"{dataset.card.name} (winokit {winokit.__version__})"
         module_path = f"{written.folder / written.name}.py"
         tasks = {task: f"{task}.jsonl" for task in written.tasks}
         return {f"{written.name}.py": inspect_tasks(title, module_path, tasks)}
-    descriptions = [
-        f"{dataset.card.name}, written by winokit {winokit.__version__}:",
-        *(f"  {command}" for command in written.commands),
-    ]
+    title = f"{dataset.card.name}, written by winokit {winokit.__version__}:"
+    comments = [title, *(f"  {command}" for command in written.commands)]
     metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": scoring_of(dataset)}
     # Scores of several tasks under one name mean different things, and no mean is made of them.
-    group = {"name": written.name, "tasks": list(written.tasks), "about": descriptions, "metadata": metadata}
-    files = {f"{written.name}.yaml": rendered_plain(f"{TEMPLATES}/lm_eval_group.yaml.j2", **group)}
-    for task, (key, docs) in zip(written.tasks, rows.items(), strict=True):
-        asks = "full" if "filled" in docs[0] else "partial"
-        if key == SOLVED:
+    group_file = rendered_plain(
+        f"{TEMPLATES}/lm_eval_group.yaml.j2",
+        name=written.name,
+        tasks=list(written.tasks),
+        about=comments,
+        metadata=metadata,
+    )
+    files = {f"{written.name}.yaml": group_file}
+    for task, (variant_name, rows) in zip(written.tasks, documents_by_variant.items(), strict=True):
+        if variant_name == SOLVED:
             asks = SOLVED
-        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", descriptions, metadata, asks=asks)
-    return files | {"utils.py": lmeval_utils("winokit's tasks")}
+        else:
+            asks = "full" if "filled" in rows[0] else "partial"
+        files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", comments, metadata, asks=asks)
+    files["utils.py"] = lmeval_utils("winokit's tasks")
+    return files
 
 
 def lmeval_task(
     name: str, file: str, about: Sequence[str], metadata: Mapping[str, str], *, train: str = "", asks: str = "partial"
 ) -> bytes:
-    """A task of the harness.
+    """Content of the file of a task for lm-evaluation-harness.
 
     Parameters
     ----------
     file, train
-        The documents to be scored, and those to draw solved examples from, beside it.
+        Names of the files, beside it, of documents to be scored and of those to draw solved examples from.
+    about
+        Lines of the comment at its top.
     asks
         `partial` or `full` scoring, or `solved`: the whole solved text, for its surprisal.
     """
@@ -166,10 +207,13 @@ def lmeval_task(
 
 
 def lmeval_utils(title: str) -> bytes:
-    """The functions that the harness's tasks beside it name."""
+    """Content of utils.py, whose functions the tasks of lm-evaluation-harness beside it call."""
     return rendered_plain(f"{TEMPLATES}/lm_eval_utils.py.j2", title=title)
 
 
 def inspect_tasks(title: str, place: str, tasks: Mapping[str, str]) -> bytes:
-    """A file of Inspect's tasks, from each name to the documents, by their path from there."""
+    """Content of a Python file of Inspect's tasks.
+
+    `place` is the path of the file, for its docstring. `tasks` has the file of documents beside it, by task.
+    """
     return rendered_plain(f"{TEMPLATES}/inspect_task.py.j2", title=title, place=place, tasks=tasks)

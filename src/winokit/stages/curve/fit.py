@@ -1,7 +1,7 @@
-"""The points of a learning curve, and the table of answers that the judge makes curves from.
+"""The points of a learning curve, and the curves made of them.
 
-A point is one training run on one test set. The trials of a table are its sizes and seeds
-(`methods/metrics/judge_curves.py`).
+A point is one training run on one test set. The judge (`methods/metrics/judge_curves.py`) reads a table of answers, in
+which each size and seed is a trial.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,37 +24,51 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One size in one restart."""
+    """The scores of one training run on one test set.
+
+    The run is of one size in one restart.
+    """
 
     dataset: str
-    """The test set."""
+    """The name of the test set."""
     formalization: str
     asked: int
+    """The size that was asked for, in problems."""
     size: int
-    """What was trained on: at most what was asked, since groups are whole."""
+    """The problems trained on: at most `asked`, since groups are whole."""
     restart: int
+    """The number of the restart, from 1."""
     seed: int
     accuracy: Metric
     choices: IntArray = field(compare=False, repr=False)
     """The chosen candidate of each problem, in the test set's order; -1 for an abstention."""
     group_accuracy: Metric | None = None
+    """None if the test set has no groups."""
     abstained: float = 0.0
+    """Share of the test problems without an answer."""
     warnings: tuple[str, ...] = ()
 
     @property
     def trial(self) -> TrialName:
-        """The name of this run among those of its scorer."""
+        """The name of this run among the trials of its formalization.
+
+        It has seed, size and restart.
+        """
         return TrialName(self.seed, self.asked, f"restart {self.restart}")
 
     def score(self, measure: str) -> Metric | None:
-        """Its accuracy or its group accuracy."""
+        """The row of a measure, accuracy or group accuracy.
+
+        None if the test set has no groups.
+        """
         return self.accuracy if measure == ACCURACY else self.group_accuracy
 
 
 def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset]) -> list[CurveSeries]:
-    """Build the curves from their points.
+    """Build the curves of a run's points, with lines fitted to them.
 
-    They are in the order of the points, single accuracy before group accuracy.
+    There is a curve of accuracy, then one of group accuracy, for each test set and formalization, in the order of the
+    points. `goal` has the scores to extrapolate to, and the least size to fit. `tests` are all test sets of the points.
     """
     tests_by_name = {test.card.name: test for test in tests}
     goals = {ACCURACY: goal.human, GROUP: goal.human_group}
@@ -64,13 +78,16 @@ def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dat
         scorer = Scorer("", formalization, formalization)
         choices = {point.trial: point.choices for point in curve_points}
         answers = Answers.of_trials(tests_by_name[dataset], choices, scorer)
-        trained = {point.trial: point.size for point in curve_points}
-        series += judge_curves(answers, goals, fit_from=goal.fit_from, trained=trained)
+        sizes = {point.trial: point.size for point in curve_points}
+        series += judge_curves(answers, goals, fit_from=goal.fit_from, trained=sizes)
     return series
 
 
 def write_points(points: Sequence[CurvePoint], path: Path) -> None:
-    """Write points.csv, one row a point, with shares from 0 to 1."""
+    """Write the points to a csv file, a row per point.
+
+    Scores are shares from 0 to 1.
+    """
     table: list[Sequence[object]] = [COLUMNS]
     for point in points:
         point_columns = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
@@ -81,7 +98,10 @@ def write_points(points: Sequence[CurvePoint], path: Path) -> None:
 
 
 def _score_columns(row: Metric | None) -> list[object]:
-    """Value, interval, n and chance of a row; empty without one."""
+    """Five csv cells of a row: value, low, high, n and chance.
+
+    Empty cells for None.
+    """
     if row is None:
         return [""] * 5
     return [row.value, row.low, row.high, row.n or "", row.chance]

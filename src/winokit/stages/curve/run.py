@@ -1,12 +1,13 @@
-"""Learning curves: one model trained on more and more data, several times over, and the line fitted to its scores.
+"""Learning curves: one model trained on more and more data.
 
     points/FORMALIZATION/restart-1/size-160/   one training run each, with predictions and results
     points.csv                                 a row a point
     results.json                               points, means over restarts, fits and areas in flat rows
 
 Restarts are independent: each draws its own order of the training groups and has its own seed for head, dropout and
-batches (the three "runs" a point of Elazar et al.'s curves train one and the same model on). Within a restart every
-size holds the one before. The same call goes on where it was killed, since each point is a run that remembers itself.
+batches. (In Elazar et al.'s curves, the three "runs" of a point train one and the same model on.) Within a restart
+every size holds the one before. After an interruption, the same call continues: a point that is done is read from its
+folder.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from winokit.methods.training.finetune import TrainOutcome
 
 Named = str | Path | Dataset
+"""A training set, or its name."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,8 +63,13 @@ class LearningCurve(Brief):
         Returns the curve with the path of the page.
         """
         write_points(self.points, folder / "points.csv")
-        saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / "results.json", result_bytes(saved))
+        content = {
+            "run": self.run,
+            "metrics": rows_to_json(self.metrics),
+            "warnings": self.warnings,
+            "notes": self.notes,
+        }
+        write_whole(folder / "results.json", result_bytes(content))
         return replace(self, page=write_curve_page(self, folder / "report"))
 
 
@@ -95,7 +102,7 @@ def curve(
         raise BadInput("a learning curve needs DATA to train on")
     need_training("curve")
     loaded = sets.loaded_for_each(names)
-    growth = NestedGrowth.of([each.train for each in loaded], design.sizes)
+    growth = NestedGrowth.of([training_data.train for training_data in loaded], design.sizes)
     notes = _collect_notes(loaded)
     tell(notes)
     folder = folder_of_curve(out, growth.source)
@@ -105,15 +112,20 @@ def curve(
 
 
 def folder_of_curve(out: str | Path | None, dataset: Dataset) -> Path:
-    """The folder to write, by default named after the data."""
-    return Path("runs", f"{dataset.card.file_name}-curve") if out is None else Path(out)
+    """The folder to write: `out`, or one named after the training set.
+
+    The latter is used if `out` is None.
+    """
+    if out is not None:
+        return Path(out)
+    return Path("runs", f"{dataset.card.file_name}-curve")
 
 
 def _collect_notes(sets: Sequence[TrainingData]) -> list[str]:
     """The notes on all sets, each once."""
     notes: dict[str, None] = {}
-    for each in sets:
-        notes |= dict.fromkeys(each.notes)
+    for training_data in sets:
+        notes |= dict.fromkeys(training_data.notes)
     return list(notes)
 
 
@@ -156,9 +168,10 @@ def learning_curve(
 
 
 def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
-    """Make the dev set the test set if there is none.
+    """Return the sets with a test set, and notes.
 
-    Returns a note about that too. Raises BadInput if there is nothing to score.
+    Without a test set, the dev set becomes it, and a note says so. There are no notes otherwise. Raises BadInput if
+    there is nothing to score, if a test set is there twice, or if its answers are hidden.
     """
     if not data.tests:
         if data.dev is None:
@@ -175,9 +188,10 @@ def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
 
 
 def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> NestedGrowth:
-    """Keep the training problems that have the variant to train on.
+    """Leave out training problems that lack the variant trained on.
 
-    So a size counts what is trained on.
+    Returns the growth with the others, so that a size counts problems that are trained on. Raises BadInput if a variant
+    is trained on and the sizes are files.
     """
     variant = data.arm.trained_on
     if variant == ORIGINAL:
@@ -186,12 +200,16 @@ def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> N
         raise BadInput(f"sizes as files and a variant to train on ({variant}): give one DATA and --sizes")
     rewritten = make_variant(growth.source, variant)
     original_ids = {str(problem.provenance.get("of", problem.id)) for problem in rewritten}
-    return replace(growth, source=growth.source.filter(lambda problem: problem.id in original_ids))
+    source = growth.source.filter(lambda problem: problem.id in original_ids)
+    return replace(growth, source=source)
 
 
 @dataclass(frozen=True)
 class CurveJob:
-    """One point to be run."""
+    """One training run of a curve.
+
+    It is of a size in a restart under a formalization.
+    """
 
     formalization: str
     restart: int
@@ -199,16 +217,17 @@ class CurveJob:
     asked: int
     """The size that was asked for."""
     train: Dataset
-    """At most so many problems: groups are whole."""
+    """The training set, with at most `asked` problems, since groups are whole. Empty for the untrained model."""
     folder: Path
+    """The folder of the run."""
     weight: int
-    """Its part of the work, in steps or problems."""
+    """The work of the run, in steps or problems. It is used for the progress."""
 
 
 def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
-    """Plan every point, the smallest sizes first.
+    """Yield the training runs of a curve, the smallest sizes first.
 
-    So there is something to look at early.
+    So there are results early. `out` is the folder of the curve.
     """
     formalizations = design.formalizations
     seeds = {restart: restart_seed(design.seed, restart) for restart in range(1, design.restarts + 1)}
@@ -233,9 +252,10 @@ def train_points(
     design: CurveDesign,
     progress: Progress | None,
 ) -> tuple[list[CurvePoint], list[str]]:
-    """Train and test every point.
+    """Train and test the model of every job.
 
-    Returns the points and the notes of their runs.
+    Size 0 is the untrained model. Returns a point per job and test set, and the notes of all runs. `progress` is called
+    with weights of jobs.
     """
     from winokit.methods.training.finetune import finetune, untrained
 
@@ -263,11 +283,15 @@ def train_points(
 
 
 def _make_point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
-    """Read the scores and choices of a run on a test set."""
+    """Make the point of a run on a test set.
+
+    Its choices are read from the predictions in the run's folder.
+    """
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]
-    predictions = json_lines((outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8"))
-    choices = [row["prediction"] for row in predictions]
+    path = outcome.folder / "predictions" / f"{accuracy.subset}.jsonl"
+    choices = [row["prediction"] for row in json_lines(path.read_text("utf-8"))]
+    abstained = rows.get("abstained")
     return CurvePoint(
         dataset=test.card.name,
         formalization=accuracy.scoring,
@@ -277,21 +301,21 @@ def _make_point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurveP
         seed=job.seed,
         accuracy=accuracy,
         group_accuracy=rows.get("group_accuracy"),
-        abstained=rows["abstained"].value if "abstained" in rows else 0.0,
+        abstained=0.0 if abstained is None else abstained.value,
         warnings=tuple(outcome.warnings),
         choices=choice_numbers(choices),
     )
 
 
 def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Warn of runs that learned nothing and of undecided problems."""
-    trained = {(point.formalization, point.asked, point.restart): point for point in points if point.size}
-    suspicious = [point for point in trained.values() if point.warnings]
+    """Yield warnings about suspicious runs and undecided problems."""
+    runs = {(point.formalization, point.asked, point.restart): point for point in points if point.size}
+    suspicious = [point for point in runs.values() if point.warnings]
     if suspicious:
         first = suspicious[0]
         which = f"{first.formalization} on {first.asked:,}, restart {first.restart}: {first.warnings[0]}"
         yield (
-            f"{len(suspicious):,} of {len(trained):,} runs show signs of trouble (the first, {which}); "
+            f"{len(suspicious):,} of {len(runs):,} runs show signs of trouble (the first, {which}); "
             "they are included in the curve"
         )
     most_abstained = max((point.abstained for point in points), default=0.0)
@@ -302,11 +326,14 @@ def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
 def describe_curve(
     growth: NestedGrowth, data: TrainingData, model: str, settings: TrainSettings, design: CurveDesign
 ) -> dict[str, Any]:
-    """Settings of a curve, enough to do it again."""
-    of_design = ["formalization", "seed"]
+    """Settings of a curve as results.json records them.
+
+    They are enough to run it again.
+    """
+    design_settings = ["formalization", "seed"]
     if design.steps:
-        of_design += ["epochs", "steps"]
-    shared_settings = {name: value for name, value in settings.identity().items() if name not in of_design}
+        design_settings += ["epochs", "steps"]
+    shared_settings = {name: value for name, value in settings.identity().items() if name not in design_settings}
     return {
         "winokit": winokit.__version__,
         "model": model,

@@ -63,9 +63,9 @@ class CurveDesign(Settings):
 
     @property
     def formalizations(self) -> dict[str, str]:
-        """Full names of the formalizations, by the names that were given.
+        """Full names of the formalizations, by the names that the user gave.
 
-        Raises BadInput if two are the same.
+        Raises BadInput if there are none, or if two are the same.
         """
         from winokit.methods.formalizations.base import Formalization
 
@@ -76,7 +76,11 @@ class CurveDesign(Settings):
         return specs
 
     def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:
-        """The training settings of one run of this design."""
+        """Return the training settings of one run.
+
+        They are those of all runs, with its formalization and seed. With a fixed number of steps, epochs are set to it,
+        so that they do not end the run earlier.
+        """
         settings = replace(settings, formalization=formalization, seed=seed)
         if self.steps is None:
             return settings
@@ -98,13 +102,14 @@ class CurveSets(Sets):
     test: Annotated[Sequence[str | Path | Dataset], Help("Score on this; repeatable.", "DATA")] = ()
 
     def loaded_for_each(self, data: Sequence[DataLike]) -> "list[TrainingData]":
-        """Load the sets once for each training set.
+        """Load the training sets, each with the same dev and test sets.
 
-        Raises BadInput if one gives another away.
+        Raises BadInput if training problems overlap a dev or test set, unless overlap is dropped.
         """
         smallest = self.unchecked(data[0])
-        training_sets = [smallest.train, *(self.loading.one(name) for name in data[1:])]
-        checked = []
-        for train in training_sets:
-            checked.append(replace(smallest, train=train).checked(drop_overlap=self.drop_overlap))
-        return checked
+        larger_sets = [self.loading.one(name) for name in data[1:]]
+        checked_sets = []
+        for train in (smallest.train, *larger_sets):
+            sets = replace(smallest, train=train)
+            checked_sets.append(sets.checked(drop_overlap=self.drop_overlap))
+        return checked_sets

@@ -1,4 +1,4 @@
-"""The verdict on a learning curve: does more training data help, and how sure is that?"""
+"""The verdict on a learning curve: does more training data help?"""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,23 +22,26 @@ CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
-    """Whether a line rises (above), falls (below), or neither is shown (at).
+    """Direction of a curve's line: above, below, at, or unknown.
 
-    `among` is the number of curves that share the level of the test.
+    It is above if a rise is shown, below if a fall is, and at if neither is. It is unknown without a line that has an
+    interval. `among` is the number of curves tested together, by which the significance level is divided.
     """
     if series.fit is None or not series.sure:
         return UNKNOWN
-    interval = series.fit.slope_interval(1 - decision.SURE / among)
+    level = decision.SURE / among
+    interval = series.fit.slope_interval(1 - level)
     if interval.low > 0:
         return ABOVE
     return BELOW if interval.high < 0 else AT
 
 
 def seeds_of(series: CurveSeries, among: int = 1) -> str:
-    """Whether the lines of single restarts go the same way.
+    """Agreement between restarts: one, agree, not_shown or disagree.
 
-    `among` is the number of curves that share the level of the test. Lines that rise and fall
-    disagree only if their slopes differ by more than single runs and test problems vary.
+    Restarts agree if their lines all rise or all do not. If some rise and some fall, they disagree only if their slopes
+    differ by more than single runs and test problems vary. `among` is the number of curves tested together, by which
+    the significance level is divided.
     """
     slopes = series.restart_slopes
     if len(slopes) < 2:
@@ -50,18 +53,26 @@ def seeds_of(series: CurveSeries, among: int = 1) -> str:
 
 
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
-    """The facts of all curves together."""
+    """State of each fact of the decision table, over all curves.
+
+    The table has a verdict for each combination of states.
+    """
     among = len(series)
-    kinds = {seeds_of(curve, among) for curve in series}
+    last_rows = [curve.levels[-1].mean for curve in series]
+    states_of_seeds = {seeds_of(curve, among) for curve in series}
+    worst_state = AGREE
+    for state in (NOT_SHOWN, ONE, DISAGREE):
+        if state in states_of_seeds:
+            worst_state = state
     return {
         GROWTH: decision.together(growth(curve, among) for curve in series),
-        END: decision.together(decision.standing(curve.levels[-1].mean, among) for curve in series),
-        SEEDS: next((kind for kind in (DISAGREE, ONE, NOT_SHOWN) if kind in kinds), AGREE),
+        END: decision.together(decision.standing(row, among) for row in last_rows),
+        SEEDS: worst_state,
     }
 
 
 def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
-    """A word, a sentence and the findings behind them."""
+    """The verdict on all curves, with the findings behind it."""
     state = state_of(series)
     case = CURVE.decide(state)
     findings: list[VerdictPoint] = []
@@ -71,7 +82,10 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
 
 
 def _describe_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
-    """Findings on the growth of a curve, its goal and its end."""
+    """Yield findings on a curve: growth, goal and last score.
+
+    `among` is the number of curves tested together, by which the significance level is divided.
+    """
     rise = growth(curve, among)
     claims = {f"{name}/{GROWTH}": rise}
     trained = [level for level in curve.levels if level.size > 0]
@@ -83,12 +97,15 @@ def _describe_curve(name: str, curve: CurveSeries, among: int) -> Iterator[Verdi
     last = curve.levels[-1]
     end_standing = decision.standing(last.mean, among)
     if end_standing != UNKNOWN:
-        text = f"{name}: with {last.asked:,}, {decision.said(last.mean, end_standing, unit_of(curve))}."
-        yield decision.point_of(f"{name}/{END}", end_standing, text)
+        result = decision.said(last.mean, end_standing, unit_of(curve))
+        yield decision.point_of(f"{name}/{END}", end_standing, f"{name}: with {last.asked:,}, {result}.")
 
 
 def _describe_growth(trained: Sequence[CurveLevel], curve: CurveSeries, rise: str) -> str:
-    """Scores at the smallest and largest size, and the gain per doubling."""
+    """Sentence on the first and last score, and the gain per doubling.
+
+    `trained` are the levels with sizes above zero, and `rise` is the state of the curve's growth.
+    """
     first = trained[0]
     last = trained[-1]
     smallest = f"{percent(first.mean.value)} with {first.asked:,} problems"
@@ -100,14 +117,14 @@ def _describe_growth(trained: Sequence[CurveLevel], curve: CurveSeries, rise: st
 
 
 def unit_of(curve: CurveSeries) -> str:
-    """The unit of a curve: problems or groups."""
+    """The unit of a curve's score: problems, or groups as a whole."""
     return "problems" if curve.measure == ACCURACY else "groups as a whole"
 
 
 def of_reach(curve: CurveSeries) -> str:
-    """A sentence on the size that reaches the goal.
+    """Clause on the size at which a curve reaches its goal.
 
-    It gives the reason if there is no such size.
+    It gives the reason if there is no such size. The curve must have a goal.
     """
     reach = curve.reach
     assert reach is not None
@@ -115,6 +132,7 @@ def of_reach(curve: CurveSeries) -> str:
     if reach.kind != REACHED or reach.size is None:
         return str(CURVE.words["reach"][reach.kind]).format(goal=goal)
     ends = f"95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}"
-    if reach.size <= max(curve.fitted):
+    is_within = reach.size <= max(curve.fitted)
+    if is_within:
         return f"the line reaches {goal} at {amount(reach.size)} problems ({ends}), within the sizes trained on."
     return f"the line would reach {goal} at {amount(reach.size)} problems ({ends}), if the trend continued."

@@ -1,4 +1,4 @@
-"""The record and the page of a next version: evolution.json and evolution.html in the folder of the new release."""
+"""The record and the page of a next version: evolution.json and evolution.html."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,25 +22,32 @@ COARSE = (
 
 
 def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
-    """Write record and page into a release, take them into its manifest, and return the page.
+    """Write evolution.json and evolution.html into a release folder.
 
-    Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
-    leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
+    Returns the path of the page. The release's manifest is rewritten to list both. If the release has a hidden test
+    (its labels are in the folder `hidden`, by default beside the release), the public files say no more of its answers
+    than a leaderboard may: scores are rounded and solved groups are not counted. The full files go beside the hidden
+    labels.
     """
-    hidden_place = hidden or hidden_folder(folder)
-    if hidden_place.is_dir():
+    labels_folder = hidden or hidden_folder(folder)
+    if labels_folder.is_dir():
         with private():
-            _write_record_and_page(evolution, hidden_place)
+            _write_record_and_page(evolution, labels_folder)
         _write_record_and_page(public_part(evolution), folder)
     else:
         _write_record_and_page(evolution, folder)
-    manifest_content = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    manifest_content = dict(read_manifest(folder))
+    for rewritten_key in ("schema", "files"):
+        manifest_content.pop(rewritten_key, None)
     write_manifest(folder, manifest_content)
     return folder / PAGE
 
 
 def public_part(evolution: Evolution) -> Evolution:
-    """Part of an evolution that may be published beside a hidden test."""
+    """Copy of an evolution that may be published beside a hidden test.
+
+    Scores are rounded, and how many groups were solved is left out.
+    """
     return replace(
         evolution,
         solved=replace(evolution.solved, strata=()),
@@ -51,17 +58,17 @@ def public_part(evolution: Evolution) -> Evolution:
 
 
 def status_counts(evolution: Evolution) -> dict[str, int]:
-    """Count problems by their status in this version.
+    """Count problems by their status in this version: added, kept, removed, retired.
 
-    Problems that retired earlier are not counted.
+    Problems that retired in an earlier version are not counted.
     """
-    now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
-    counts = Counter(row["status"] for row in now)
+    current_rows = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
+    counts = Counter(row["status"] for row in current_rows)
     return {status: counts[status] for status in STATUSES}
 
 
 def _write_record_and_page(evolution: Evolution, folder: Path) -> None:
-    """Write evolution.json: what was filtered, how much of that is chance, and how models fare; and its page."""
+    """Write evolution.json and evolution.html of an evolution into a folder."""
     counts = status_counts(evolution)
     record = {
         "version": evolution.version,
@@ -86,14 +93,25 @@ def _write_record_and_page(evolution: Evolution, folder: Path) -> None:
 
 
 def _make_charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
-    """A chart for each metric: each model a block, each version a line, in the order they were made."""
-    filtered = {fare.model for fare in fares if fare.against}
+    """Yield the title and the chart of each metric.
+
+    A chart has a block per model, and in it a line per version, in the order of the fares.
+    """
+    filtered_models = {fare.model for fare in fares if fare.against}
     for metric, title in TITLES.items():
-        blocks: dict[str, list[ForestLine]] = {}
+        lines_by_model: dict[str, list[ForestLine]] = {}
         for fare in fares:
             if fare.metric == metric:
-                note = "filtered against it: a fall is by construction" if fare.against else None
-                line = ForestLine(f"version {fare.version}", (ForestMark(0, fare.row, stands(fare.row)),), note)
-                blocks.setdefault(fare.model, []).append(line)
-        notes = {model: "" if model in filtered else "never filtered against" for model in blocks}
-        yield title, Forest(tuple(ForestBlock(model, notes[model], tuple(lines)) for model, lines in blocks.items()))
+                lines_by_model.setdefault(fare.model, []).append(_make_line(fare))
+        blocks = []
+        for model, lines in lines_by_model.items():
+            note = "" if model in filtered_models else "never filtered against"
+            blocks.append(ForestBlock(model, note, tuple(lines)))
+        yield title, Forest(tuple(blocks))
+
+
+def _make_line(fare: Fare) -> ForestLine:
+    """Line of a chart for a model's score on one version."""
+    mark = ForestMark(0, fare.row, stands(fare.row))
+    note = "filtered against it: a fall is by construction" if fare.against else None
+    return ForestLine(f"version {fare.version}", (mark,), note)

@@ -1,4 +1,4 @@
-"""Settings of the next version: which models answer, and when a group retires."""
+"""Settings of the next version: models, and when a group retires."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ class EvolveSettings(Settings):
     """Settings of the next version: models, and what makes a group retire."""
 
     version: str = ""
-    """Of the new release."""
+    """The version of the new release."""
     previous: Path | None = None
     """The release that this is the next version of."""
     model: Annotated[tuple[str, ...], Help("Retire what this model solves; repeatable.", "SPEC", was="against")] = ()
@@ -33,7 +33,7 @@ class EvolveSettings(Settings):
     alpha: Annotated[
         float, Help("Significance level of the excess of solved groups.", above=0, most=1, section="release")
     ] = 0.05
-    """For any to be retired."""
+    """Nothing is retired if the excess is not significant."""
     bring_back: Annotated[
         bool, Help("Use retired problems that are offered again for training.", section="release")
     ] = False
@@ -41,11 +41,11 @@ class EvolveSettings(Settings):
         Path | None, Help("The answers of RELEASE's test. Default: beside it.", "PATH", section="release")
     ] = None
     secret: Draws = field(default_factory=Draws.fresh)
-    """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
+    """Source of random draws. With a public seed, whoever has the models could check guesses of hidden answers."""
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """Models and files of predictions that are filtered against."""
+        """SPECs of models and paths of predictions to filter against."""
         return (*self.model, *map(str, self.predictions))
 
 
@@ -65,12 +65,13 @@ class OfferedProblems(Settings):
             raise BadInput("--removed: what filtering took out of new problems; name those too: --new")
 
     def loaded(self, name: str) -> tuple[Dataset, Dataset]:
-        """The problems that may enter, and those that are for training alone.
+        """Load the new problems, and those that filtering removed.
 
-        Filtering removed the latter. Both are empty if nothing is new.
+        The latter are for training alone. Both are empty if nothing is new; then the first has the given `name`.
         """
         if self.new is None:
             return Dataset([], Card(name)), Dataset([])
         inputs = read_inputs(self.new, self.removed, self.loading)
-        kept = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
-        return kept, inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
+        kept_problems = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
+        removed_problems = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
+        return kept_problems, removed_problems

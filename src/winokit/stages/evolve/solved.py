@@ -1,4 +1,4 @@
-"""Groups that are too easy for models: the excess over chance retires, and no more.
+"""Groups that are too easy: only the excess over chance retires.
 
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
 where it makes sense, each again with the candidates switched; a model that only guesses, or that likes one candidate,
@@ -42,82 +42,104 @@ from winokit.stages.release.hidden import Draws
 
 SWITCHED = "switched"
 NEW = "new"
-"""What stands in no split yet."""
+"""The name of a problem's split while it has none."""
 Group = list[int]
-"""The rows of a group, or that of a problem alone."""
+"""The rows of a group's problems in a dataset; one row for a problem that is in no group."""
+StratumKey = tuple[str, int, int]
+"""Of the groups of a stratum: their split, their number of problems, and how many of these were switched too."""
 
 
 @dataclass(frozen=True)
 class EvolveAnswers:
-    """The answers of one model: to problems as they are, and to those that were asked with candidates switched too."""
+    """The answers of one model, with candidates as they are and switched."""
 
     model: str
     answers: Answers
-    """Rows of the variants `original` and `switched`."""
+    """Rows of the variants `original` and `switched`. Not every problem can be switched."""
 
     @classmethod
     def of(cls, model: str, asked: AskedProblems, predictions: Iterable[Prediction]) -> "EvolveAnswers":
-        """Select the predictions on problems and variants that were asked."""
-        asked_rows = [row for row in predictions if (row.variant, row.id) in asked.row_of]
-        rows = np.array([asked.row_of[row.variant, row.id] for row in asked_rows], np.int64)
-        return cls(
-            model, Answers(asked, rows, choice_numbers([row.prediction for row in asked_rows]), (Scorer(model),))
-        )
+        """Make answers of a model's predictions.
+
+        Predictions on other problems or variants are ignored.
+        """
+        asked_predictions = [row for row in predictions if (row.variant, row.id) in asked.row_of]
+        rows = np.array([asked.row_of[row.variant, row.id] for row in asked_predictions], np.int64)
+        choices = choice_numbers([row.prediction for row in asked_predictions])
+        return cls(model, Answers(asked, rows, choices, (Scorer(model),)))
 
     @cached_property
     def choice_of(self) -> dict[tuple[str, str], int]:
-        """Chosen candidate by variant and id of the original (-1 for an abstention)."""
+        """Index of the chosen candidate by variant and original problem's id.
+
+        It is -1 for an abstention.
+        """
         variants = self.answers.asked.variants
-        return {
-            (variants[index], original_id(problem)): choice
-            for index, problem, choice in zip(
-                self.answers.problem_index.tolist(), self.answers.problems, self.answers.choices.tolist(), strict=True
-            )
-        }
+        problem_indices = self.answers.problem_index.tolist()
+        choices = self.answers.choices.tolist()
+        choice_of = {}
+        for index, problem, choice in zip(problem_indices, self.answers.problems, choices, strict=True):
+            choice_of[variants[index], original_id(problem)] = choice
+        return choice_of
 
     def was_switched(self, problem: Problem) -> bool:
-        """Whether it was asked about the problem with its candidates switched."""
+        """Whether the model also answered a problem with switched candidates."""
         return (SWITCHED, original_id(problem)) in self.choice_of
 
     def on(self, problems: Dataset) -> Answers:
-        """Its answers to problems as they are."""
-        choices = choice_numbers([self.choice_of[ORIGINAL, original_id(problem)] for problem in problems])
-        return Answers.of_choices(problems, choices, Scorer(self.model))
+        """The model's answers to these problems as they are.
+
+        There is a row per problem. Raises KeyError if the model was not asked one of them.
+        """
+        choices = [self.choice_of[ORIGINAL, original_id(problem)] for problem in problems]
+        return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
 
     def settled_on(self, problems: Dataset) -> Answers:
-        """Its answers that stay when candidates change places. Elsewhere it is silent."""
+        """The model's answers that stay the same when candidates are switched.
+
+        There is a row per problem. All other answers count as abstentions. A problem that was not switched keeps its
+        answer.
+        """
         choices = [self._find_settled_choice(problem) for problem in problems]
         return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
 
     def _find_settled_choice(self, problem: Problem) -> int:
+        """Index of the candidate that is chosen in both orders.
+
+        It is -1 if the model abstains or changes its answer. A problem that was not switched has the one choice.
+        """
         name = original_id(problem)
         choice = self.choice_of[ORIGINAL, name]
         if choice == ABSTAINED:
             return ABSTAINED
-        # Only problems with two candidates are switched, and then the other one is right.
-        if self.choice_of.get((SWITCHED, name), 1 - choice) != 1 - choice:
-            return ABSTAINED
-        return choice
+        # Only problems with two candidates are switched, and then the same answer has the other index.
+        expected_choice = 1 - choice
+        switched_choice = self.choice_of.get((SWITCHED, name), expected_choice)
+        return choice if switched_choice == expected_choice else ABSTAINED
 
 
 def answers_of(
     problems: Dataset, against: str | Path, *, cache: Cache | None = None, progress: Progress | None = None
 ) -> list[EvolveAnswers]:
-    """The answers of a model (a SPEC), or of every model in a file of predictions."""
+    """Ask a model, or read every model in a file of predictions.
+
+    `against` is the model's SPEC or the file's path. Problems are asked as they are and with candidates switched.
+    Raises BadInput if a file lacks a prediction for one of the problems.
+    """
     variants = {name: variant.problems for name, variant in make_variants(problems, {SWITCHED}).items()}
-    rows: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
+    predictions: dict[tuple[str, str], list[Prediction]] = defaultdict(list)  # by model and scoring
     if Path(against).is_file():
-        for read in read_predictions(Path(against), problems):
-            rows[read.model, read.scoring] += read.predictions
+        for part in read_predictions(Path(against), problems):
+            predictions[part.model, part.scoring] += part.predictions
     else:
         model = load_model(str(against))
-        plan = ScoringPlan()
-        asked_now = {ORIGINAL: problems} | variants
-        rows[str(against), ""] += score_variants(asked_now, model, plan, cache=cache, progress=progress)
-    for own in rows.values():
-        refuse_samples(own, "evolve")
-    asked = AskedProblems.of(problems, variants)
-    answers = [EvolveAnswers.of(name, asked, own) for (name, _), own in rows.items()]
+        versions = {ORIGINAL: problems} | variants
+        predictions[str(against), ""] += score_variants(versions, model, ScoringPlan(), cache=cache, progress=progress)
+    asked_problems = AskedProblems.of(problems, variants)
+    answers = []
+    for (name, _), model_predictions in predictions.items():
+        refuse_samples(model_predictions, "evolve")
+        answers.append(EvolveAnswers.of(name, asked_problems, model_predictions))
     for model_answers in answers:
         missing = sum((ORIGINAL, original_id(problem)) not in model_answers.choice_of for problem in problems)
         if missing:
@@ -128,25 +150,28 @@ def answers_of(
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Groups of one kind, and what became of them."""
+    """Counts of the groups of one kind: solved, turned and retired."""
 
     split: str
-    """Dev, test or new; empty where all is of one split."""
+    """Dev, test or new. Empty if all problems are of one split."""
     members: int
-    """Problems in each: 1 for problems alone, 2 for pairs."""
+    """Problems in each group: 1 for problems alone, 2 for pairs."""
     switched: int
-    """How many of these are answered with their candidates switched as well."""
+    """How many problems of each group are answered with their candidates switched as well."""
     groups: int
+    """How many groups there are."""
     solved: int
+    """Groups in which every answer is right."""
     turned: int
-    """Solved if every answer were turned round: as many are solved by chance."""
+    """Groups in which every answer is wrong: as many may be solved by chance."""
     p: float
-    """Probability that right answers which change places solve so many, corrected for the number of strata."""
+    """Probability of at least so many solved groups if right answers change places, corrected over all strata."""
     retired: int
+    """Groups to retire."""
 
     @property
     def kind(self) -> str:
-        """A phrase for these groups."""
+        """A phrase for these groups, such as "pairs of dev (switched too)"."""
         name = {1: "problems alone", 2: "pairs"}.get(self.members, f"groups of {self.members}")
         if self.split:
             name = f"new {name}" if self.split == NEW else f"{name} of {self.split}"
@@ -158,12 +183,13 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Solved:
-    """The outcome: ids to retire, and the reasoning in numbers."""
+    """Problems to retire since models solve them beyond chance."""
 
     retire: frozenset[str]
+    """Ids of the problems to retire."""
     strata: tuple[Stratum, ...]
     needed: int
-    """Models that must solve a group."""
+    """How many models must agree on a group to solve it."""
 
 
 def solved_beyond_chance(
@@ -175,52 +201,85 @@ def solved_beyond_chance(
     secret: Draws | None = None,
     where: Mapping[str, str] | None = None,
 ) -> Solved:
-    """Whole groups to retire, since more of them are solved than chance explains.
+    """Find the groups to retire: the excess that chance does not explain.
+
+    Where models solve significantly more groups of a kind than chance does, the surplus is drawn from them.
 
     Parameters
     ----------
+    majority
+        Share of the models that must agree on the answers of a group, more than half.
+    alpha
+        Significance level of the number of solved groups, corrected over the kinds of groups (Holm).
+    secret
+        Source of the draws. Default: a fresh one.
     where
-        The split of each id; what is missing is new. Default: everything is of one split.
+        The split of each problem by id. A problem without one is new. Default: everything is of one split.
     """
     secret = secret or Draws.fresh()
     needed = models_needed(majority, len(answers))
     settled = [model.settled_on(problems) for model in answers]
     agreed = agreed_answers(problems, settled, needed)
-    strata: dict[tuple[str, int, int], list[Group]] = defaultdict(list)
-    for group in _list_groups(problems):
-        members = [problems[row] for row in group]
-        split = "" if where is None else where.get(members[0].id, NEW)
-        switched = sum(any(model.was_switched(problem) for model in answers) for problem in members)
-        strata[split, len(group), switched].append(group)
-    keys = sorted(strata)
+    groups_by_key = _stratify_groups(problems, answers, where)
+    keys = sorted(groups_by_key)
     raw_p_values = []
     for key in keys:
-        rows = list(chain.from_iterable(strata[key]))
+        rows = list(chain.from_iterable(groups_by_key[key]))
         raw_p_values.append(p_solved(agreed.take(rows)))
-    retire: set[str] = set()
-    counts = []
+    retired_ids: set[str] = set()
+    strata = []
     for key, p in zip(keys, holm(raw_p_values), strict=True):
-        solved = [group for group in strata[key] if is_solved(agreed, group)]
-        turned = [group for group in strata[key] if is_turned(agreed, group)]
+        groups = groups_by_key[key]
+        solved = [group for group in groups if is_solved(agreed, group)]
+        turned = [group for group in groups if is_turned(agreed, group)]
         retired: list[Group] = []
         if p < alpha:
             retired = _draw_excess(problems, settled, solved, turned, secret)
-        if retired and key[0] == NEW:
+        is_new = key[0] == NEW
+        if retired and is_new:
             retired = [*solved, *turned]
-        retire |= {problems[row].id for row in chain.from_iterable(retired)}
-        counts.append(Stratum(*key, len(strata[key]), len(solved), len(turned), p, len(retired)))
-    return Solved(frozenset(retire), tuple(counts), needed)
+        retired_rows = chain.from_iterable(retired)
+        retired_ids |= {problems[row].id for row in retired_rows}
+        strata.append(Stratum(*key, len(groups), len(solved), len(turned), p, len(retired)))
+    return Solved(frozenset(retired_ids), tuple(strata), needed)
+
+
+def _stratify_groups(
+    problems: Dataset, answers: Sequence[EvolveAnswers], where: Mapping[str, str] | None
+) -> dict[StratumKey, list[Group]]:
+    """Sort groups into strata by split, size and switched problems.
+
+    A switched problem is one that some model also answered with its candidates switched. `where` is the split of each
+    problem by id. The split is empty if `where` is None.
+    """
+    strata: dict[StratumKey, list[Group]] = defaultdict(list)
+    for group in _list_groups(problems):
+        members = [problems[row] for row in group]
+        split = "" if where is None else where.get(members[0].id, NEW)
+        switched = [problem for problem in members if _was_switched_for_any(answers, problem)]
+        strata[split, len(group), len(switched)].append(group)
+    return strata
+
+
+def _was_switched_for_any(answers: Sequence[EvolveAnswers], problem: Problem) -> bool:
+    """Whether at least one model answered the problem with its candidates switched."""
+    return any(model.was_switched(problem) for model in answers)
 
 
 def models_needed(majority: float, models: int) -> int:
-    """Return how many of these models are a majority."""
-    return max(1, math.ceil(majority * models - 1e-9))
+    """Number of models that are a majority, at least 1.
+
+    `majority` is a share, and `models` is the number of all models.
+    """
+    least_count = math.ceil(majority * models - 1e-9)  # a product like 2.0000000001 counts as 2
+    return max(1, least_count)
 
 
 def agreed_answers(problems: Dataset, settled: Sequence[Answers], needed: int) -> Answers:
-    """Return the answers on which a majority of models agrees in a whole group.
+    """Return the answers on which enough models agree in whole groups.
 
-    Elsewhere it is silent.
+    At least `needed` models must give the same answers to every problem of a group. `settled` has the answers of each
+    model, a row per problem. In all other groups, and where the agreed answers hold an abstention, the result abstains.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -239,17 +298,18 @@ def agreed_answers(problems: Dataset, settled: Sequence[Answers], needed: int) -
 
 
 def is_solved(answers: Answers, group: Group) -> bool:
-    """Whether every member of a group is right."""
+    """Whether the answers to all problems of a group are right."""
     return bool(answers.correct[group].all())
 
 
 def is_turned(answers: Answers, group: Group) -> bool:
-    """Whether every member of a group is answered, and wrong."""
-    return not (answers.correct[group] | answers.silent[group]).any()
+    """Whether every problem of a group is answered, and answered wrong."""
+    is_right_or_silent = answers.correct[group] | answers.silent[group]
+    return not is_right_or_silent.any()
 
 
 def _list_groups(problems: Dataset) -> list[Group]:
-    """The rows of each group, and of each problem alone."""
+    """List the rows of each group. A problem without one is alone."""
     rows_by_name: dict[str, list[int]] = {}
     for row, problem in enumerate(problems):
         name = f"alone {problem.id}" if problem.group is None else f"group {problem.group}"
@@ -260,28 +320,35 @@ def _list_groups(problems: Dataset) -> list[Group]:
 def _draw_excess(
     problems: Dataset, settled: Sequence[Answers], solved: list[Group], turned: list[Group], secret: Draws
 ) -> list[Group]:
-    """Draw the groups by which one side exceeds the other, at random.
+    """Draw the solved or turned groups to retire, pattern by pattern.
 
-    This is done apart for each way in which the models agree.
-
-    Balanced only in sum, the best guess would be what all of three say and the opposite of what two say.
+    As many solved as turned groups remain for each pattern of agreement. A pattern says which models solve a group; a
+    turned group has the pattern it would have if wrong answers were right. Balanced only in sum over patterns, the best
+    guess would be what all of three models say and the opposite of what two say.
     """
-    sides = [
-        grouped((_find_stances(settled, group), group) for group in solved),
-        grouped((_find_stances(settled, group, turned=True), group) for group in turned),
-    ]
-    chosen: list[Group] = []
-    for own, others in zip(sides, sides[::-1], strict=True):
-        for stances, alike in own.items():
-            ordered_groups = secret.ordered("retired", alike, lambda group: min(problems[row].id for row in group))
-            chosen += ordered_groups[len(others.get(stances, ())) :]
-    return chosen
+
+    def smallest_id(group: Group) -> str:
+        return min(problems[row].id for row in group)
+
+    solved_by_pattern = grouped((_find_stances(settled, group), group) for group in solved)
+    turned_by_pattern = grouped((_find_stances(settled, group, turned=True), group) for group in turned)
+    drawn: list[Group] = []
+    for groups_by_pattern, opposites in (
+        (solved_by_pattern, turned_by_pattern),
+        (turned_by_pattern, solved_by_pattern),
+    ):
+        for pattern, groups in groups_by_pattern.items():
+            remaining_count = len(opposites.get(pattern, ()))
+            ordered_groups = secret.ordered("retired", groups, smallest_id)
+            drawn += ordered_groups[remaining_count:]
+    return drawn
 
 
 def _find_stances(settled: Sequence[Answers], group: Group, *, turned: bool = False) -> tuple[int, ...]:
-    """Return for each model 1 if it solves a group, -1 if it turns it, else 0.
+    """Return how each model stands to a group: 1, 0 or -1.
 
-    The signs are exchanged if `turned`.
+    It is 1 if the model solves the group, -1 if all its answers are wrong, else 0. With `turned` the signs are
+    exchanged.
     """
     stances = []
     for answers in settled:

@@ -1,4 +1,4 @@
-"""The board: every model ranked on the same items, families folded, on a page of its own."""
+"""The board: every model ranked on the same items, by family."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,55 +17,68 @@ from winokit.stages.items.run import BOARD_PAGE, PAGE, ItemsRun
 def board_row(
     ranked: RankedScorer, name: str, family: str, switched: float | None = None, link: str | None = None
 ) -> BoardRow:
-    """A judged scorer as a row of a board."""
+    """Make the row of a board for a ranked scorer.
+
+    `switched` is its share right with the candidates switched, None if that is unknown. `link` leads to its audit.
+    """
     return BoardRow(
-        name,
-        family,
-        ranked.rank,
-        rank_words(ranked.best_rank, ranked.worst_rank),
-        ranked.right.value,
-        ranked.right.low,
-        ranked.right.high,
-        ranked.told_apart,
-        ranked.right_way_round,
-        switched,
+        name=name,
+        family=family,
+        rank=ranked.rank,
+        ranks=rank_words(ranked.best_rank, ranked.worst_rank),
+        single=ranked.right.value,
+        low=ranked.right.low,
+        high=ranked.right.high,
+        told_apart=ranked.told_apart,
+        right_way_round=ranked.right_way_round,
+        switched=switched,
         link=link,
     )
 
 
 def board_of(run: ItemsRun) -> DrawnBoard:
-    """The board of all models, families folded below their best member."""
+    """Make the board of all models, families folded below their best member."""
     matrix = run.judged.matrix
     names = family_names(run)
     pairs = [(int(first), int(second)) for first, second in opposite_pairs(run.judged.asked)]
     rows = []
     for ranked in rank_scorers(matrix):
-        family = int(run.judged.families[ranked.scorer])
-        row = board_row(ranked, matrix.scorers[ranked.scorer].model, names[family])
+        model = matrix.scorers[ranked.scorer].model
+        family_number = int(run.judged.families[ranked.scorer])
+        row = board_row(ranked, model, names[family_number])
         rows.append(replace(row, bounds=bounds_of(run, ranked, pairs)))
     return drawn_board(run.dataset.card.name, rows)
 
 
 def bounds_of(run: ItemsRun, ranked: RankedScorer, pairs: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-    """Bounds of the share of pairs right by the bank of items, or None without one."""
+    """Bounds of a scorer's share of pairs right.
+
+    They follow from the item parameters of the bank. `pairs` are the rows of twins with opposite answers. None without
+    a bank, or if the scorer answers no item of it.
+    """
     if run.bank is None:
         return None
-    asked_rows = np.intersect1d(np.flatnonzero(run.judged.matrix.is_asked[ranked.scorer]), run.bank.rows)
-    if not len(asked_rows):
+    matrix = run.judged.matrix
+    answered_rows = np.flatnonzero(matrix.is_asked[ranked.scorer])
+    bank_rows = np.intersect1d(answered_rows, run.bank.rows)
+    if not len(bank_rows):
         return None
-    right = float(run.judged.matrix.right[ranked.scorer, asked_rows].mean())
-    return run.bank.pair_bounds(right, pairs, asked_rows.tolist())
+    share_right = float(matrix.right[ranked.scorer, bank_rows].mean())
+    return run.bank.pair_bounds(share_right, pairs, bank_rows.tolist())
 
 
 def family_names(run: ItemsRun) -> Mapping[int, str]:
-    """The name of each family by its number."""
+    """Names of the families by number: the strongest member with the number."""
     return {family.number: f"{family.name} {family.number}" for family in run.families}
 
 
 def write_board(run: ItemsRun, folder: Path) -> Path:
-    """Write the board beside the page of items."""
-    pairs = plural(len(run.judged.pairs), "pair")
-    titles = {**COLUMNS, "told_apart": f"Told apart ({pairs})"}
+    """Write the page of the board into a folder.
+
+    Returns the path of the page.
+    """
+    pair_count = plural(len(run.judged.pairs), "pair")
+    titles = {**COLUMNS, "told_apart": f"Told apart ({pair_count})"}
     return write_page(
         folder / BOARD_PAGE,
         "stages/items/board.html.j2",

@@ -1,6 +1,6 @@
-"""The page of items: share right against item-rest, the queue with both sentences, pairs, families, canaries."""
+"""The page of items: chart, queue, pairs, families and canaries."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,40 +18,50 @@ from winokit.stages.items.table import canary_sentences, item_sentences
 WIDTH = 720
 HEIGHT = 400
 EDGE = 34
-"""Of the chart, and of the room for its axes."""
+"""Size of the chart, and of the room for its axes at every side, in pixels."""
 MOST_FAMILIES = 100
 """Families that the page lists; more are in items.json."""
 MOST_SINGERS = 20
+"""Models that give canaries back and are listed on the page."""
 LEVELS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Correlations and shares that are marked on the axes."""
 
 
 @dataclass(frozen=True)
 class ItemPoint:
-    """One item on the chart."""
+    """One item on the chart, placed from the left and the top.
+
+    Places are in pixels.
+    """
 
     x: float
     y: float
     place: int | None
-    """Its place in the queue; None if it is no suspect."""
+    """The rank of the item in the queue, from 1. None if it is not listed there."""
     words: str
+    """The text that is shown on hovering."""
 
 
 @dataclass(frozen=True)
 class QueueCard:
-    """One suspect with its sentences and what is known of them."""
+    """One suspect of the queue: its problems, judgements and reasons."""
 
     place: int
+    """The rank of the suspect in the queue, from 1."""
     problems: tuple[Problem, ...]
     items: tuple[JudgedItem, ...]
+    """The judgement of each problem."""
     pair: JudgedPair | None
+    """The judgement of the pair. None if the suspect is a single problem."""
     reasons: Mapping[str, str]
+    """Sentences by the name of a rule."""
     twins: tuple[tuple[Problem, JudgedItem | None], ...]
-    """Other problems of its group, which are no suspects with it, and what is said of them."""
+    """Other problems of the group, each with its judgement, or None if no model was asked it."""
 
 
 class ItemsPage:
-    """Everything the page shows."""
+    """The contents of the page of items: chart, queue, tables and sentences."""
 
     def __init__(self, run: ItemsRun) -> None:
         self.run = run
@@ -67,110 +77,142 @@ class ItemsPage:
 
     @cached_property
     def cards(self) -> list[QueueCard]:
-        """The first suspects."""
+        """Cards of the first suspects, as many as are to be listed."""
         cards = []
         for place, suspect in enumerate(self.judged.suspects[: self.run.top], 1):
             problems = tuple(self.judged.asked.problems[row] for row in suspect.rows)
             items = tuple(self.items_by_row[row] for row in suspect.rows)
-            pair = self.pairs_by_row.get(suspect.rows[0]) if len(suspect.rows) > 1 else None
-            cards.append(QueueCard(place, problems, items, pair, suspect.reasons, self._find_twins(problems)))
+            is_pair = len(suspect.rows) > 1
+            pair = self.pairs_by_row.get(suspect.rows[0]) if is_pair else None
+            twins = self._find_twins(problems)
+            cards.append(QueueCard(place, problems, items, pair, suspect.reasons, twins))
         return cards
 
     def _find_twins(self, problems: tuple[Problem, ...]) -> tuple[tuple[Problem, JudgedItem | None], ...]:
-        """The rest of the group of a suspect, asked or not."""
-        own_ids = {problem.id for problem in problems}
+        """Other problems of a suspect's group, each with its judgement.
+
+        The judgement is None if no model was asked the problem.
+        """
+        suspect_ids = {problem.id for problem in problems}
         group = self.run.dataset.groups.get(problems[0].group or "", ())
-        return tuple((twin, self.items_by_id.get(twin.id)) for twin in group if twin.id not in own_ids)
+        twins = [twin for twin in group if twin.id not in suspect_ids]
+        return tuple((twin, self.items_by_id.get(twin.id)) for twin in twins)
 
     @cached_property
     def points(self) -> dict[int, ItemPoint]:
-        """The items that have a correlation, by row."""
+        """Points of the items that have an item-rest correlation, by row."""
         place_of: dict[int, int] = {}
         for card in self.cards:
             place_of |= {item.row: card.place for item in card.items}
         points = {}
         for item in self.judged.items:
-            if item.rest is not None:
-                text = self.judged.asked.problems[item.row].text
-                words = f"{text} – {say_estimate(item.right)} right, item-rest {item.rest.value:+.2f}"
-                x = across(item.right.value)
-                y = upwards(item.rest.value)
-                points[item.row] = ItemPoint(x, y, place_of.get(item.row), words)
+            if item.rest is None:
+                continue
+            text = self.judged.asked.problems[item.row].text
+            words = f"{text} – {say_estimate(item.right)} right, item-rest {item.rest.value:+.2f}"
+            x = across(item.right.value)
+            y = upwards(item.rest.value)
+            points[item.row] = ItemPoint(x, y, place_of.get(item.row), words)
         return points
 
     @cached_property
     def lines(self) -> list[tuple[ItemPoint, ItemPoint]]:
-        """The points of twins, to be joined."""
-        joined = []
+        """Lines of the chart, each joining the points of twins."""
+        lines = []
         for pair in self.judged.pairs:
             ends = [self.points[row] for row in pair.rows if row in self.points]
             if len(ends) == 2:
-                joined.append((ends[0], ends[1]))
-        return joined
+                lines.append((ends[0], ends[1]))
+        return lines
 
     @cached_property
     def axes(self) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-        """Places and labels of the axes, the share right and the correlation."""
+        """Places in pixels and labels of both axes.
+
+        The first is that of the share right, the second that of the correlation.
+        """
         shares = [(across(share), f"{100 * share:.0f} %") for share in SHARES]
         levels = [(upwards(level), f"{level:+.1f}") for level in LEVELS]
         return shares, levels
 
     @property
     def families(self) -> list[FamilyRow]:
-        """The strongest families."""
+        """The strongest families, as many as the page lists."""
         return self.run.families[:MOST_FAMILIES]
 
     @cached_property
     def band_rows(self) -> list[tuple[str, float, float | None, float, int]]:
-        """Rows by band: pairs told apart, right way round, both wrong, and families."""
-        return list(self._sum_bands())
+        """Rows of the table of pairs, one per band of families.
 
-    def _sum_bands(self) -> Iterator[tuple[str, float, float | None, float, int]]:
+        A row has the band, three shares as means over pairs, and the number of families. The shares are told apart,
+        right way round (None if none is told apart), and both wrong.
+        """
+        rows: list[tuple[str, float, float | None, float, int]] = []
         for band in BANDS:
-            shares = [pair.bands[band] for pair in self.judged.pairs if band in pair.bands]
-            if shares:
-                told = sum(each.told_apart for each in shares) / len(shares)
-                wrong = sum(each.both_wrong for each in shares) / len(shares)
-                right_way = (told - wrong) / told if told > 0 else None
-                yield band, told, right_way, wrong, max(each.families for each in shares)
+            shares_of_pairs = [pair.bands[band] for pair in self.judged.pairs if band in pair.bands]
+            if not shares_of_pairs:
+                continue
+            told_apart = sum(shares.told_apart for shares in shares_of_pairs) / len(shares_of_pairs)
+            both_wrong = sum(shares.both_wrong for shares in shares_of_pairs) / len(shares_of_pairs)
+            right_way_round = None
+            if told_apart > 0:
+                right_way_round = (told_apart - both_wrong) / told_apart
+            family_count = max(shares.families for shares in shares_of_pairs)
+            rows.append((band, told_apart, right_way_round, both_wrong, family_count))
+        return rows
 
     @property
     def singers(self) -> list[tuple[str, object]]:
-        """The models that give canaries back, by name."""
+        """Models that give canaries back, each with its name.
+
+        Canaries are labels that people found wrong. The models are as many as the page lists, and none without
+        canaries.
+        """
         if self.run.canaries is None:
             return []
         scorers = self.judged.matrix.scorers
-        return [(scorers[singer.scorer].model, singer) for singer in self.run.canaries.singers[:MOST_SINGERS]]
+        listed_singers = self.run.canaries.singers[:MOST_SINGERS]
+        return [(scorers[singer.scorer].model, singer) for singer in listed_singers]
 
 
 def across(share: float) -> float:
-    """The place of a share on the chart, from the left."""
-    return round(EDGE + share * (WIDTH - 2 * EDGE), 1)
+    """Place of a share on the chart, in pixels from the left."""
+    inner_width = WIDTH - 2 * EDGE
+    return round(EDGE + share * inner_width, 1)
 
 
 def upwards(level: float) -> float:
-    """The place of a correlation on the chart, from the top."""
-    return round(EDGE + (1 - level) / 2 * (HEIGHT - 2 * EDGE), 1)
+    """Place of a correlation on the chart, in pixels from the top."""
+    inner_height = HEIGHT - 2 * EDGE
+    return round(EDGE + (1 - level) / 2 * inner_height, 1)
 
 
 def say_estimate(estimate: Estimate | None) -> str:
-    """A share with its interval in percent, or a dash."""
+    """A share with its interval in percent, or a dash for None."""
     if estimate is None:
         return "–"
     return f"{100 * estimate.value:.1f} % [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
 
 
 def say_correlation(estimate: Estimate | None) -> str:
-    """A correlation with its interval, or a dash."""
+    """A correlation with its interval, or a dash for None."""
     if estimate is None:
         return "–"
     return f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
 
 
 def write_items(run: ItemsRun, folder: Path) -> Path:
-    """Write items.json and the page into a folder, and return the page."""
+    """Write items.json and both pages into a folder.
+
+    Returns the path of the page of items. The other page is the board.
+    """
     write_whole(folder / RESULT, result_bytes(items_json(run)))
     write_board(run, folder)
+    settings = (
+        ("dataset", run.dataset.card.name),
+        ("models", f"{len(run.judged.matrix.scorers):,}"),
+        ("families", f"{run.judged.family_count:,}"),
+    )
     return write_page(
         folder / INDEX,
         "stages/items/page.html.j2",
@@ -180,9 +222,5 @@ def write_items(run: ItemsRun, folder: Path) -> Path:
         say_correlation=say_correlation,
         board=BOARD_PAGE,
         sources=(),
-        settings=(
-            ("dataset", run.dataset.card.name),
-            ("models", f"{len(run.judged.matrix.scorers):,}"),
-            ("families", f"{run.judged.family_count:,}"),
-        ),
+        settings=settings,
     )

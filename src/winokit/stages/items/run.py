@@ -1,4 +1,4 @@
-"""`winokit items`: what the items of a benchmark are worth, by the answers of many models."""
+"""`winokit items`: the worth of items, by the answers of many models."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,13 +8,13 @@ from typing import Annotated
 import numpy as np
 
 from winokit.data.errata import errata_of_votes, has_wrong_label, write_errata
-from winokit.data.loading import Data, Judged, Loading, load_one
+from winokit.data.loading import Data, Judged, Loading, load_one, paths_of
 from winokit.data.predictions.board import ItemNames
-from winokit.data.predictions.in_memory import Predictions
+from winokit.data.predictions.in_memory import Predictions, file_paths
 from winokit.data.predictions.item_bank import read_bank
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput
-from winokit.files import check_own_folder
+from winokit.files import check_own_folder, refuse_overwriting
 from winokit.methods.metrics.item_bank import ItemBank
 from winokit.methods.metrics.judge_canaries import CanaryTest, judge_canaries
 from winokit.methods.metrics.judge_items import JudgedItems, judge_items
@@ -29,22 +29,24 @@ PAGE = "index.html"
 BOARD_PAGE = "board.html"
 RESULT = "items.json"
 ERRATA = "errata.toml"
-"""What the folder of a run has."""
+"""Files in the folder of a run."""
 
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """One family: its strongest member, how many it has, and how often they are right."""
+    """One family of models: its size, strength and shares right."""
 
     number: int
     name: str
-    """Its strongest member."""
+    """The name of the strongest member."""
     members: int
+    """How many models it has."""
     right: float
     """The mean share right over members."""
     best: float
+    """The share right of the strongest member."""
     strength: float
-    """How much oftener it is right than families are on average, item by item."""
+    """Its share right less the average of all families, over the items it was asked."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,29 +56,37 @@ class ItemsRun(Brief):
     dataset: Dataset
     judged: JudgedItems
     canaries: CanaryTest | None
-    """Who gives wrong labels back; None if no label is known to be wrong."""
+    """The test of which models give wrong labels back. None if no label is known to be wrong."""
     top: int
+    """How many suspects are listed."""
     bank: ItemBank | None = None
-    """The parameters of items, from which pairs are bounded."""
+    """The parameters of items, from which shares of pairs are bounded. None if none were given."""
     notes: tuple[str, ...] = ()
     page: Path | None = None
     queue: Path | None = None
     errata: Path | None = None
+    """The files that were written. None for those that were not."""
 
     @cached_property
     def families(self) -> list[FamilyRow]:
-        """The families, the strongest first."""
+        """The families of models, the strongest first."""
         matrix = self.judged.matrix
-        counts = np.maximum(matrix.is_asked.sum(axis=1), 1)
-        rights = matrix.right.sum(axis=1) / counts
+        answer_counts = np.maximum(matrix.is_asked.sum(axis=1), 1)
+        rights = matrix.right.sum(axis=1) / answer_counts
         strengths = self.judged.shares.strengths
         rows = []
         for number in range(self.judged.family_count):
             members = np.flatnonzero(self.judged.families == number)
             best = int(members[rights[members].argmax()])
-            mean = float(rights[members].mean())
-            name = matrix.scorers[best].model
-            rows.append(FamilyRow(number, name, len(members), mean, float(rights[best]), float(strengths[number])))
+            row = FamilyRow(
+                number=number,
+                name=matrix.scorers[best].model,
+                members=len(members),
+                right=float(rights[members].mean()),
+                best=float(rights[best]),
+                strength=float(strengths[number]),
+            )
+            rows.append(row)
         return sorted(rows, key=lambda row: (-row.strength, row.number))
 
 
@@ -121,6 +131,8 @@ def items(
     out
         The folder of the page and of items.json; None writes none.
     """
+    if queue is not None:
+        refuse_overwriting(Path(queue), [*paths_of(data), *map(Path, file_paths(predictions))])
     dataset = loading.one(data)
     answers_read = read_answers(dataset, predictions)
     families, family_notes = families_of(answers_read, settings.families)
@@ -149,7 +161,10 @@ def items(
 
 
 def _describe_witnesses(judged: JudgedItems) -> list[str]:
-    """Say how few witnesses there are, if they are too few to doubt a label."""
+    """Note that there are too few families to doubt a label.
+
+    Empty if there are enough.
+    """
     count = judged.family_count
     if count < 4:
         return [f"{count} families: an item-rest correlation needs four, and a label is hardly doubted by fewer"]
@@ -157,7 +172,10 @@ def _describe_witnesses(judged: JudgedItems) -> list[str]:
 
 
 def _compare_with_labels(judged: JudgedItems) -> list[str]:
-    """Say if answers fit the labels no better than a coin."""
+    """Note that answers fit the labels no better than a coin.
+
+    Empty if they fit better.
+    """
     right = judged.right
     if right.low > judged.chance:
         return []
@@ -168,25 +186,33 @@ def _compare_with_labels(judged: JudgedItems) -> list[str]:
 
 
 def _compare_with_bank(judged: JudgedItems, bank: ItemBank | None) -> list[str]:
-    """Say whether easy items of the bank are easy here."""
+    """Note on the correlation of the answers with the bank.
+
+    Shares right are compared with those that follow from the bank's item parameters. Empty without a bank, or if there
+    is no correlation to compute.
+    """
     if bank is None:
         return []
     rights = {item.row: item.right.value for item in judged.items}
     fit = bank.correlation_with(rights)
     if fit is None:
         return []
-    common = len(rights.keys() & set(bank.rows))
+    shared_rows = rights.keys() & set(bank.rows)
     doubt = "" if fit > 0.5 else ": one of the two is about other problems, since a wrong join gives about 0"
-    return [f"bank and answers: shares right correlate {fit:.2f} on {plural(common, 'item')}{doubt}"]
+    return [f"bank and answers: shares right correlate {fit:.2f} on {plural(len(shared_rows), 'item')}{doubt}"]
 
 
 def _write_votes(votes: str | Path, out: str | Path | None) -> Path:
-    """Write what people's votes say of the labels as errata.toml, into the folder of the page."""
+    """Write errata.toml from a file of people's votes.
+
+    Returns its path. It goes into the folder `out`, or into the current one if that is None. Raises BadInput if there
+    are no votes.
+    """
     dataset = load_one(votes)
-    errata, judged = errata_of_votes(dataset, f"people of {dataset.card.name}")
-    if not judged:
+    errata, judged_count = errata_of_votes(dataset, f"people of {dataset.card.name}")
+    if not judged_count:
         raise BadInput(f"{votes}: no votes in it; expected evaluated.jsonl or labels.jsonl of `winokit collect export`")
     path = Path(out or ".") / ERRATA
     write_errata(errata, path)
-    tell([f"{path}: {len(errata):,} errata from the votes on {judged:,} problems"])
+    tell([f"{path}: {len(errata):,} errata from the votes on {judged_count:,} problems"])
     return path

@@ -1,4 +1,4 @@
-"""The settings of `winokit items`: which models are one family, and how much is listed."""
+"""The settings of `winokit items`: families of models, and lengths of lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from winokit.settings import Help, Settings
 
 AGREEMENT = "agreement"
 NAME = "name"
-"""The ways to find families; anything else is a file that has them."""
+"""The ways to find families of models. Any other value of the setting is a file that has them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The boards of a suite with many entrants: each dataset's ranking, families folded, a row opens a model's audit."""
+"""The boards of a large suite: on each dataset, all entrants ranked.
+
+Families are folded, and a row opens a model's audit.
+"""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -16,29 +19,32 @@ from winokit.stages.suite.matrix import SuiteCell, SuiteMatrix
 
 
 def boards_of(matrix: SuiteMatrix) -> list[DrawnBoard]:
-    """Return a board for each dataset of a large suite.
+    """Make a board for each dataset of a large suite.
 
-    None for a small suite, whose page compares every two models.
+    Datasets without results have none. Empty for a small suite, whose page compares every two models.
     """
     if not matrix.is_large:
         return []
     boards = []
     for dataset in matrix.datasets:
-        cells = [cell for (_, name), cell in matrix.cells.items() if name == dataset and cell.run is not None]
+        cells = [cell for cell in matrix.cells.values() if cell.dataset == dataset and cell.run is not None]
         if cells:
             boards.append(_draw_board(dataset, cells))
     return boards
 
 
 def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
-    """The board of the entrants that have a result on a dataset."""
+    """Make the board of a dataset from cells that have results.
+
+    Models without a stated family get one by the agreement of their answers.
+    """
     answers = AnswerMatrix.of(_collect_answers(cells))
-    numbers = families_by_agreement(answers.right, answers.is_asked)
+    family_numbers = families_by_agreement(answers.right, answers.is_asked)
     rows = []
     for ranked in rank_scorers(answers):
         cell = cells[ranked.scorer]
         assert cell.run is not None
-        family = cell.entrant.model.family or f"{numbers[ranked.scorer]}"
+        family = cell.entrant.model.family or str(family_numbers[ranked.scorer])
         switched = cell.run.find_or_none("switching", "switchable", "switched_accuracy")
         link = None if cell.folder_link is None else f"{quote(cell.folder_link)}/report/index.html"
         value = None if switched is None else switched.value
@@ -47,7 +53,10 @@ def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
 
 
 def _collect_answers(cells: Sequence[SuiteCell]) -> Answers:
-    """The answers of all cells to the problems of their dataset, a scorer per cell."""
+    """Collect the answers of all cells, a scorer per cell.
+
+    The cells are of one dataset.
+    """
     asked_problems = AskedProblems.of(cells[0].data.asked)
     row_of = {name: row for row, name in enumerate(asked_problems.ids)}
     problem_index: list[int] = []

@@ -1,15 +1,16 @@
 """The suite: models × datasets × scorings × shots.
 
-What is done stays done: a cell whose folder says that nothing has changed which determines it is read, not run. Of a
-server that does not say since when its model exists, nobody knows that: its cells are run again, through the cache of
-answers. A cell that fails is tried once more, then says why, and the rest goes on.
+A cell is one model on one dataset. A cell that is done stays done: if its folder says that nothing has changed which
+determines it, it is read, not run. A server that does not say since when its model exists cannot be compared like that:
+its cells are run again, through the cache of answers. A cell that fails is tried once more, then says why, and the rest
+goes on.
 """
 
 import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -43,8 +44,9 @@ from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, S
 from winokit.stages.suite.settings import SuiteData, SuiteInput, SuiteModel, SuiteSettings, read_suite
 
 TOLD_BY_SPEC = ("builtin", "random")
-"""Models of which the SPEC says everything that can be known."""
+"""Models that are identified by their SPEC alone."""
 CELL = "cell.json"
+"""The file in a cell's folder that says what determined the cell."""
 RESULTS = "suite.json"
 
 
@@ -76,26 +78,31 @@ def suite(
     cells = _plan_cells(settings, plan, folder)
     if asking.cluster.engine == "ray":
         started(asking.cluster.address, "a suite on Ray")
-    models = list({id(cell.entrant.model): cell.entrant.model for cell in cells}.values())
+    models_by_identity = {id(cell.entrant.model): cell.entrant.model for cell in cells}
+    models = list(models_by_identity.values())
     result = SuiteRun(describe_suite(settings, plan, models, cells), cells)
     if folder is not None and not spending.dry_run and not (folder / RESULTS).exists():
-        # First, since it is what tells that the folder is a suite's, should the rest not come to be written.
+        # Written first: it marks the folder as a suite's, even if the run is interrupted.
         write_whole(folder / RESULTS, result_bytes({"suite": result.settings, "cells": []}))
-    with asking.opened() as known, known.parts_of(Ledger(spending)) as whole:
-        work = _Work(settings, plan, asking.cluster, known, whole, cells, progress or (lambda cells: None))
+    with asking.opened() as cache, cache.parts_of(Ledger(spending)) as ledger:
+        work = _SuiteWork(settings, plan, asking.cluster, cache, ledger, cells, progress or (lambda cells: None))
         for model in models:
-            work.go_through(model)
+            work.run_model(model)
     if spending.dry_run:
-        result.plan = {**whole.planned({}), "by_variant": work.plans}
+        result.plan = {**ledger.planned({}), "by_variant": work.plans}
     elif folder is not None:
-        result.settings["asked"] = whole.spent()
-        result.settings["replayed"] = whole.replays.to_json()
+        result.settings["asked"] = ledger.spent()
+        result.settings["replayed"] = ledger.replays.to_json()
         result.page = write_suite(result, folder)
     return result
 
 
 def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
-    """Return the settings with the data, or those of a suite.toml with the data."""
+    """Return the settings with their data, given or from a suite.toml.
+
+    A suite.toml is read if it is named first. Datasets that are named after a suite.toml, and settings that are not the
+    default, replace those of the file.
+    """
     first = data[0] if data else None
     if isinstance(first, (str, Path)) and Path(first).suffix == ".toml":
         return read_suite(Path(first), replace(settings, data=data[1:]))
@@ -103,7 +110,7 @@ def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
 
 
 def read_plan(plan: ScoringPlan) -> ScoringPlan:
-    """The plan with its prompt and its pool of shots loaded."""
+    """Load the prompt and the solved examples of a scoring plan."""
     pool = None if plan.shots_from is None else load_one(plan.shots_from)
     return replace(plan, prompt=read_prompt(plan.prompt), shots_from=pool)
 
@@ -111,8 +118,11 @@ def read_plan(plan: ScoringPlan) -> ScoringPlan:
 def describe_suite(
     settings: SuiteSettings, plan: ScoringPlan, models: Sequence[SuiteModel], cells: Sequence[SuiteCell]
 ) -> dict[str, Any]:
-    """Settings of a suite, enough to do it again."""
-    return {
+    """Settings of a suite as suite.json records them.
+
+    They are enough to run it again. The subset is left out if there is none.
+    """
+    description: dict[str, Any] = {
         "winokit": winokit.__version__,
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "models": [model.title for model in models],
@@ -120,203 +130,312 @@ def describe_suite(
         "scorings": list(settings.scoring or ()),
         "shots": list(settings.shots),
         "protocol": list(settings.protocol),
-        **({"subset": list(settings.subset)} if settings.subset else {}),
-        "seed": plan.seed,
-        "substitution": plan.substitution,
     }
+    if settings.subset:
+        description["subset"] = list(settings.subset)
+    description["seed"] = plan.seed
+    description["substitution"] = plan.substitution
+    return description
 
 
 def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
-    """Every cell, after a check of all that can be checked before anything is run."""
-    models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.model]
-    listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
-    data = list(chain.from_iterable(each.loaded(settings.limit) for each in listed))
+    """Make every cell of a suite, and check them.
+
+    All that can be checked before anything is run is checked here. `folder` is that of the suite, or None if nothing is
+    written.
+    """
+    models, data = _load_models_and_data(settings)
+    dataset_names = [item.whole.card.name for item in data]
+    for model in models:
+        _check_suite_model(model, dataset_names)
+    _check_scoring(settings, plan)
+    if folder is not None:
+        check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
+    entrants = _list_entrants(models, settings)
+    _refuse_repeated_names("models", [entrant.name for entrant in entrants])
+    _refuse_repeated_names("datasets", [item.asked.card.name for item in data])
+    return [_make_cell(entrant, item, folder) for entrant, item in product(entrants, data)]
+
+
+def _load_models_and_data(settings: SuiteSettings) -> tuple[list[SuiteModel], list[SuiteData]]:
+    """List the models of a suite, and load its datasets.
+
+    Models are not loaded yet. A folder of data gives a dataset per file. Raises BadInput if there are no models or no
+    datasets.
+    """
+    models = [_make_suite_model(model) for model in settings.model]
+    entries = [_make_suite_data(data) for data in settings.data]
+    data = list(chain.from_iterable(entry.loaded(settings.limit) for entry in entries))
     has_models = models or settings.predictions
     if not has_models or not data:
         raise BadInput("expected models and data: winokit suite DATA --model SPEC, or a suite.toml that has both")
     models += _group_stored_models(settings.predictions, data)
-    for model in models:
-        if model.spec is not None:
-            check_model(model.spec)
-            if isinstance(model.spec, str) and Spec.parse(model.spec).options.get("n", "1") != "1":
-                raise BadInput(f"model {model.spec!r}: a suite takes one answer to each problem: leave out ?n=")
-        for name in model.predictions or ():
-            check_known("dataset of this suite", name, [each.whole.card.name for each in data])
+    return models, data
+
+
+def _make_suite_model(model: str | Model | SuiteModel) -> SuiteModel:
+    """Make an entry for a SPEC or a model.
+
+    An entry is returned as it is.
+    """
+    return model if isinstance(model, SuiteModel) else SuiteModel(model)
+
+
+def _make_suite_data(data: str | Path | Dataset | SuiteData) -> SuiteData:
+    """Make an entry for a dataset or its name.
+
+    An entry is returned as it is.
+    """
+    return data if isinstance(data, SuiteData) else SuiteData(data)
+
+
+def _check_scoring(settings: SuiteSettings, plan: ScoringPlan) -> None:
+    """Raise BadInput for unknown scorings, or examples that are not shown."""
     for name in settings.scoring or ():
         parse_scoring(name)
-    if plan.shots_from is not None and not any(settings.shots):
+    has_shots = any(settings.shots)
+    if plan.shots_from is not None and not has_shots:
         raise UnusedSetting("shots_from", "it needs --shots: how many to put before each problem")
-    if folder is not None:
-        check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
-    entrants = _list_entrants(models, settings)
-    for what, names in (
-        ("models", [each.name for each in entrants]),
-        ("datasets", [each.asked.card.name for each in data]),
-    ):
-        for name, times in Counter(map(_make_folder_name, names)).items():
-            if times > 1:
-                raise BadInput(f"two {what} are called {name!r}: give one of them another name, or leave it out")
-    cells = [SuiteCell(entrant, each) for entrant, each in product(entrants, data)]
-    for cell in cells:
-        stored = cell.entrant.model.predictions
-        name = cell.data.whole.card.name
-        if stored is not None and name not in stored:
-            cell.state = EMPTY
-            cell.why = "no predictions are stored"
-        elif stored is not None:
-            cell.predictions = Path(stored[name])
-            _find_model_name(cell.predictions, cell.data.whole)
-        if folder is not None:
-            cell.folder = folder / "cells" / _make_folder_name(cell.entrant.name) / _make_folder_name(cell.dataset)
-    return cells
 
 
-def _group_stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[SuiteModel]:
-    """The models of `DATA=FILE`s, named as in their files.
+def _check_suite_model(model: SuiteModel, dataset_names: Sequence[str]) -> None:
+    """Raise BadInput if a model does not fit into the suite.
 
-    One model's files for several datasets are one model. The file's name is added to tell two models of one name apart.
+    It must be loadable, give one answer to each problem, and have predictions only for datasets of the suite.
     """
-    whole_by_name = {each.whole.card.name: each.whole for each in data}
+    if model.spec is not None:
+        check_model(model.spec)
+        samples = isinstance(model.spec, str) and Spec.parse(model.spec).options.get("n", "1") != "1"
+        if samples:
+            raise BadInput(f"model {model.spec!r}: a suite takes one answer to each problem: leave out ?n=")
+    for name in model.predictions or ():
+        check_known("dataset of this suite", name, dataset_names)
+
+
+def _refuse_repeated_names(kind: str, names: Sequence[str]) -> None:
+    """Raise BadInput if two names give one folder name.
+
+    `kind` is what they name: models or datasets.
+    """
+    folder_name_counts = Counter(map(_make_folder_name, names))
+    for name, count in folder_name_counts.items():
+        if count > 1:
+            raise BadInput(f"two {kind} are called {name!r}: give one of them another name, or leave it out")
+
+
+def _make_cell(entrant: Entrant, data: SuiteData, folder: Path | None) -> SuiteCell:
+    """Make the cell of an entrant on a dataset.
+
+    It is empty if the entrant has only predictions for other datasets. `folder` is that of the suite. None if nothing
+    is written.
+    """
+    cell = SuiteCell(entrant, data)
+    stored_files = entrant.model.predictions
+    name = data.whole.card.name
+    if stored_files is not None and name not in stored_files:
+        cell.state = EMPTY
+        cell.why = "no predictions are stored"
+    elif stored_files is not None:
+        cell.predictions = Path(stored_files[name])
+        _find_model_name(cell.predictions, data.whole)  # refuses files of several models
+    if folder is not None:
+        cell.folder = folder / "cells" / _make_folder_name(entrant.name) / _make_folder_name(cell.dataset)
+    return cell
+
+
+def _group_stored_models(predictions: Sequence[str], data: Sequence[SuiteData]) -> list[SuiteModel]:
+    """Make the models of `--predictions DATA=FILE`, named as in their files.
+
+    Files of one model for several datasets are one model. If a second file of a dataset names the same model, the
+    file's name is added to the model's. Raises BadInput if names are still the same.
+    """
+    datasets = {item.whole.card.name: item.whole for item in data}
     files_by_model: dict[str, dict[str, str | Path]] = {}
-    for text in given:
-        dataset, equals, path = text.partition("=")
+    for text in predictions:
+        dataset_name, equals, path = text.partition("=")
         if not equals:
             raise BadInput(f"--predictions {text}: expected DATA=FILE, with DATA as the dataset is called")
-        check_known("dataset of this suite", dataset, whole_by_name)
-        name = _find_model_name(Path(path), whole_by_name[dataset])
-        if dataset in files_by_model.get(name, {}):
+        check_known("dataset of this suite", dataset_name, datasets)
+        name = _find_model_name(Path(path), datasets[dataset_name])
+        if dataset_name in files_by_model.get(name, {}):
             name = f"{name} ({Path(path).stem})"
         files = files_by_model.setdefault(name, {})
-        if dataset in files:
+        if dataset_name in files:
             raise BadInput(f"two models are called {name!r}: give one of them another name, or leave it out")
-        files[dataset] = path
+        files[dataset_name] = path
     return [SuiteModel(name=name, predictions=files) for name, files in files_by_model.items()]
 
 
 def _list_entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
-    """Return every model under every scoring and number of shots, with a name."""
+    """List every model under every scoring and number of shots.
+
+    Stored predictions are one entrant, as they are.
+    """
     entrants: list[Entrant] = []
     for model in models:
-        stored = model.predictions is not None
-        for scoring, shots in [(None, 0)] if stored else product(settings.scorings, settings.shots):
-            details = [scoring] if scoring and len(settings.scorings) > 1 else []
-            details += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
-            entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *details]), len(entrants) + 1))
+        is_stored = model.predictions is not None
+        combinations = [(None, 0)] if is_stored else product(settings.scorings, settings.shots)
+        for scoring, shots in combinations:
+            name_parts = [model.title]
+            if scoring and len(settings.scorings) > 1:
+                name_parts.append(scoring)
+            if len(settings.shots) > 1 and not is_stored:
+                name_parts.append(f"{shots} shots")
+            name = " · ".join(name_parts)
+            entrants.append(Entrant(model, scoring, shots, name, number=len(entrants) + 1))
     return entrants
 
 
-def _find_model_name(path: Path, whole: Dataset) -> str:
-    """The model of a file of predictions.
+def _find_model_name(path: Path, dataset: Dataset) -> str:
+    """Read the name of the model in a file of predictions.
 
-    Raises BadInput if the file has several models or scorings.
+    The predictions are for `dataset`. Raises BadInput if the file has several models or scorings.
     """
-    names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
-    if len(names) != 1:
-        found = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
-        raise BadInput(f"{path}: expected predictions by one model under one scoring, found {found}")
-    ((name, _),) = names
+    scorers = {(part.model, part.scoring) for part in read_predictions(path, dataset) if part.variant == ORIGINAL}
+    if len(scorers) != 1:
+        scorer_names = sorted(f"{model} ({scoring})" for model, scoring in scorers)
+        found_names = ", ".join(scorer_names) or "none"
+        raise BadInput(f"{path}: expected predictions by one model under one scoring, found {found_names}")
+    ((name, _),) = scorers
     return name
 
 
 def _make_folder_name(name: str) -> str:
+    """A folder name for the name of an entrant or a dataset."""
     return as_file_name(name).strip("-.") or "unnamed"
 
 
 @dataclass
-class _Work:
-    """State and settings that all cells share while they run."""
+class _SuiteWork:
+    """Runs the cells of a suite, which share settings, cache and ledger."""
 
     settings: SuiteSettings
     plan: ScoringPlan
     cluster: ClusterSettings
     cache: Cache
-    whole: Ledger
+    ledger: Ledger
+    """What all cells may spend, and what they spent."""
     cells: Sequence[SuiteCell]
     watch: Watch
+    """Called with all cells whenever one of them changes."""
     plans: list[dict[str, Any]] = field(default_factory=list)
-    """Of a dry run, what each cell would ask."""
+    """In a dry run, what each cell would ask."""
 
-    def go_through(self, model: SuiteModel) -> None:
-        """Do what is left to do of a model's cells: it is loaded where there is something, and let go."""
-        todo = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
+    def run_model(self, model: SuiteModel) -> None:
+        """Run the cells of a model that are not done.
+
+        The model is loaded only if there are any, and released.
+        """
+        cells = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
         identity = identity_of(model)
-        spec = model.spec
         if identity is not None:
-            todo = [cell for cell in todo if not self.resumed(cell, identity)]
-        if not todo or (spec is None and self.whole.spending.dry_run):
+            cells = [cell for cell in cells if not self.resume_cell(cell, identity)]
+        has_nothing_to_plan = model.spec is None and self.ledger.spending.dry_run
+        if not cells or has_nothing_to_plan:
             return
         try:
-            loaded: Any = None if spec is None else self.twice(lambda: load_on(spec, self.cluster))
+            loaded = self.load_model(model)
         except Exception as error:
-            for cell in todo:
-                self.fail(cell, error)
+            for cell in cells:
+                self.fail_cell(cell, error)
             return
         try:
-            lasting = identity or self.lasting_fingerprint(loaded)
-            for cell in todo:
-                if lasting is None or not self.resumed(cell, lasting):
-                    self.attempt(cell, loaded, lasting or loaded.fingerprint)
+            self.run_cells(cells, loaded, identity or self.lasting_fingerprint(loaded))
         finally:
-            if loaded is not spec:
+            if loaded is not model.spec:
                 release(loaded)
+
+    def run_cells(self, cells: Sequence[SuiteCell], model: Any, identity: str | None) -> None:
+        """Run the cells of a loaded model that are not done.
+
+        A cell is done if its folder has an audit of a model with this `identity`. Without a lasting identity (None),
+        every cell is run.
+        """
+        for cell in cells:
+            if identity is None:
+                self.run_cell(cell, model, model.fingerprint)
+            elif not self.resume_cell(cell, identity):
+                self.run_cell(cell, model, identity)
+
+    def load_model(self, model: SuiteModel) -> Any:
+        """Load the model of a SPEC, tried twice if it fails.
+
+        None for stored predictions.
+        """
+        spec = model.spec
+        if spec is None:
+            return None
+        return self.try_twice(lambda: load_on(spec, self.cluster))
 
     def lasting_fingerprint(self, model: Model) -> str | None:
         """Fingerprint that identifies a loaded model over time.
 
         None if nothing does, or if everything is to be asked again.
         """
-        if self.whole.spending.forget and is_served(model):
+        if self.ledger.spending.forget and is_served(model):
             return None
         return lasting_fingerprint(model, self.cache)
 
-    def key(self, cell: SuiteCell, identity: str) -> str:
-        """Everything that determines a cell, as a hash."""
-        texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
-        texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
-        pool = self.plan.shots_from
-        texts.append(pool.content_hash if isinstance(pool, Dataset) else str(pool))
-        plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots, shots_from=None))
+    def key_of(self, cell: SuiteCell, identity: str) -> str:
+        """Hash of everything that determines a cell.
+
+        `identity` is that of its model.
+        """
+        entrant = cell.entrant
+        texts = [winokit.__version__, identity, entrant.name, cell.dataset, cell.data.asked.content_hash]
+        texts += map(_hash_content, cell.data.perturbed)
+        texts.append(_hash_content(self.plan.shots_from))
+        plan = asdict(replace(self.plan, scoring=entrant.scoring, shots=entrant.shots, shots_from=None))
         rows = list(self.settings.protocol)
         rows += [f"@{subset}" for subset in self.settings.subset]
         return hashlib.sha256(repr([texts, plan, rows]).encode()).hexdigest()
 
-    def resumed(self, cell: SuiteCell, identity: str) -> bool:
-        """Whether a cell is done, and was read back from its folder."""
-        if cell.folder is None or self.whole.spending.dry_run:
+    def resume_cell(self, cell: SuiteCell, identity: str) -> bool:
+        """Whether a cell is done, now or by an earlier audit.
+
+        If its folder has an audit of the same key, the cell is filled from it.
+        """
+        if cell.folder is None or self.ledger.spending.dry_run:
             return False
         with suppress(OSError, ValueError, KeyError, BadInput):
             record = json.loads((cell.folder / CELL).read_bytes())
-            if record["key"] == self.key(cell, identity):
+            if record["key"] == self.key_of(cell, identity):
                 run = Run.load(cell.folder)
                 cell.of_run = str(run.settings["when"])
-                self.finish(cell, run, record["seconds"], record["parameters"])
+                self.finish_cell(cell, run, record["seconds"], record["parameters"])
         return cell.state == DONE
 
-    def attempt(self, cell: SuiteCell, model: Model | None, identity: str) -> None:
-        """Run a cell, twice if needed. A failure says why."""
+    def run_cell(self, cell: SuiteCell, model: Model | None, identity: str) -> None:
+        """Audit a cell, tried twice if it fails.
+
+        It writes cell.json into the cell's folder. `model` is None for stored predictions. An audit that fails twice
+        marks the cell as failed, with the reason.
+        """
         cell.state = RUNNING
         begun = time.monotonic()
         self.watch(self.cells)
         try:
-            with telling(lambda note: None):  # they stand on the cell's own page
-                run = self.twice(lambda: self.audited(cell, model))
+            with telling(lambda note: None):  # notes are on the cell's own page
+                run = self.try_twice(lambda: self.audit_cell(cell, model))
         except Exception as error:
-            self.fail(cell, error)
+            self.fail_cell(cell, error)
             return
         seconds = time.monotonic() - begun
         parameters = None if model is None else parameters_of(model)
         if "plan" in run.settings:
-            cell_names = {"model": cell.entrant.name, "dataset": cell.dataset}
-            self.plans.append({**cell_names, **{key: n for key, n in run.settings["plan"].items() if key[:3] != "by_"}})
+            self.plans.append(_describe_plan(cell, run.settings["plan"]))
         elif cell.folder is not None:
-            record = {"key": self.key(cell, identity), "seconds": seconds, "parameters": parameters}
+            record = {"key": self.key_of(cell, identity), "seconds": seconds, "parameters": parameters}
             write_whole(cell.folder / CELL, result_bytes(record))
-        self.finish(cell, run, seconds, parameters)
+        self.finish_cell(cell, run, seconds, parameters)
 
-    def audited(self, cell: SuiteCell, model: Model | None) -> Run:
-        """The audit that a cell is."""
+    def audit_cell(self, cell: SuiteCell, model: Model | None) -> Run:
+        """Audit the model of a cell, or its stored predictions.
 
-        def moved(done: float, total: float) -> None:
+        `model` is None for the latter.
+        """
+
+        def report_progress(done: float, total: float) -> None:
             cell.share = done / max(1, total)
             self.watch(self.cells)
 
@@ -333,59 +452,97 @@ class _Work:
             shots = cell.entrant.shots
             plan = replace(self.plan, shots=shots, shots_from=self.plan.shots_from if shots else None)
             settings = replace(settings, scoring=cell.entrant.scoring)
-            asking = Asking(plan=plan, spending=self.whole.spending, cache=self.cache)
-        out = None if self.whole.spending.dry_run else cell.folder
-        return audit(cell.data.whole, model, settings=settings, asking=asking, out=out, progress=moved)
+            asking = Asking(plan=plan, spending=self.ledger.spending, cache=self.cache)
+        out = None if self.ledger.spending.dry_run else cell.folder
+        return audit(cell.data.whole, model, settings=settings, asking=asking, out=out, progress=report_progress)
 
-    def twice(self, work: Callable[[], Any]) -> Any:
+    def try_twice(self, work: Callable[[], Any]) -> Any:
         """Return the result of some work, tried twice if it fails.
 
-        It is not tried again if it would fail alike.
+        It is not tried again if it was stopped, or if nothing may be spent any more.
         """
         try:
             return work()
         except AskingStopped:
             raise
         except Exception:
-            if self.whole.spending.exhausted(self.whole.usages):
+            if self.ledger.spending.exhausted(self.ledger.usages):
                 raise
         return work()
 
-    def finish(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
-        """Note what became of a cell, and keep of its run what the page needs."""
-        name = cell.entrant.model.title
-        about = {"entrant": cell.entrant.name}
-        originals = [replace(row, model=name) for row in run.predictions if row.variant == ORIGINAL]
-        rows = [replace(row, model=name, details={**row.details, **about}) for row in run.metrics]
+    def finish_cell(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
+        """Mark a cell as done, and keep the results of its audit.
+
+        Only rows and predictions that the page needs are kept.
+        """
+        model = cell.entrant.model
+        rows = []
+        for row in run.metrics:
+            details = {**row.details, "entrant": cell.entrant.name}
+            rows.append(replace(row, model=model.title, details=details))
+        originals = [replace(row, model=model.title) for row in run.predictions if row.variant == ORIGINAL]
         cell.run = replace(run, metrics=rows, predictions=originals, variants={}, transcripts=[])
         cell.state = DONE
         cell.share = 1.0
         cell.seconds = seconds
-        cell.parameters = cell.entrant.model.parameters or parameters
+        cell.parameters = model.parameters or parameters
         self.watch(self.cells)
 
-    def fail(self, cell: SuiteCell, error: Exception) -> None:
-        """Have a cell say why it failed: in one line, and without addresses of servers."""
+    def fail_cell(self, cell: SuiteCell, error: Exception) -> None:
+        """Mark a cell as failed, with the reason in one line.
+
+        Addresses of servers are left out of it.
+        """
         text = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
+        one_line = " ".join(text.split())
         cell.state = FAILED
-        cell.why = URL.sub("…", " ".join(text.split()))
+        cell.why = URL.sub("…", one_line)
         self.watch(self.cells)
+
+
+def _hash_content(data: object) -> str:
+    """The content hash of a dataset, or other data as text."""
+    return data.content_hash if isinstance(data, Dataset) else str(data)
+
+
+def _describe_plan(cell: SuiteCell, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts of what a cell would ask in all.
+
+    Those by variant and by protocol are left out.
+    """
+    description: dict[str, Any] = {"model": cell.entrant.name, "dataset": cell.dataset}
+    for key, value in plan.items():
+        if not key.startswith("by_"):
+            description[key] = value
+    return description
 
 
 def identity_of(model: SuiteModel) -> str | None:
-    """Identity of a model that needs no loading, or None."""
+    """Text that identifies a model without loading it.
+
+    It is the SPEC with sizes and times of its files, or the model's fingerprint. None if only the loaded model tells
+    what it is.
+    """
     if model.predictions is not None:
         return str([_describe_files(Path(path)) for path in model.predictions.values()])
+    if model.spec is None:
+        return None
     if not isinstance(model.spec, str):
-        return None if model.spec is None or is_served(model.spec) else model.spec.fingerprint
-    parsed = Spec.parse(model.spec)
-    places = [Path(text) for text in (parsed.place, *parsed.options.values()) if text and Path(text).exists()]
-    identified = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places
-    return f"{parsed.text} {[_describe_files(place) for place in places]}" if identified else None
+        return None if is_served(model.spec) else model.spec.fingerprint
+    spec = Spec.parse(model.spec)
+    texts = [spec.place, *spec.options.values()]
+    paths = [Path(text) for text in texts if text and Path(text).exists()]
+    is_identified = spec.prefix in TOLD_BY_SPEC or Path(spec.place) in paths
+    if not is_identified:
+        return None
+    return f"{spec.text} {[_describe_files(path) for path in paths]}"
 
 
 def _describe_files(path: Path) -> list[tuple[str, int, int]]:
-    """The sizes and times of a file, or of all files in a folder."""
+    """Name, size and time of a file, or of a folder's files.
+
+    Sizes are in bytes, times of change in nanoseconds.
+    """
     paths = sorted(path.rglob("*")) if path.is_dir() else [path]
     files = [file for file in paths if file.is_file()]
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -1,4 +1,7 @@
-"""`suite.toml`: which models meet which datasets, and how. Every key is a parameter of `winokit.suite`."""
+"""`suite.toml`: which models meet which datasets, and how.
+
+Every key is a parameter of `winokit.suite`.
+"""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,16 +23,16 @@ from winokit.stages.audit.protocols import check_protocols
 
 @dataclass(frozen=True)
 class SuiteModel(Settings):
-    """A model of a suite: one to ask, or predictions that somebody stored."""
+    """A model of a suite: one to ask, or its stored predictions."""
 
     spec: str | Model | None = None
     name: str | None = None
-    """What it is called; by default its SPEC without addresses of servers."""
+    """The model's name in the results. Default: its SPEC without addresses of servers."""
     family: str | None = None
-    """The line it stands on where models are drawn by size."""
+    """Models of one family are joined by a line where they are drawn by size."""
     parameters: Annotated[float | None, Help("How many it has; counted where that can be.", above=0)] = None
     predictions: Mapping[str, str | Path] | None = None
-    """By dataset, a file of predictions."""
+    """Files of predictions by the name of the dataset."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,7 +50,9 @@ class SuiteModel(Settings):
         """Name of the model in rows and on pages."""
         if self.name is not None or self.spec is None:
             return self.name or ""
-        return str(Spec.parse(self.spec)) if isinstance(self.spec, str) else self.spec.spec
+        if isinstance(self.spec, str):
+            return str(Spec.parse(self.spec))
+        return self.spec.spec
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class SuiteData(Settings):
 
     data: str | Path | Dataset
     name: str | None = None
-    """What it is called; by default as its card says."""
+    """The dataset's name in the results. Default: that of its card."""
     limit: Limit = None
     as_: As = None
     language: str | None = None
@@ -65,40 +70,47 @@ class SuiteData(Settings):
 
     @property
     def whole(self) -> Dataset:
-        """All of its problems, once it is loaded."""
+        """All problems of the dataset. It must have been loaded."""
         assert isinstance(self.data, Dataset)
         return self.data
 
     @cached_property
     def asked(self) -> Dataset:
-        """The problems that are asked."""
+        """The problems that models are asked: the first `limit` ones."""
         return self.whole[: self.limit]
 
     def loaded(self, limit: int | None) -> "Iterator[SuiteData]":
-        """Yield the data, loaded and named. A folder gives one per file."""
-        for name in [self.data] if isinstance(self.data, Dataset) else expand([str(self.data)])[0]:
-            whole = load_one(name, as_=self.as_, labels=self.labels, language=self.language)
-            if all(problem.answer is None for problem in whole):
-                raise BadInput(f"{whole.card.name}: no problem has an answer to judge by")
+        """Yield the data, loaded and named. A folder gives one per file.
+
+        `limit` is that of the suite, for data without one. Raises BadInput if no problem has an answer.
+        """
+        sources: Sequence[str | Dataset]
+        if isinstance(self.data, Dataset):
+            sources = [self.data]
+        else:
+            sources, _ = expand([str(self.data)])
+        for source in sources:
+            dataset = load_one(source, as_=self.as_, labels=self.labels, language=self.language)
+            if all(problem.answer is None for problem in dataset):
+                raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by")
             if self.name is not None:
-                whole = Dataset(whole, replace(whole.card, name=self.name), whole.notes)
-            perturbed = [load(each) for each in self.perturbed]
-            size = self.limit or limit
-            yield replace(self, data=whole, name=whole.card.name, limit=size, perturbed=perturbed)
+                dataset = Dataset(dataset, replace(dataset.card, name=self.name), dataset.notes)
+            perturbed = [load(version) for version in self.perturbed]
+            yield replace(self, data=dataset, name=dataset.card.name, limit=self.limit or limit, perturbed=perturbed)
 
 
 SuiteInput = Annotated[
     Sequence[str | Path | Dataset | SuiteData],
     Help(f"{DATA_HELP} Or a suite.toml that says everything (docs/suite.md).", metavar="DATA", was="file"),
 ]
-"""What a suite is of: datasets, or a file that names them."""
+"""Datasets of a suite, or a suite.toml that names them, first."""
 FORMER_KEYS = {"models": "model", "scorings": "scoring"}
-"""Keys of a suite.toml that were called otherwise, and still are read."""
+"""Former names of keys in a suite.toml, which are still read, with their present names."""
 
 
 @dataclass(frozen=True)
 class SuiteSettings(Settings):
-    """Models, datasets, scorings and shots: all of each with all of the others."""
+    """Models, datasets, scorings and shots: every combination of them is a cell."""
 
     model: Annotated[
         Sequence[str | Model | SuiteModel], Help(f"{MODEL_HELP} Repeatable.", metavar="SPEC", was="models")
@@ -129,14 +141,18 @@ class SuiteSettings(Settings):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:
-        """The scorings by name. None is the default of a model's kind."""
+        """Names of the scorings.
+
+        One None stands for the default of each model's kind.
+        """
         return (None,) if self.scoring is None else tuple(self.scoring)
 
 
 def _split_former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The protocols and the subsets of a file that names both in one: `artifacts@non_associative`.
+    """Split former names of protocols with subsets, as `artifacts@non_associative`.
 
-    Nothing if it does not, or if protocols have different subsets: then the settings refuse it.
+    Return the keys `protocol` and `subset` of a suite.toml's table. Empty if no name has a subset, or if protocols have
+    different subsets: then the settings refuse the names.
     """
     protocol_names = table.get("protocol")
     if not isinstance(protocol_names, list) or "subset" in table:
@@ -150,7 +166,39 @@ def _split_former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
-    """Read the settings of a file. Settings that are given replace them."""
+    """Read the settings of a suite.toml.
+
+    Those of `given` that are not the default replace them. Raises BadInput if the file is no such file, with its path.
+    """
+    table = _read_table(path)
+    valid_keys = [setting.name for setting in fields(SuiteSettings)]
+    for key in table:
+        check_known(f"key of {path.name}", key, valid_keys)
+    try:
+        for key, kind in (("model", SuiteModel), ("data", SuiteData)):
+            rows = table.get(key, [])
+            table[key] = [_parse_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
+        return SuiteSettings(**(table | _list_changed(given)))
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def _list_changed(settings: SuiteSettings) -> dict[str, Any]:
+    """The settings that are not the default, by name."""
+    defaults = SuiteSettings()
+    changed = {}
+    for setting in fields(SuiteSettings):
+        value = getattr(settings, setting.name)
+        if value != getattr(defaults, setting.name):
+            changed[setting.name] = value
+    return changed
+
+
+def _read_table(path: Path) -> dict[str, Any]:
+    """Read a suite.toml, with former names replaced by present ones.
+
+    These are names of keys and of protocols.
+    """
     try:
         table = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -158,26 +206,17 @@ def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
     for former, name in FORMER_KEYS.items():
         if former in table and name not in table:
             table[name] = table.pop(former)
-    table |= _split_former_subsets(table)
-    names = [each.name for each in fields(SuiteSettings)]
-    defaults = SuiteSettings()
-    for key in table:
-        check_known(f"key of {path.name}", key, names)
-    try:
-        for key, kind in (("model", SuiteModel), ("data", SuiteData)):
-            rows = table.get(key, [])
-            table[key] = [_parse_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
-        table |= {name: getattr(given, name) for name in names if getattr(given, name) != getattr(defaults, name)}
-        return SuiteSettings(**table)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
+    return table | _split_former_subsets(table)
 
 
 def _parse_entry(key: str, kind: type[SuiteModel | SuiteData], row: object) -> Any:
-    """A name, or a table of a model or a dataset."""
+    """Parse an entry of `[[model]]` or `[[data]]`.
+
+    The `key` is one of the two. A table becomes a `kind`, and a name stays as it is.
+    """
     if not isinstance(row, Mapping):
         return row
-    valid_keys = [each.name.strip("_") for each in fields(kind)]
+    valid_keys = [setting.name.strip("_") for setting in fields(kind)]
     for name in row:
         check_known(f"key of [[{key}]]", name, valid_keys)
     if kind is SuiteData and "data" not in row:

@@ -1,4 +1,4 @@
-"""`winokit train`: fine-tune an encoder under one of six formalizations, test it, and write its page."""
+"""`winokit train`: fine-tune an encoder, test it, and write its page."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,10 @@ def train(
 
 
 def folder_of_run(out: str | Path | None, dataset: Dataset, settings: TrainSettings) -> Path:
-    """The folder to write: as given, or one named after the data and the formalization."""
+    """The folder to write: `out`, or one named after the run.
+
+    Without `out` its name has the training set and the formalization.
+    """
     if out is not None:
         return Path(out)
     formalization, _, _ = settings.formalization.partition("?")

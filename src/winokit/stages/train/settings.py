@@ -1,4 +1,4 @@
-"""Settings of a training run beside model and training: the sets."""
+"""The datasets of a training run, as settings."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,6 @@ from winokit.settings import Help
 
 @dataclass(frozen=True)
 class TrainSets(Sets):
-    """The sets of one training run."""
+    """The sets of one training run, with one dev set."""
 
     dev: Annotated[str | Path | Dataset | None, Help("Choose the weights that do best on this.", "DATA")] = None

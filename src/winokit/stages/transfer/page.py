@@ -1,8 +1,6 @@
-"""The page of a transfer.
+"""The page of a transfer: scores on all test sets, and choices."""
 
-It shows what training on one dataset does for others, and whether gender statistics move that.
-"""
-
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,34 +16,50 @@ if TYPE_CHECKING:
 
 
 def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
-    """Write the page and the tables in Markdown, and return the page.
+    """Write the page into a folder, and tables.md beside that folder.
 
-    tables.md is beside the page's folder.
+    Returns the path of the page.
     """
     tables = tables_of(transfer)
-    gender = any("Gender" in table.title for table in tables)
-    sources = ("SAKAGUCHI_FIRST", "SAKAGUCHI", "LIU", *(("RUDINGER",) if gender else ()))
-    choices = []  # arm, test set, what was chosen on, and what each setting had there with whether it was taken
-    for cell in transfer.cells:
-        rows = [row for row in cell.rows if row.protocol == "choice"]
-        if rows:
-            marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]
-            choices.append((cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks))
     write_whole(folder.parent / "tables.md", rendered_plain("stages/transfer/tables.md.j2", tables=tables))
-    arms = []
-    for name, stages in transfer.run["arms"].items():
-        description = ", then ".join(f"{stage} problems" for stage in stages)
-        # The arm's own name is not repeated.
-        arms.append((name, description.removeprefix(f"{name}, ")))
+    sources = ["SAKAGUCHI_FIRST", "SAKAGUCHI", "LIU"]
+    has_gender = any("Gender" in table.title for table in tables)
+    if has_gender:
+        sources.append("RUDINGER")
+    shown_settings = {name: value for name, value in transfer.run.items() if name != "settings"}
     return write_page(
         folder / INDEX,
         "stages/transfer/page.html.j2",
         transfer=transfer,
         verdict=verdict_of_transfer(transfer),
-        arms=arms,
+        arms=_describe_arms(transfer),
         tables=tables,
-        choices=choices,
+        choices=list(_describe_choices(transfer)),
         grid=transfer.run["settings"],
-        settings=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
+        settings=flat(shown_settings),
         sources=[CITATIONS[name] for name in sources],
     )
+
+
+def _describe_arms(transfer: "Transfer") -> list[tuple[str, str]]:
+    """Each arm's name and a phrase on what it is trained on."""
+    arms = []
+    for name, stages in transfer.run["arms"].items():
+        description = ", then ".join(f"{stage} problems" for stage in stages)
+        # The arm's own name is not repeated.
+        arms.append((name, description.removeprefix(f"{name}, ")))
+    return arms
+
+
+def _describe_choices(transfer: "Transfer") -> Iterator[tuple[str, str, str, list[tuple[str, bool]]]]:
+    """Yield each choice of a setting with the scores it rests on.
+
+    A choice is the arm, the test set, the set to choose on, and marks. A mark is the score of a setting on the set to
+    choose on, and whether it is the chosen one.
+    """
+    for cell in transfer.cells:
+        rows = [row for row in cell.rows if row.protocol == "choice"]
+        if not rows:
+            continue
+        marks = [(percent(row.value), number == cell.chosen) for number, row in enumerate(rows, 1)]
+        yield cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks

@@ -1,4 +1,4 @@
-"""Settings of a transfer: its sets with their names, and what is chosen on."""
+"""Settings of a transfer: its sets, and values to choose from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 CHOSEN_FROM = ("learning_rate", "epochs", "batch_size", "seed")
 """Settings of a training run that may have several values, from which one is chosen."""
 PAPERS = "papers"
-"""What is typed for choosing by the papers' rules."""
+"""The word for `--choose` that stands for the papers' rules."""
 ARROW = ">"
-"""What once stood between sets that are trained on in turn."""
+"""The former separator of sets that are trained on in turn."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,18 @@ class TransferDesign(Settings):
     save: Save = False
 
     def plan(self, model: str, settings: TrainSettings) -> "TransferPlan":
-        """Plan of the runs of an arm, one per combination of the values."""
+        """Return the plan of a transfer.
+
+        Each arm has a run per combination of the values.
+        """
         from winokit.stages.transfer.selection import TransferPlan
 
         return TransferPlan(model, self.grid(settings), self.device, self.save)
 
     def grid(self, settings: TrainSettings) -> tuple[TrainSettings, ...]:
-        """Every combination of the values, each once.
+        """Training settings for every combination of the values, each once.
 
-        They replace those of `settings`.
+        The values replace those of `settings`. A setting without values keeps its own.
 
         >>> design = TransferDesign(learning_rate=(1e-5, 3e-5), epochs=(3,))
         >>> [settings.learning_rate for settings in design.grid(TrainSettings())]
@@ -60,8 +63,8 @@ class TransferDesign(Settings):
         values = [getattr(self, name) or (getattr(settings, name),) for name in CHOSEN_FROM]
         grid = []
         for combination in product(*values):
-            chosen = dict(zip(CHOSEN_FROM, combination, strict=True))
-            grid.append(replace(settings, keep=self.keep, **chosen))
+            changes = dict(zip(CHOSEN_FROM, combination, strict=True))
+            grid.append(replace(settings, keep=self.keep, **changes))
         return tuple(dict.fromkeys(grid))
 
 
@@ -81,60 +84,64 @@ class TransferSets(Settings):
     loading: AsWritten = Loading()
 
     def targets(self, tests: "Sequence[str | Dataset | NamedData]") -> "tuple[TransferTarget, ...]":
-        """Load the test sets and the sets that are chosen on."""
+        """Load the test sets, each with the set to choose on."""
         from winokit.stages.transfer.selection import with_choices
 
-        loaded = [self._name_set(given) for given in tests]
-        for_one: dict[str, NamedData] = {}
-        for_all: list[NamedData] = []
+        loaded_tests = [self._load_named_set(test) for test in tests]
+        choice_of: dict[str, NamedData] = {}
+        pool: list[NamedData] = []
         for name, data in map(split_name, self.choose):
             if name:
-                for_one[name] = self._name_set(data)
+                choice_of[name] = self._load_named_set(data)
             elif data != PAPERS:
-                for_all.append(self._name_set(data))
+                pool.append(self._load_named_set(data))
         by_rule = PAPERS in self.choose
-        return with_choices(loaded, own=for_one, pool=for_all, by_rule=by_rule, drop_overlap=self.drop_overlap)
+        return with_choices(
+            loaded_tests, choice_of=choice_of, pool=pool, by_rule=by_rule, drop_overlap=self.drop_overlap
+        )
 
-    def arms(self, given: "Sequence[str | Dataset | TrainingArm]") -> "list[TrainingArm]":
-        """Load the arms.
+    def arms(self, training_sets: "Sequence[str | Dataset | TrainingArm]") -> "list[TrainingArm]":
+        """Load the training sets of all arms.
 
-        Sets of one name are the stages of one arm, which are trained on in turn.
+        A training set is DATA, NAME=DATA, a dataset, or an arm, which is returned as it is. Sets of one NAME are the
+        stages of one arm, trained on in turn. Arms are in the order of their first sets.
         """
         from winokit.stages.transfer.selection import TrainingArm
 
-        arms: dict[str, TrainingArm] = {}
-        alone: list[TrainingArm] = []
-        for each in given:
-            if isinstance(each, TrainingArm):
-                alone.append(each)
+        arms: list[TrainingArm] = []
+        index_of_name: dict[str, int] = {}
+        for training_set in training_sets:
+            if isinstance(training_set, TrainingArm):
+                arms.append(training_set)
                 continue
-            name, data = split_name(each) if isinstance(each, str) else ("", each)
+            name, data = split_name(training_set) if isinstance(training_set, str) else ("", training_set)
             refuse_arrow(data)
             stage = self.loading.one(data)
-            if not name:
-                alone.append(TrainingArm(stage.card.name, (stage,)))
+            if name in index_of_name:
+                index = index_of_name[name]
+                arms[index] = TrainingArm(name, (*arms[index].stages, stage))
                 continue
-            earlier = arms[name].stages if name in arms else ()
-            arm = TrainingArm(name, (*earlier, stage))
-            if name in arms:
-                alone[alone.index(arms[name])] = arm
-            else:
-                alone.append(arm)
-            arms[name] = arm
-        return alone
+            if name:
+                index_of_name[name] = len(arms)
+            arms.append(TrainingArm(name or stage.card.name, (stage,)))
+        return arms
 
-    def _name_set(self, given: "str | Dataset | NamedData") -> "NamedData":
+    def _load_named_set(self, dataset: "str | Dataset | NamedData") -> "NamedData":
+        """Load DATA or NAME=DATA.
+
+        Without a name, a set has that of its card.
+        """
         from winokit.stages.transfer.selection import NamedData
 
-        if isinstance(given, NamedData):
-            return given
-        name, data = split_name(given) if isinstance(given, str) else ("", given)
-        loaded = self.loading.one(data)
-        return NamedData(name or loaded.card.name, loaded)
+        if isinstance(dataset, NamedData):
+            return dataset
+        name, data = split_name(dataset) if isinstance(dataset, str) else ("", dataset)
+        loaded_data = self.loading.one(data)
+        return NamedData(name or loaded_data.card.name, loaded_data)
 
 
 def refuse_arrow(data: str | Dataset) -> None:
-    """Refuse the former spelling of sets that are trained on in turn."""
+    """Raise BadInput for A>B, the former spelling of sequences of sets."""
     if isinstance(data, str) and ARROW in data and not Path(data).exists():
         first, _, second = data.partition(ARROW)
         first = first.strip("- ") or "DATA"
@@ -148,9 +155,7 @@ def refuse_arrow(data: str | Dataset) -> None:
 def split_name(text: str) -> tuple[str, str]:
     """Split NAME=DATA into its name and its data.
 
-    The name is empty if there is none.
-
-    A file whose name has an equals sign is DATA alone.
+    The name is empty if there is none. An existing file whose name has an equals sign is DATA alone.
 
     >>> split_name("T=open"), split_name("open")
     (('T', 'open'), ('', 'open'))

@@ -1,4 +1,4 @@
-"""The tables of a transfer: WinoGrande's Tables 5 and 6, on the terminal, in Markdown, on the page and for scripts.
+"""The tables of a transfer: WinoGrande's Tables 5 and 6.
 
 Arms by test sets, and Winogender's gotchas and gaps by arm. Sakaguchi et al. (2019) put what others report into the
 same tables; here the columns are what was run.
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 SINGLE = ("accuracy", "all", "accuracy")
 WHOLE = ("group_accuracy", "complete", "groups")
-"""Metric, subset and protocol of the rows in Table 5."""
+"""Metric, subset and protocol of the rows in the two forms of Table 5."""
 
 
 def lines(transfer: "Transfer") -> Lines:
-    """List the tables, the warnings and the files written.
+    """Yield terminal output: the tables, the warnings and the files written.
 
     Cells at chance are grey.
     """
@@ -40,44 +40,64 @@ def lines(transfer: "Transfer") -> Lines:
 
 
 def as_json(transfer: "Transfer") -> dict[str, Any]:
-    """The contents of results.json, and where the page is."""
-    where = {} if transfer.page is None else {"out": str(transfer.page.parents[1]), "report": str(transfer.page)}
-    return transfer.to_json() | where
+    """JSON output of the command: the content of results.json.
+
+    The paths of folder and page are there if they were written.
+    """
+    content = transfer.to_json()
+    if transfer.page is not None:
+        content["out"] = str(transfer.page.parents[1])
+        content["report"] = str(transfer.page)
+    return content
 
 
 class ShownCell(NamedTuple):
-    """A row as a table shows it, or what stands there without one, with the letter of a footnote."""
+    """A cell of a table: a score, or a text without one.
+
+    A score is shown with its interval.
+    """
 
     row: Metric | None
     text: str = NOTHING
+    """The text of a cell without a row."""
     foot: str = ""
+    """The letter of a footnote. Empty without one."""
 
     @property
     def at_chance(self) -> bool:
-        """Whether it cannot be distinguished from chance."""
+        """Whether the score cannot be distinguished from chance."""
         return self.row is not None and stands(self.row) == AT
 
     def __str__(self) -> str:
-        cell_text = self.text if self.row is None else f"{say(self.row)} {say_interval(self.row)}".strip()
-        return cell_text + (f" ({self.foot})" if self.foot else "")
+        cell_text = self.text
+        if self.row is not None:
+            cell_text = f"{say(self.row)} {say_interval(self.row)}".strip()
+        return f"{cell_text} ({self.foot})" if self.foot else cell_text
 
 
 @dataclass(frozen=True, slots=True)
 class TransferTable:
-    """A table with what its columns are and what must be said below."""
+    """A table of scores, with small print below its columns and footnotes."""
 
     title: str
     heads: tuple[str, ...]
+    """Names of the columns at the left, which have the headings of rows."""
     columns: tuple[str, ...]
+    """Names of the columns of scores."""
     under: tuple[str, ...]
-    """Of each column what stands below its name."""
+    """The small print below the name of each column of scores."""
     lines: tuple[tuple[tuple[str, ...], tuple[ShownCell, ...]], ...]
-    """Of each row the headings at its left, then numbers."""
+    """The headings of each row, and its scores."""
     feet: tuple[str, ...] = ()
+    """Footnotes."""
 
 
 def tables_of(transfer: "Transfer") -> list[TransferTable]:
-    """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
+    """Make the tables of accuracy, group accuracy and gender.
+
+    The table of group accuracy is there if there are groups, and one of gender for each test set that has it. The first
+    two are WinoGrande's Table 5, the last is its Table 6.
+    """
     tables = [_make_table_5(transfer, "Accuracy", SINGLE)]
     if any(cell.row(*WHOLE) for cell in transfer.cells):
         tables.append(_make_table_5(transfer, "Whole groups right", WHOLE))
@@ -89,19 +109,20 @@ def tables_of(transfer: "Transfer") -> list[TransferTable]:
     return tables
 
 
-def _make_table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> TransferTable:
-    """A table with a row per arm and a column per test set.
+def _make_table_5(transfer: "Transfer", title: str, row_key: tuple[str, str, str]) -> TransferTable:
+    """Make a table with arms as rows and test sets as columns.
 
-    Test sets without such scores have no column, except in the table of accuracy.
+    `row_key` names the scores: metric, subset and protocol. Test sets without such scores have no column, except in the
+    table of accuracy. The reason for an empty cell is a footnote.
     """
-    columns = _list_columns(transfer, named)
+    columns = _describe_columns(transfer, row_key)
     marks: dict[str, str] = {}  # by the text of a footnote, its letter
     lines = []
     for arm in transfer.arms:
         shown_cells = []
         for name in columns:
             cell = transfer.cell(arm.name, name)
-            row = cell.row(*named)
+            row = cell.row(*row_key)
             mark = ""
             if row is None and cell.why is not None:
                 mark = marks.setdefault(f"{arm.name} on {name}: {cell.why}.", letter_name(len(marks)))
@@ -111,16 +132,20 @@ def _make_table_5(transfer: "Transfer", title: str, named: tuple[str, str, str])
     return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), feet)
 
 
-def _list_columns(transfer: "Transfer", named: tuple[str, str, str]) -> dict[str, str]:
-    """Small print of each column: size, chance, and the set that is chosen on."""
+def _describe_columns(transfer: "Transfer", row_key: tuple[str, str, str]) -> dict[str, str]:
+    """Small print of each column, by the name of its test set.
+
+    It has size, chance, and the set to choose on. Only the table of accuracy names the set to choose on. A test set
+    without small print has no column.
+    """
     columns: dict[str, str] = {}
     for test in transfer.tests:
-        rows = [cell.row(*named) for cell in transfer.cells if cell.test == test.name]
+        rows = [cell.row(*row_key) for cell in transfer.cells if cell.test == test.name]
         first = next((row for row in rows if row is not None), None)
         under = []
         if first is not None:
             under.append(f"n = {first.n:,}, {name_coin(first)} {percent(first.chance)}")
-        if named == SINGLE:
+        if row_key == SINGLE:
             under.append("nothing chosen" if test.chosen_on is None else f"chosen on {test.chosen_on.name}")
         if under:
             columns[test.name] = ", ".join(under)
@@ -128,9 +153,10 @@ def _list_columns(transfer: "Transfer", named: tuple[str, str, str]) -> dict[str
 
 
 def _make_table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
-    """A table of accuracy by gender and the gaps, for each arm.
+    """Make a table of accuracy by gender on a test set.
 
-    The first row of an arm is on all problems, the others without and with gotchas.
+    `cells` has the cell of each arm. The first row of an arm is on all problems, the others on those without and with
+    gotchas. At least one cell is needed.
     """
     lines = []
     for cell in cells:

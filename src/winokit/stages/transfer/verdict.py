@@ -32,9 +32,10 @@ TRANSFER = DecisionTable.of_stage(
 
 
 def _select_rows(transfer: "Transfer", fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
-    """Rows of accuracy or group accuracy with their arms.
+    """List rows of accuracy or group accuracy, each with its arm.
 
-    They are those of one test set, or of all if there is no `test`.
+    `fact` is CELLS for accuracy, GROUPS for group accuracy. The rows are those on the test set named `test`, or on all
+    if that is None.
     """
     key = SINGLE if fact == CELLS else WHOLE
     rows = [(cell.arm, cell.row(*key)) for cell in transfer.cells if test in (None, cell.test)]
@@ -42,16 +43,23 @@ def _select_rows(transfer: "Transfer", fact: str, test: str | None = None) -> li
 
 
 def _select_gap_rows(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
-    """Rows of the gaps, with their cell and their pronouns."""
-    cells_by_gender = product(transfer.cells, ("female", "male"))
-    rows = [
-        (f"{cell.arm}, {cell.test}", gender, cell.row("delta", gender, "gender")) for cell, gender in cells_by_gender
-    ]
-    return [(where, gender, row) for where, gender, row in rows if row is not None]
+    """List the rows of gaps between gotchas and others.
+
+    Each is with the name of its cell and the gender of the pronouns.
+    """
+    rows = []
+    for cell, gender in product(transfer.cells, ("female", "male")):
+        row = cell.row("delta", gender, "gender")
+        if row is not None:
+            rows.append((f"{cell.arm}, {cell.test}", gender, row))
+    return rows
 
 
 def state_of(transfer: "Transfer") -> dict[str, str]:
-    """The facts of all cells together."""
+    """State of each fact of the decision table, over all cells.
+
+    The table has a verdict for each combination of states.
+    """
     among = _count_rows(transfer)
     cells = [decision.standing(row, among) for _, row in _select_rows(transfer, CELLS)]
     groups = [decision.standing(row, among) for _, row in _select_rows(transfer, GROUPS)]
@@ -64,25 +72,29 @@ def state_of(transfer: "Transfer") -> dict[str, str]:
 
 
 def _find_gap_state(transfer: "Transfer") -> str:
-    """Whether some gap is no accident, none is, or there are none."""
+    """State of the gaps: clear, unclear or unmeasured.
+
+    They are clear if at least one differs from zero beyond chance, and unmeasured if there are none.
+    """
     gaps = _select_gap_rows(transfer)
     if not gaps:
         return UNMEASURED
-    is_clear = any(decision.standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps)
-    return CLEAR if is_clear else UNCLEAR
+    standings = [decision.standing(row, len(gaps)) for _, _, row in gaps]
+    return CLEAR if ABOVE in standings or BELOW in standings else UNCLEAR
 
 
 def _count_rows(transfer: "Transfer") -> int:
-    """Number of rows that share the level of the tests."""
+    """Number of rows tested together, by which the level is divided."""
     return sum(len(_select_rows(transfer, fact)) for fact in (CELLS, GROUPS))
 
 
 def verdict_of_transfer(transfer: "Transfer") -> Verdict:
-    """A word, a sentence and the findings behind them."""
+    """The verdict on a transfer, with the findings behind it."""
     state = state_of(transfer)
     case = TRANSFER.decide(state)
+    among = _count_rows(transfer)
     rows = [row for _, row in _select_rows(transfer, CELLS)]
-    above_count = sum(decision.standing(row, _count_rows(transfer)) == ABOVE for row in rows)
+    above_count = sum(decision.standing(row, among) == ABOVE for row in rows)
     are = "is" if above_count == 1 else "are"
     cells = plural(len(rows), "cell")
     headline = f"Of {cells}, one per arm and test set, {above_count:,} {are} above chance. "
@@ -96,25 +108,36 @@ def verdict_of_transfer(transfer: "Transfer") -> Verdict:
 
 
 def _describe_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
-    """Findings on each test set: the arms above chance."""
+    """Yield findings on each test set: the arms above chance.
+
+    Accuracy and group accuracy have a finding each.
+    """
     among = _count_rows(transfer)
     for test, (fact, unit) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
         rows = _select_rows(transfer, fact, test.name)
-        fact_standing = decision.together(decision.standing(row, among) for _, row in rows)
-        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if decision.standing(row, among) == ABOVE]
-        text = (
-            f"above chance after training on {join(above)}" if above else TRANSFER.words["not_above"].get(fact_standing)
-        )
+        standings = [decision.standing(row, among) for _, row in rows]
+        fact_standing = decision.together(standings)
+        above = []
+        for (arm, row), row_standing in zip(rows, standings, strict=True):
+            if row_standing == ABOVE:
+                above.append(f"{arm} ({percent(row.value)})")
+        if above:
+            text = f"above chance after training on {join(above)}"
+        else:
+            text = TRANSFER.words["not_above"].get(fact_standing)
         if text is not None:
-            yield VerdictPoint(
-                f"{test.name}{unit}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": fact_standing}
-            )
+            tone = GOOD if above else BAD
+            claims = {f"{test.name}/{fact}": fact_standing}
+            yield VerdictPoint(f"{test.name}{unit}: {text}.", tone, claims)
 
 
 def _describe_gaps(transfer: "Transfer") -> Iterator[VerdictPoint]:
-    """The gaps between gotchas and others that are no accident."""
+    """Yield findings on gaps that differ from zero beyond chance.
+
+    A gap is that between gotchas and others.
+    """
     gaps = _select_gap_rows(transfer)
-    for where, gender, row in gaps:
+    for cell_name, gender, row in gaps:
         if decision.standing(row, len(gaps)) in (ABOVE, BELOW):
-            moved = f"{points(-row.value)} points where statistics mislead"
-            yield VerdictPoint(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})
+            change = f"{points(-row.value)} points where statistics mislead"
+            yield VerdictPoint(f"{cell_name}: accuracy on {gender} pronouns moves by {change}.", BAD, {GAP: CLEAR})
