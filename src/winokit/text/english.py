@@ -288,16 +288,23 @@ class English(Language, data="words_en.toml"):
                 return None
             while at >= 0:
                 end = at + len(name)
-                if text[end : end + 1] not in AFTER_A_NAME:
-                    return None
-                if are_nouns:
-                    if lowered[max(0, at - 5) : at] not in AFTER_THE:
-                        return None
-                elif (at and text[at - 1] != " ") or self.article_before(text, at):
+                if not self._is_plain_place(text, at, end, are_nouns):
                     return None
                 edits.append((at, end, new))
                 at = text.find(name, end)
         return edits
+
+    def _is_plain_place(self, text: str, start: int, end: int, is_noun: bool) -> bool:
+        """Whether a candidate at a place is a whole word without an ending.
+
+        A noun must follow "the", and a name must not follow an article.
+        """
+        if text[end : end + 1] not in AFTER_A_NAME:
+            return False
+        if is_noun:
+            return text[max(0, start - 5) : start].lower() in AFTER_THE
+        follows_space = start == 0 or text[start - 1] == " "
+        return follows_space and not self.article_before(text, start)
 
 
 ENGLISH = English("en")

@@ -588,13 +588,7 @@ class _Place:
 
 def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
     """Read the words before a mention that show its case."""
-    at = mention.start
-    end = mention.end
-    if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of the mention
-        at = next(start for _, start, _, _ in _find_tokens(text) if start > at)
-    has_apostrophe = re.match(r"['’](?!\w)", text[end:])
-    if phrase.is_name and text[:end].endswith(SIBILANT) and has_apostrophe:
-        end += 1
+    at, end = _find_span(text, mention, phrase)
     tokens = _find_tokens_before(text, at)
     words = [text[start:stop].lower() for _, start, stop, _ in tokens]
     determiner_index = _find_last_determiner(words)
@@ -622,6 +616,18 @@ def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
     return _Place(
         text, phrase, start, at, end, determiner, readings, adjectives, preposition, preposition_at, is_melted
     )
+
+
+def _find_span(text: str, mention: Mention, phrase: NounPhrase) -> tuple[int, int]:
+    """Start and end of a mention without its determiner, with the apostrophe of a genitive."""
+    start = mention.start
+    end = mention.end
+    if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of the mention
+        start = next(token_start for _, token_start, _, _ in _find_tokens(text) if token_start > start)
+    has_apostrophe = re.match(r"['’](?!\w)", text[end:])
+    if phrase.is_name and text[:end].endswith(SIBILANT) and has_apostrophe:
+        end += 1
+    return start, end
 
 
 def _find_tokens_before(text: str, at: int) -> "list[_Token]":

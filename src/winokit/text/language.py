@@ -615,18 +615,25 @@ def detect(texts: Sequence[str]) -> str:
         is_mixed = max(shares.values()) >= SPOKEN
         return UNDETERMINED if is_mixed else written_codes[0]
 
-    best, second, *_ = sorted(shares, key=lambda code: -shares[code])
-    is_short_english = best == "en" and sample.is_short
+    best = max(shares, key=lambda code: shares[code])
     is_neighbour = _is_neighbour(sample, best, packs, is_spoken=shares[best] >= SPOKEN)
     foreign_count = sample.count_foreign(packs[best].letters)
     if is_neighbour or shares[best] < SPOKEN:
         is_unlike_english = is_neighbour or foreign_count > 1 or not sample.is_short or sample.has_no_latin
         return UNDETERMINED if is_unlike_english else "en"
-
-    has_second = shares[second] >= SPOKEN and shares[second] > shares[best] / 2
-    is_mixed = has_second and not is_short_english
     is_foreign = foreign_count > 1 and foreign_count > 2 * STRANGE * sample.word_count
-    return UNDETERMINED if is_mixed or is_foreign else best
+    return UNDETERMINED if is_foreign or _is_mixed(sample, best, shares) else best
+
+
+def _is_mixed(sample: _SampleText, best: str, shares: Mapping[str, float]) -> bool:
+    """Whether a text is in a second language besides the best one.
+
+    `shares` has, for each language, the share of the text's words that are among its commonest words.
+    """
+    if best == "en" and sample.is_short:
+        return False
+    second_share = max(share for code, share in shares.items() if code != best)
+    return second_share >= SPOKEN and second_share > shares[best] / 2
 
 
 def _is_neighbour(sample: _SampleText, best: str, packs: Mapping[str, LanguageSigns], *, is_spoken: bool) -> bool:

@@ -27,6 +27,7 @@ INDEFINITE = re.compile("(?:some|every|any|no)(?:one|body|thing)|none|others|who
 ARTICLES = frozenset("the a an every no".split())
 OBJECTS = frozenset("me him her us them you it".split())
 SUBJECTS = frozenset("i we you he she they it who which that".split())
+JOINING_KINDS = {"of": "O", "and": "C"}
 HAVE = frozenset("have has had having".split())
 ADJECTIVES = WORDS["adjectives"]
 NO_NOUNS = WORDS["no_nouns"]
@@ -110,22 +111,25 @@ def _find_determiner_kind(tokens: Sequence[WordToken], at: int, last: str) -> st
     word = tokens[at].word
     after = _get_word(tokens, at + 1)
     opens = _is_open(after)
-    if word == "of":
-        return "O"
-    if word == "and":
-        return "C"
+    if word in JOINING_KINDS:
+        return JOINING_KINDS[word]
     if word in grammar.POSSESSIVES or word in ("what", "which"):
         is_object = word == "her" and _is_verb(after)
         return "D" if opens and not is_object else "P"
     if word in grammar.PRONOUNS or INDEFINITE.fullmatch(word):
         return "P"
     if word == "that":
-        follows_preposition = last == "R"
-        ends_clause = _get_word(tokens, at + 2) in grammar.MARKS
-        return "D" if opens and (follows_preposition or ends_clause) else "J"
+        return "D" if opens and _is_that_determiner(tokens, at, last) else "J"
     if word in grammar.DETERMINERS or word.isdigit():
         return "D" if opens or word in ARTICLES else "P"
     return None
+
+
+def _is_that_determiner(tokens: Sequence[WordToken], at: int, last: str) -> bool:
+    """Whether "that" is a determiner, by the words around it: "in that house", "… that house."."""
+    follows_preposition = last == "R"
+    ends_clause = _get_word(tokens, at + 2) in grammar.MARKS
+    return follows_preposition or ends_clause
 
 
 def _find_function_kind(tokens: Sequence[WordToken], at: int, last: str) -> str | None:
@@ -158,8 +162,7 @@ def _find_open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     after = _get_word(tokens, at + 1)
     is_verb_like = grammar.is_verb_like(word)
     if last in "DA":
-        describes = is_verb_like or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
-        return "A" if describes and _is_open(after) and not _is_past(after) else "N"
+        return "A" if _is_attribute(word, after) else "N"
     if word in NOUNS and not is_verb_like:
         return "N"
     verb_kind = _find_kind_after_verb(tokens, at, last)
@@ -175,6 +178,12 @@ def _find_open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
         is_subject = verb_follows and last in "NMSRO" and not is_past
         return "N" if is_subject else "V"
     return _find_kind_by_place(tokens, at, kinds)
+
+
+def _is_attribute(word: str, after: str) -> bool:
+    """Whether a word after a determiner describes the noun that follows it, by its ending."""
+    describes = grammar.is_verb_like(word) or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
+    return bool(describes) and _is_open(after) and not _is_past(after)
 
 
 def _find_lead(tokens: Sequence[WordToken], at: int) -> str:

@@ -176,14 +176,7 @@ def check(
             findings += _check_records(dataset, dataset_files, dataset_places)
         if "groups" in only:
             findings += _check_groups(dataset, grouping, dataset_places)
-        if "leaks" in only:
-            findings += _check_leaks(dataset)
-        if "rules" in only:
-            limits = _choose_limits(dataset, rules)
-            findings += _check_rules(dataset, limits, dataset_places)
-        if "structure" in only:
-            findings.append(_check_structure(dataset))
-        findings += _list_unjudged(dataset, only)
+        findings += _check_content(dataset, dataset_places, only, rules)
     if "duplicates" in only:
         findings += _check_duplicates(datasets, places)
     if corpus is not None:
@@ -194,6 +187,21 @@ def check(
         for dataset, dataset_places in zip(datasets, places, strict=True):
             findings.append(_check_facts(dataset, training, dataset_places, progress))
     return findings
+
+
+def _check_content(dataset: Dataset, places: RowPlaces, only: Collection[str], rules: str | None) -> Iterator[Finding]:
+    """Check one dataset's problems for leaks, broken rules and structure, as far as asked for in `only`.
+
+    Groups must have been found. Languages without the rules for a check are noted.
+    """
+    if "leaks" in only:
+        yield from _check_leaks(dataset)
+    if "rules" in only:
+        limits = _choose_limits(dataset, rules)
+        yield from _check_rules(dataset, limits, places)
+    if "structure" in only:
+        yield _check_structure(dataset)
+    yield from _list_unjudged(dataset, only)
 
 
 def _refuse_incomplete(

@@ -123,12 +123,22 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
     for pair in _find_mutual_pairs(near, taken):
         grouping.add(pair, "content")
         taken.update(pair)
+    grouping.ambiguous = _find_ambiguous_rows(near, taken)
+    grouping.groups.sort()
+    return grouping
+
+
+def _find_ambiguous_rows(near: dict[int, list[tuple[int, float]]], taken: set[int]) -> dict[int, tuple[int, ...]]:
+    """Rows without a group that may have a twin, each with the rows that may be it.
+
+    `near` is what `_find_near_rows` returns, and `taken` has the rows that are in a group.
+    """
+    ambiguous = {}
     for row, rivals in near.items():
         open_rivals = tuple(other for other, _ in rivals if other not in taken)
         if row not in taken and open_rivals:
-            grouping.ambiguous[row] = open_rivals
-    grouping.groups.sort()
-    return grouping
+            ambiguous[row] = open_rivals
+    return ambiguous
 
 
 def _add_named_groups(grouping: Grouping, dataset: Sequence[Problem]) -> set[int]:

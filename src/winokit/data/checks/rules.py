@@ -115,19 +115,24 @@ def same_kind(
     beings = {candidate: pack.being(candidate) for candidate in candidates}
     people = {name: being for name, being in beings.items() if being not in (None, "thing")}
     things = [name for name, being in beings.items() if being == "thing"]
-    folded_pronoun = (pronoun or "").casefold()
     genders = {being for being in people.values() if being != "person"}
     if len(genders) > 1:
         return _explain_two_genders(people)
     if misfit := pack.misfit(candidates, pronoun):
         return misfit
+    folded_pronoun = (pronoun or "").casefold()
     pronoun_gender = pack.pronoun_gender.get(folded_pronoun)
     if pronoun_gender and genders and pronoun_gender not in genders:
-        text = f"the pronoun {pronoun!r} does not fit {' and '.join(people)}"
-        return Message(text, "rules.pronoun_fits_broken", pronoun=pronoun, names=", ".join(people))
+        return _explain_pronoun(pronoun, people)
     if people and not things and folded_pronoun in pack.thing_pronouns:
         things = [name for name in candidates if name not in people and name[:1].islower()]
     return _judge_domain(people, things, domain)
+
+
+def _explain_pronoun(pronoun: str | None, people: Iterable[str]) -> Message:
+    names = list(people)
+    text = f"the pronoun {pronoun!r} does not fit {' and '.join(names)}"
+    return Message(text, "rules.pronoun_fits_broken", pronoun=pronoun, names=", ".join(names))
 
 
 def _explain_two_genders(people: Mapping[str, str | None]) -> Message:

@@ -73,10 +73,7 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         There is no such way to count.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
-    texts: list[tuple[str, Language]] = []
-    for problem in dataset:
-        language = language_of(problem.language)
-        texts += [(text, language) for text in problem.texts]
+    texts = _list_texts(dataset)
     words = _count_words(texts, tokens)
     word_count = words.total()
     del words[BLANK]
@@ -104,6 +101,15 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         tokens=tokens,
         unit=" or ".join(sorted(units, reverse=True)) or "words",
     )
+
+
+def _list_texts(dataset: Dataset) -> list[tuple[str, Language]]:
+    """The texts of all problems, each with its language."""
+    texts: list[tuple[str, Language]] = []
+    for problem in dataset:
+        language = language_of(problem.language)
+        texts += [(text, language) for text in problem.texts]
+    return texts
 
 
 def _count_words(texts: Iterable[tuple[str, Language]], tokens: str) -> Counter[str]:

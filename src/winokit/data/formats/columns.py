@@ -344,27 +344,12 @@ def _choose_reader(
     names = [places[role] for role in numbered(places, "option" if "text" in places else "text")]
     readers = {name: reader for name, (_, reader) in NOTATIONS.items()}
     readers["column"] = partial(_match_column_name, names)
-    cells = []
-    for _, row, draft in drafts:
-        cell = _get_answer_cell(row)
-        if cell not in HIDDEN:
-            cells.append((cell, draft.candidates))
-    answers = {name: tuple(reader(*cell) for cell in cells) for name, reader in readers.items()}
-    unread_counts = {name: name_answers.count(None) for name, name_answers in answers.items()}
-    fewest_unread = min(unread_counts.values())
-    best_names = [name for name, count in unread_counts.items() if count == fewest_unread]
-    if not notation and len({answers[name] for name in best_names}) > 1:
-        column = places["answer"]
-        meanings = [f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best_names]
-        first_cell, _ = cells[0]
-        raise BadInput(
-            f"{source.path}: column {column!r}: answers like {first_cell!r} may be {' or '.join(meanings)}: say which"
-        )
-    chosen = notation or best_names[0]
-    reader = readers[chosen]
-    meaning, _ = NOTATIONS[chosen]
-    is_guess = not notation and fewest_unread < len(cells)
-    expected = f"expected {meaning}, as in other rows" if is_guess else f"expected {meaning}"
+    addition = ""
+    if not notation:
+        notation, reads_some = _infer_notation(source, places["answer"], drafts, readers)
+        addition = ", as in other rows" if reads_some else ""
+    reader = readers[notation]
+    meaning, _ = NOTATIONS[notation]
 
     def read_answer(row: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
         cell = _get_answer_cell(row)
@@ -373,10 +358,41 @@ def _choose_reader(
         answer = reader(cell, candidates)
         if answer is None:
             options = " / ".join(candidates)
-            raise Malformed(f"{expected} (of {options}), found {fields.shown(cell)}", field="answer")
+            expected = f"expected {meaning}{addition} (of {options})"
+            raise Malformed(f"{expected}, found {fields.shown(cell)}", field="answer")
         return answer
 
     return read_answer
+
+
+def _infer_notation(
+    source: Source,
+    column: str,
+    drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]],
+    readers: Mapping[str, AnswerReader],
+) -> tuple[str, bool]:
+    """Name of the notation that reads most answers, and whether it reads any.
+
+    Raises BadInput if several notations read equally many and disagree about an answer.
+    """
+    cells: list[tuple[str, Sequence[str]]] = []
+    for _, row, draft in drafts:
+        cell = _get_answer_cell(row)
+        if cell not in HIDDEN:
+            cells.append((cell, draft.candidates))
+    answers = {}
+    for name, reader in readers.items():
+        answers[name] = tuple(reader(cell, candidates) for cell, candidates in cells)
+    unread_counts = {name: name_answers.count(None) for name, name_answers in answers.items()}
+    fewest_unread = min(unread_counts.values())
+    best_names = [name for name, count in unread_counts.items() if count == fewest_unread]
+    if len({answers[name] for name in best_names}) > 1:
+        meanings = [f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best_names]
+        first_cell, _ = cells[0]
+        raise BadInput(
+            f"{source.path}: column {column!r}: answers like {first_cell!r} may be {' or '.join(meanings)}: say which"
+        )
+    return best_names[0], fewest_unread < len(cells)
 
 
 def _get_answer_cell(row: Mapping[str, Any]) -> str:
@@ -423,23 +439,30 @@ def guess_columns(table: Table) -> dict[str, str]:
     "?" is for a role that a problem needs and for which no column fits.
     """
     column_of_name = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
-    named: dict[str, list[str]] = {}
-    for role, words in SYNONYMS.items():
-        named[role] = [column_of_name[word] for word in words if word in column_of_name]
+    columns_of_role = _find_role_columns(column_of_name)
     cells = {column: _list_texts(table, column) for column in table.columns}
-    text_candidates = dict.fromkeys((*named["text"], *table.columns))
-    marked = [column for column in text_candidates if _has_blanks(cells[column])]
-    columns = {"text": [*marked, *named["text"], "?"][0]}
-    columns |= _guess_options(column_of_name, columns["text"], named["options"])
-    named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
+    text_columns = columns_of_role["text"]
+    marked_columns = [column for column in dict.fromkeys((*text_columns, *table.columns)) if _has_blanks(cells[column])]
+    columns = {"text": [*marked_columns, *text_columns, "?"][0]}
+    columns |= _guess_options(column_of_name, columns["text"], columns_of_role["options"])
+    question_columns = columns_of_role["question"]
+    columns_of_role["question"] = [column for column in question_columns if {*cells[column]} <= {"cause", "effect"}]
     other_roles = ["answer", "group", "id"]
-    if not marked:
+    if not marked_columns:
         other_roles += ["pronoun", "start", "question"]
     for role in other_roles:
-        free_columns = [column for column in named[role] if column not in columns.values()]
+        free_columns = [column for column in columns_of_role[role] if column not in columns.values()]
         if free_columns:
             columns[role] = free_columns[0]
     return columns
+
+
+def _find_role_columns(column_of_name: Mapping[str, str]) -> dict[str, list[str]]:
+    """The columns whose name is a usual one for a role, by role, the most usual first."""
+    columns_of_role = {}
+    for role, usual_names in SYNONYMS.items():
+        columns_of_role[role] = [column_of_name[name] for name in usual_names if name in column_of_name]
+    return columns_of_role
 
 
 def _list_texts(table: Table, column: str) -> list[str]:

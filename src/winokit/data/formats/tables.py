@@ -251,17 +251,26 @@ def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[Ta
 
     An object without such columns is one row itself.
     """
-    columns = [part for part in content.values() if isinstance(part, list)]
-    if len(columns) < len(content):  # pandas writes {"satz": {"0": …, "1": …}}
-        columns = [list(part.values()) for part in content.values() if isinstance(part, dict)]
     if not content:
         return []
+    columns = _list_columns(content)
     if len(columns) < len(content):
         return [] if columns else [(1, dict(content))]
     if len({len(cells) for cells in columns}) > 1:
         lengths = [f"{name} {len(cells)}" for name, cells in zip(content, columns, strict=True)]
         raise BadInput(f"{source.path}: expected columns of one length, found {', '.join(lengths)}")
     return numbered_rows([dict(zip(content, cells, strict=True)) for cells in zip(*columns, strict=True)])
+
+
+def _list_columns(content: Mapping[str, Any]) -> list[list[Any]]:
+    """The values of an object that are lists of cells, or objects of cells if not all are lists.
+
+    pandas writes the second form: {"satz": {"0": …, "1": …}}.
+    """
+    lists = [part for part in content.values() if isinstance(part, list)]
+    if len(lists) == len(content):
+        return lists
+    return [list(part.values()) for part in content.values() if isinstance(part, dict)]
 
 
 def _make_object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:

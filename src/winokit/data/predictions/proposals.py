@@ -435,14 +435,6 @@ class TableProposals:
         else:
             yield {**self.naming, "correct": name}
 
-    def _guess_roles(self, name: str) -> Iterator[str]:
-        """The roles that a column may have by its cells."""
-        if not self._does_zero_mean_wrong(name):
-            yield "prediction"
-        if judges(self.table, name):
-            yield "correct"
-        yield "scores"
-
     def _does_zero_mean_wrong(self, name: str) -> bool:
         """Whether a 0 in a column means "wrong", and is no choice.
 
