@@ -109,12 +109,12 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
         part_of_stem[stem] = own_part
     if part not in part_of_stem:
         kind = f"file or part of {dataset}" if "." in part else f"part of {dataset}"
-        meant = _meant_part(entry, part_of_stem.get(part.partition(".")[0]))
-        raise UnknownName(kind, part, entry.files, meant)
+        part_name = _find_part(entry, part_of_stem.get(part.partition(".")[0]))
+        raise UnknownName(kind, part, entry.files, part_name)
     return entry, (part_of_stem[part],)
 
 
-def _meant_part(entry: CatalogueEntry, known: str | None) -> str | None:
+def _find_part(entry: CatalogueEntry, known: str | None) -> str | None:
     """The name of a known part, or of a dataset with one part only."""
     if len(entry.files) == 1:
         return entry.name

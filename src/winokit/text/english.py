@@ -153,13 +153,13 @@ class English(Language, data="words_en.toml"):
             return lowered + space + following
         return candidate
 
-    def how_it_stands(self, text: str, start: int) -> str:
+    def find_kind_before(self, text: str, start: int) -> str:
         """Kind of the words before a noun.
 
         It is `article`, `determined` (his cup, the brown cup), `bare` or `unsure`.
 
         >>> before = ("a", "of his", "the red", "with", "took hot")
-        >>> [ENGLISH.how_it_stands(f"{words} cup", len(words) + 1) for words in before]
+        >>> [ENGLISH.find_kind_before(f"{words} cup", len(words) + 1) for words in before]
         ['article', 'determined', 'determined', 'bare', 'unsure']
         """
         if self.article_before(text, start):
@@ -473,7 +473,7 @@ def _find_kinds_before(text: str, mentions: Sequence[Mention], form: str) -> set
     has_article = any(ENGLISH.article_before(text, mention.start) for mention in mentions)
     if form[0].isupper() and not has_article:
         return {"name"}
-    return {ENGLISH.how_it_stands(text, mention.start) for mention in mentions}
+    return {ENGLISH.find_kind_before(text, mention.start) for mention in mentions}
 
 
 def _make_edits(text: str, one: _Naming | str, other: _Naming | str) -> list[Edit] | str:

@@ -172,12 +172,16 @@ def _find_open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     if word in ADJECTIVES or ADJECTIVE.fullmatch(word):
         is_attribute = _is_open(after) and not verb_follows and last not in "NM"
         return "A" if is_attribute else "X"
-    is_past = _is_past(word)
-    is_gerund = word.endswith("ing") and len(word) > 4
-    if is_past or is_verb_like or is_gerund:
-        is_subject = verb_follows and last in "NMSRO" and not is_past
+    if _has_verb_ending(word):
+        is_subject = verb_follows and last in "NMSRO" and not _is_past(word)
         return "N" if is_subject else "V"
     return _find_kind_by_place(tokens, at, kinds)
+
+
+def _has_verb_ending(word: str) -> bool:
+    """Whether a word may be a verb by its form: a past form, an irregular one, or one in -ing."""
+    is_gerund = word.endswith("ing") and len(word) > 4
+    return is_gerund or _is_past(word) or grammar.is_verb_like(word)
 
 
 def _is_attribute(word: str, after: str) -> bool:
@@ -213,7 +217,6 @@ def _find_kind_by_place(tokens: Sequence[WordToken], at: int, kinds: str) -> str
     """The part of speech of a word that nothing but its neighbours can decide."""
     last = kinds[-1:] or "."
     before = _get_word(tokens, at - 1)
-    after = _get_word(tokens, at + 1)
     if last in "NM":
         return "V" if _is_finite(tokens, at) else "N"
     if last in "SCORV":
@@ -222,8 +225,12 @@ def _find_kind_by_place(tokens: Sequence[WordToken], at: int, kinds: str) -> str
     if last == "P":
         return "N" if before in OBJECTS else "V"
     is_listed = before == "," and kinds[-2:-1] == "N"
-    begins_phrase = _is_open(after) or _is_verb(after) or after == "and" or is_listed
-    return "N" if last in ".J" and begins_phrase else "X"
+    may_begin_phrase = is_listed or _can_follow_noun(_get_word(tokens, at + 1))
+    return "N" if last in ".J" and may_begin_phrase else "X"
+
+
+def _can_follow_noun(word: str) -> bool:
+    return word == "and" or _is_open(word) or _is_verb(word)
 
 
 def _is_name(tokens: Sequence[WordToken], at: int, last: str) -> bool:

@@ -128,10 +128,10 @@ def _remove_occurrence(name: str) -> str:
     return name.partition(".")[0]
 
 
-def name_both(first: Place, second: Place) -> str:
+def name_two_places(first: Place, second: Place) -> str:
     """The names of two places in a sentence.
 
-    >>> name_both(3, 12), name_both("row 3", "row 12"), name_both(3, "element 4")
+    >>> name_two_places(3, 12), name_two_places("row 3", "row 12"), name_two_places(3, "element 4")
     ('lines 3 and 12', 'rows 3 and 12', 'line 3 and element 4')
     """
     first_name = name_place(first)
@@ -315,7 +315,7 @@ def _show_both(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, int
     """An example of two problems, each given by dataset, row and places."""
     one, row, places = first
     other, other_row, other_places = second
-    both = name_both(places.of(row), other_places.of(other_row))
+    both = name_two_places(places.of(row), other_places.of(other_row))
     return f"{both}: {one[row].text} / {other[other_row].text}"
 
 

@@ -112,9 +112,7 @@ def same_kind(
     People and things are known by first names and lists of nouns. A word on no list may be anything.
     """
     pack = language_of(language)
-    beings = {candidate: pack.being(candidate) for candidate in candidates}
-    people = {name: being for name, being in beings.items() if being not in (None, "thing")}
-    things = [name for name, being in beings.items() if being == "thing"]
+    people, things = _split_by_kind(candidates, pack)
     genders = {being for being in people.values() if being != "person"}
     if len(genders) > 1:
         return _explain_two_genders(people)
@@ -133,6 +131,19 @@ def _explain_pronoun(pronoun: str | None, people: Iterable[str]) -> Message:
     names = list(people)
     text = f"the pronoun {pronoun!r} does not fit {' and '.join(names)}"
     return Message(text, "rules.pronoun_fits_broken", pronoun=pronoun, names=", ".join(names))
+
+
+def _split_by_kind(candidates: Sequence[str], pack: Language) -> tuple[dict[str, str], list[str]]:
+    """The candidates that are people, with their kind of being, and those that are things."""
+    people: dict[str, str] = {}
+    things: list[str] = []
+    for candidate in candidates:
+        being = pack.being(candidate)
+        if being == "thing":
+            things.append(candidate)
+        elif being is not None:
+            people[candidate] = being
+    return people, things
 
 
 def _explain_two_genders(people: Mapping[str, str | None]) -> Message:

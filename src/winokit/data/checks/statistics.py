@@ -73,7 +73,7 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         There is no such way to count.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
-    texts = _list_texts(dataset)
+    texts = _pair_texts_with_languages(dataset)
     words = _count_words(texts, tokens)
     word_count = words.total()
     del words[BLANK]
@@ -103,7 +103,7 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     )
 
 
-def _list_texts(dataset: Dataset) -> list[tuple[str, Language]]:
+def _pair_texts_with_languages(dataset: Dataset) -> list[tuple[str, Language]]:
     """The texts of all problems, each with its language."""
     texts: list[tuple[str, Language]] = []
     for problem in dataset:

@@ -268,7 +268,7 @@ def need_one_blank(problem: Problem, format_name: str) -> None:
         raise CannotWrite(f"its text has a '{BLANK}' besides the blank, and {format_name} cannot tell them apart")
 
 
-def numbers_dropped(problems: Sequence[Problem]) -> tuple[list[Problem], set[str]]:
+def drop_numbered_groups(problems: Sequence[Problem]) -> tuple[list[Problem], set[str]]:
     """Drop groups whose qIDs only number the rows, and return them too.
 
     An example is "my-set-1" to "my-set-500".

@@ -522,10 +522,10 @@ def advice(path: Path) -> str:
     if len(table.columns) < 2 or not has_sound_rows:
         return ""
     guess = guess_columns(table)
-    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.said_columns(guess))}"
+    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.format_columns(guess))}"
     other_guess = _guess_rival_columns(table, guess)
     if other_guess is not None:
-        other_columns = shlex.quote(tables.said_columns(other_guess))
+        other_columns = shlex.quote(tables.format_columns(other_guess))
         command += f" ({_describe_rows(table, guess)}), or --columns {other_columns}"
         command += f" ({_describe_rows(table, other_guess)})"
     hint = ", with the right columns for each ?" if "?" in guess.values() else ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import copa, fields, jsonl, knowref, minimal_pairs, superglue_wsc, trichelair, winogrande
-from winokit.data.formats.base import json_format, numbers_dropped
+from winokit.data.formats.base import drop_numbered_groups, json_format
 from winokit.data.formats.columns import read_columns
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered_rows
@@ -97,7 +97,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
     source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
     rows = numbered_rows(_drop_empty_cells(splits[split]))
     if columns is None:
-        problems = list(source.each(minimal_pairs.each_row(rows), parse_row))
+        problems = list(source.each(minimal_pairs.split_target_pairs(rows), parse_row))
     else:
         table = Table(str(source.path), tuple(splits[split].column_names), rows)
         problems = list(read_columns(source, columns, table))
@@ -105,7 +105,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
     notes += [f"skipped: {error}" for error in source.skipped]
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
-    problems, _ = numbers_dropped(problems)
+    problems, _ = drop_numbered_groups(problems)
     is_local = Path(place).exists()
     dataset_name = Path(place).name if is_local else f"hub:{place}"
     dataset = with_true_card(Dataset(problems, None, notes), dataset_name)

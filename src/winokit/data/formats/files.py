@@ -73,10 +73,10 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
 
 def _make_table_format(columns: Mapping[str, str]) -> base.Format:
     from winokit.data.formats.columns import read_columns
-    from winokit.data.formats.tables import said_columns
+    from winokit.data.formats.tables import format_columns
 
     read_table_of = partial(read_columns, columns=columns)
-    return base.Format(TABLE, said_columns(columns), "", lambda _: True, read_table_of)
+    return base.Format(TABLE, format_columns(columns), "", lambda _: True, read_table_of)
 
 
 def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
@@ -136,7 +136,7 @@ def read(
 def _read_problems(source: Source, chosen: base.Format) -> list[Problem]:
     """Read the problems of a file. Raises NoProblems if there are none."""
     with_twins = list(base.lone_groups_dropped(chosen.read(source)))
-    problems, numbered_names = base.numbers_dropped(with_twins)
+    problems, numbered_names = base.drop_numbered_groups(with_twins)
     if numbered_names:
         source.note(f"qIDs like '{min(numbered_names)}-…' number the rows, so they are not used to group twins")
     if not problems:

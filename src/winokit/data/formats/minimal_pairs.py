@@ -60,7 +60,7 @@ def layout_of(columns: Iterable[str]) -> PairColumns | None:
     return next((layout for layout in LAYOUTS if layout.needed <= column_names), None)
 
 
-def each_row(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
+def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The rows of a file.
 
     A row with two targets becomes two rows, which are twins.
@@ -134,7 +134,7 @@ def _read_pair_rows(source: Source) -> Iterator[tuple[Any, dict[str, Any]]]:
     layout = layout_of(table.columns)
     if layout is not None and layout.note is not None:
         source.note(layout.note)
-    yield from each_row(table.rows)
+    yield from split_target_pairs(table.rows)
 
 
 native_format(

@@ -90,7 +90,7 @@ def _split_columns(text: str, option: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def said_columns(columns: Mapping[str, str]) -> str:
+def format_columns(columns: Mapping[str, str]) -> str:
     """Columns in the form that `--columns` takes."""
     return ",".join(f"{role}={column}" for role, column in columns.items())
 
@@ -253,7 +253,7 @@ def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[Ta
     """
     if not content:
         return []
-    columns = _list_columns(content)
+    columns = _get_columns_of_cells(content)
     if len(columns) < len(content):
         return [] if columns else [(1, dict(content))]
     if len({len(cells) for cells in columns}) > 1:
@@ -262,7 +262,7 @@ def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[Ta
     return numbered_rows([dict(zip(content, cells, strict=True)) for cells in zip(*columns, strict=True)])
 
 
-def _list_columns(content: Mapping[str, Any]) -> list[list[Any]]:
+def _get_columns_of_cells(content: Mapping[str, Any]) -> list[list[Any]]:
     """The values of an object that are lists of cells, or objects of cells if not all are lists.
 
     pandas writes the second form: {"satz": {"0": …, "1": …}}.

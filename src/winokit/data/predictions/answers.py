@@ -60,7 +60,9 @@ class AnswerReading:
         self.prompt = prompt
         self.language = language
 
-    def chosen(self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None) -> int | None:
+    def choose_answer(
+        self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None
+    ) -> int | None:
         """The choice of a scored sample, or None.
 
         What the scorer read counts first, then what its verdict and the completion say.
@@ -72,10 +74,10 @@ class AnswerReading:
             return gold
         if verdict is None and score:
             return None
-        choice = self.stated(completion)
+        choice = self.read_statement(completion)
         if choice is not None:
             return choice
-        choice = self.said(completion)
+        choice = self.read_words(completion)
         is_contradiction = verdict is False and choice == gold
         return None if is_contradiction else choice
 
@@ -85,12 +87,12 @@ class AnswerReading:
         value = score.get("value")
         choice = None
         if isinstance(answer, str):
-            choice = self.stated(answer)
+            choice = self.read_statement(answer)
         if choice is None and isinstance(value, str) and value not in VERDICTS:
-            choice = self.exactly(value)
+            choice = self.match_label(value)
         return choice
 
-    def exactly(self, answer: str) -> int | None:
+    def match_label(self, answer: str) -> int | None:
         """The candidate that a letter, or a candidate's own words, name."""
         answer = answer.strip()
         letter = answer.upper()
@@ -104,13 +106,13 @@ class AnswerReading:
             return None
         return which(option, self.candidates, self.language)
 
-    def stated(self, text: str) -> int | None:
+    def read_statement(self, text: str) -> int | None:
         """The candidate of an answer by itself, or after the last "ANSWER:"."""
         answers = ANSWER.findall(text)
         answer = answers[-1] if answers else text
-        return self.exactly(answer)
+        return self.match_label(answer)
 
-    def said(self, text: str) -> int | None:
+    def read_words(self, text: str) -> int | None:
         """The candidate that a text in words chooses.
 
         A letter counts if the candidates had letters.

@@ -127,7 +127,7 @@ class LeaderboardNames(ItemNames):
         return super().row(str(dataset_row), path)
 
 
-def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
+def split_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
     """Separate the order in front of a board's path.
 
     Returns the path without it, and the names of the items in that order.
@@ -142,7 +142,7 @@ def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
 
 def is_board(path: Path, items: ItemNames) -> bool:
     """Whether a file is a table of the answers of many models."""
-    path, items = parted_order(path, items)
+    path, items = split_order(path, items)
     if not path.is_file():
         return False
     head = decode_head(read_bytes(path, HEAD_BYTES))
@@ -186,7 +186,7 @@ def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
 
 def read_board(path: Path, items: ItemNames) -> Board:
     """Read the answers of many models from one table."""
-    path, items = parted_order(path, items)
+    path, items = split_order(path, items)
     rows = iter(Source(path).csv_rows())
     _, first_cells = next(rows)
     headings = [heading.strip() for heading in first_cells]

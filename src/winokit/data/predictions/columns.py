@@ -210,7 +210,7 @@ def verdict_of(cell: str) -> bool | None:
     return None
 
 
-def judges(table: Table, column: str) -> bool:
+def has_verdicts(table: Table, column: str) -> bool:
     """Whether a column says right in some cells and wrong in others.
 
     Cells that are not empty must all say one of the two.
@@ -343,7 +343,7 @@ def _find_verdict_column(table: Table, folded: Mapping[str, str]) -> str | None:
     Its name and its cells tell.
     """
     for small, name in folded.items():
-        if JUDGED.fullmatch(small) and judges(table, name):
+        if JUDGED.fullmatch(small) and has_verdicts(table, name):
             return name
     return None
 
@@ -372,24 +372,24 @@ def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...]
     return columns_in_a_row(table, DIGIT), ()
 
 
-def _infer_candidate_column(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
+def _infer_candidate_column(table: Table, columns: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
     """The columns of a table with a row per candidate.
 
     Any other table keeps the columns found so far.
     """
     candidate = next(iter(_find_names(folded, CANDIDATES)), None)
-    if candidate is None or candidate == told.prediction or told.options:
-        return told
-    texts = told.texts or _find_names(folded, ("sentence1",))
-    naming = (*told.ids, *texts)
+    if candidate is None or candidate == columns.prediction or columns.options:
+        return columns
+    texts = columns.texts or _find_names(folded, ("sentence1",))
+    naming = (*columns.ids, *texts)
     if not naming or not _has_row_per_candidate(table, naming[-1], candidate):
-        return told
-    scores = told.scores
+        return columns
+    scores = columns.scores
     singles = [name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) or is_lower_better(name)]
     if not scores and len(singles) == 1:
         scores = tuple(singles)
     are_losses = bool(scores) and all(map(is_lower_better, scores))
-    return replace(told, texts=texts, candidate=candidate, scores=scores, are_losses=are_losses)
+    return replace(columns, texts=texts, candidate=candidate, scores=scores, are_losses=are_losses)
 
 
 def _has_row_per_candidate(table: Table, name: str, candidate: str) -> bool:

@@ -104,7 +104,7 @@ def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
     answer = None
     if isinstance(target, str):
         reading = AnswerReading(choices, lettered=True, prompt="", language=detect(lines))
-        answer = reading.exactly(target)
+        answer = reading.match_label(target)
     problem = Problem.from_text(lines[0].strip(), choices, answer=answer)
     return LoggedDocument(ORIGINAL, "", problem)
 
@@ -246,7 +246,7 @@ def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, d
     if document is not None:
         draft = replace(draft, variant=document.variant)
     try:
-        hits = matcher.own(document) if document else matcher.find_inside(text, choices)
+        hits = matcher.find_document(document) if document else matcher.find_inside(text, choices)
         problem = matcher.dataset[hits[0]]
         stated_problem = problem
         if document is not None and document.problem is not None:
@@ -276,7 +276,7 @@ def _read_answer(
     verdict = None
     if isinstance(value, (str, int, float)):
         verdict = RIGHT_OR_WRONG.get(value)
-    prediction = reading.chosen(score, _get_completion(sample), gold, verdict)
+    prediction = reading.choose_answer(score, _get_completion(sample), gold, verdict)
     if prediction is not None:
         return replace(about, candidates=candidates, prediction=prediction, gold=gold, verdict=verdict)
     if score and verdict is not False and value not in NO_ANSWER:
@@ -289,7 +289,7 @@ def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | Non
     target = sample.get("target")
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
-    return reading.exactly(target) if isinstance(target, str) else None
+    return reading.match_label(target) if isinstance(target, str) else None
 
 
 def _get_completion(sample: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from string import ascii_uppercase
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import DELIMITERS, Place, Source
-from winokit.data.formats.tables import Table, TableRow, cell_text, said_columns
+from winokit.data.formats.tables import Table, TableRow, cell_text, format_columns
 from winokit.data.predictions.answers import SILENT, choose
 from winokit.data.predictions.columns import LINE, OPTION, PREDICTED, PredictionColumns, verdict_of
 from winokit.data.predictions.match import Matcher, PredictionRow
@@ -208,7 +208,7 @@ def _describe_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -
     )
     all_places = range(len(table.rows))
     trial = try_reading(table, matcher, columns, all_places, None)
-    option_text = said_columns({"order": LINE, **roles})
+    option_text = format_columns({"order": LINE, **roles})
     return f"{OPTION} '{option_text}' ({TriedOption({}, trial).gives})"
 
 

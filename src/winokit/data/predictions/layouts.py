@@ -160,7 +160,7 @@ def listed_choice(reply: str, prompt: str) -> str:
     return option_behind(label, prompt) or reply
 
 
-def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
+def split_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
     """The layout among the columns, and the other roles."""
     if given is None:
         return None, None

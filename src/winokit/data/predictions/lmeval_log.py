@@ -67,7 +67,7 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
                 places_by_key[key].update(answer.hits)
             yield replace(answer, sample=number) if len(answers) > 1 else answer
     for key, places in places_by_key.items():
-        yield from _list_left_out(matcher, key, places)
+        yield from _list_unasked(matcher, key, places)
 
 
 def _split_repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -195,7 +195,7 @@ def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
     return model_name, f"lmeval:{task}"
 
 
-def _list_left_out(matcher: Matcher, key: tuple[str, str, str], asked: set[int]) -> list[PredictionRow]:
+def _list_unasked(matcher: Matcher, key: tuple[str, str, str], asked_indices: set[int]) -> list[PredictionRow]:
     """List abstentions for the problems that partial scoring cannot score.
 
     They are not in our tasks. There are none if the log lacks other problems too.
@@ -204,17 +204,17 @@ def _list_left_out(matcher: Matcher, key: tuple[str, str, str], asked: set[int])
     ----------
     key
         Model, scoring and variant.
-    asked
+    asked_indices
         Places of the problems in the log.
     """
     _, _, variant = key
-    dataset = matcher.of(variant).dataset
+    dataset = matcher.for_variant(variant).dataset
     if scoring_of(dataset) == "full":
         return []  # full scoring leaves nothing out
     abstentions = []
     for problem in dataset:
         place = matcher.by_id[original_id(problem)]
-        if problem.answer is None or place in asked:
+        if problem.answer is None or place in asked_indices:
             continue
         try:
             SCORINGS["partial"].ask(problem, Setting())
@@ -334,23 +334,23 @@ def _make_generated_row(
     if is_option_number and match.option_behind(text, prompt) is None:
         return replace(draft, prediction=int(text) - 1, verdict=verdict)
     reading = AnswerReading(draft.candidates or (), False, prompt, draft.language)
-    prediction = reading.chosen({"answer": text}, text, draft.gold, verdict)
+    prediction = reading.choose_answer({"answer": text}, text, draft.gold, verdict)
     if prediction is None:
         return replace(draft, why=UNREAD)
     return replace(draft, prediction=prediction, verdict=verdict)
 
 
 def _make_surprisal_row(
-    own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, draft: PredictionRow
+    own_document: LoggedDocument, responses: Sequence[Any], matcher: Matcher, draft: PredictionRow
 ) -> PredictionRow:
     """Make a row of a solved text, with its surprisal per word."""
-    place = matcher.by_id.get(own.of)
+    place = matcher.by_id.get(own_document.of)
     if place is None:
-        raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
+        raise Unmatched(f"no solved text of the dataset is {match.shown(own_document.solved)}")
     problem = matcher.dataset[place]
-    if solved_texts([problem]).get(own.of) != own.solved:
-        raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
-    words = language_of(problem.language).split(own.solved)
+    if solved_texts([problem]).get(own_document.of) != own_document.solved:
+        raise Unmatched(f"no solved text of the dataset is {match.shown(own_document.solved)}")
+    words = language_of(problem.language).split(own_document.solved)
     log_probability = _read_log_probability(responses[0] if responses else None)
     surprisal = -log_probability / max(len(words), 1)
     if not math.isfinite(surprisal):
@@ -358,7 +358,7 @@ def _make_surprisal_row(
     return replace(draft, hits=(place,), surprisal=surprisal)
 
 
-def _find_stated_problem(doc: Mapping[str, Any], own: LoggedDocument | None, matcher: Matcher) -> Stated:
+def _find_stated_problem(doc: Mapping[str, Any], own_document: LoggedDocument | None, matcher: Matcher) -> Stated:
     """Find the problem of a document.
 
     A document that we did not write tells the problem by its dialect, else by any of its texts that is, or is about,
@@ -369,8 +369,10 @@ def _find_stated_problem(doc: Mapping[str, Any], own: LoggedDocument | None, mat
     own
         The document, if winokit wrote it.
     """
-    if own is not None and own.problem is not None:
-        return own.variant, matcher.own(own), own.problem.candidates, own.problem.answer
+    if own_document is not None and own_document.problem is not None:
+        hits = matcher.find_document(own_document)
+        stated = own_document.problem
+        return own_document.variant, hits, stated.candidates, stated.answer
     try:
         problem = _parse_problem(doc)
     except Malformed as error:
@@ -379,7 +381,9 @@ def _find_stated_problem(doc: Mapping[str, Any], own: LoggedDocument | None, mat
             raise Unmatched(f"{len(places)} problems occur in its document" if places else str(error)) from None
         hits = places.pop()
         return ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None
-    variant, hits = matcher.anywhere(lambda version: version.find(problem.text, problem.candidates, like=problem))
+    variant, hits = matcher.find_in_variants(
+        lambda version: version.find(problem.text, problem.candidates, like=problem)
+    )
     return variant, hits, problem.candidates, problem.answer
 
 

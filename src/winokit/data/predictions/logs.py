@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winokit.data.checks.groups import with_groups
-from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
+from winokit.data.formats.base import drop_numbered_groups, lone_groups_dropped
 from winokit.data.formats.source import Source, name_place
 from winokit.data.known import with_true_card
 from winokit.data.loading import DataLike, load
@@ -113,7 +113,7 @@ class LoggedProblems:
         It has the card that their content deserves.
         """
         candidates_in_groups = list(lone_groups_dropped(self.problems.values()))
-        problems, _ = numbers_dropped(candidates_in_groups)
+        problems, _ = drop_numbered_groups(candidates_in_groups)
         card = Card(self.name) if self.name else None
         task = _get_task_name(self.files[0])
         return with_groups(with_true_card(Dataset(problems), task, card))

@@ -99,8 +99,8 @@ def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en
         return None
     if tuple(offered) == tuple(candidates):
         return tuple(range(len(candidates)))
-    places = [which(name, candidates, language) for name in offered]
-    order = tuple(place for place in places if place is not None)
+    indices = [which(name, candidates, language) for name in offered]
+    order = tuple(index for index in indices if index is not None)
     return order if len(set(order)) == len(candidates) else None
 
 
@@ -119,18 +119,20 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 def _find_named_candidate(name: str, candidates: tuple[str, ...], language: str) -> int | None:
     for normalize in (_normalize_case, _normalize_words, _normalize_possessive):
         wanted_form = normalize(name, language)
-        places = [place for place, candidate in enumerate(candidates) if normalize(candidate, language) == wanted_form]
-        if places:
-            is_clear = len(places) == 1 and wanted_form
-            return places[0] if is_clear else None
+        indices = [index for index, candidate in enumerate(candidates) if normalize(candidate, language) == wanted_form]
+        if indices:
+            is_clear = len(indices) == 1 and wanted_form
+            return indices[0] if is_clear else None
     pack = language_of(language)
     if pack.name == "English" or pack.refusal("candidates"):
         return None
     # In another case, the name is a form of the candidate from end to end.
     form = pack.core(name.strip(" .,;:!?\"'“”„«»"))
     whole_span = (0, len(form))
-    places = [place for place, candidate in enumerate(candidates) if whole_span in pack.mention_places(form, candidate)]
-    return places[0] if len(places) == 1 else None
+    indices = [
+        index for index, candidate in enumerate(candidates) if whole_span in pack.mention_places(form, candidate)
+    ]
+    return indices[0] if len(indices) == 1 else None
 
 
 def _normalize_case(name: str, language: str) -> str:
@@ -221,7 +223,7 @@ class Matcher:
         self._found: dict[tuple[Any, ...], tuple[int, ...] | str] = {}
         """Outcomes of earlier questions: files about one dataset have the same texts."""
 
-    def of(self, variant: str) -> "Matcher":
+    def for_variant(self, variant: str) -> "Matcher":
         """The matcher of a variant's problems.
 
         It has none if the variant cannot be made of any problem.
@@ -240,32 +242,32 @@ class Matcher:
         variants = make_variants(self.dataset, {variant})
         return variants[variant].problems if variant in variants else Dataset([])
 
-    def own(self, document: "LoggedDocument") -> tuple[int, ...]:
-        """The place of the problem that winokit's own document is about.
+    def find_document(self, document: "LoggedDocument") -> tuple[int, ...]:
+        """The index of the problem that winokit's own document is about.
 
         Raises Unmatched if its text is another.
         """
         if document.of not in self.by_id:
             raise Unmatched(f"no problem has the id {document.of!r}")
-        matcher = self.of(document.variant)
-        place = matcher.by_origin.get(document.of)
-        stated = document.problem
+        matcher = self.for_variant(document.variant)
+        row = matcher.by_origin.get(document.of)
+        stated_problem = document.problem
         is_same = False
-        if place is not None and stated is not None:
-            is_same = _get_text_id(matcher.dataset[place]) == _get_text_id(stated)
+        if row is not None and stated_problem is not None:
+            is_same = _get_text_id(matcher.dataset[row]) == _get_text_id(stated_problem)
         if not is_same:
             raise Unmatched(f"it is not the {document.variant} problem of {document.of}: written from other data")
         return (self.by_id[document.of],)
 
-    def anywhere(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
-        """The first variant in which something is found, with its places.
+    def find_in_variants(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
+        """The first variant in which something is found, with its indices.
 
-        The places are those of the problems that the variant was made of.
+        The indices are those of the problems that the variant was made of.
         """
         first_reason: Unmatched | None = None
         for variant in self._variant_names:
             try:
-                matcher = self.of(variant)
+                matcher = self.for_variant(variant)
                 hits = find(matcher)
             except Unmatched as reason:
                 first_reason = first_reason or reason
@@ -284,8 +286,8 @@ class Matcher:
 
     @cached_property
     def by_origin(self) -> dict[str, int]:
-        """Places by the id of the problem that each was made of."""
-        return {original_id(problem): place for place, problem in enumerate(self.dataset)}
+        """Indices by the id of the problem that each was made of."""
+        return {original_id(problem): index for index, problem in enumerate(self.dataset)}
 
     @cached_property
     def ids(self) -> list[str]:
@@ -297,28 +299,28 @@ class Matcher:
 
     @cached_property
     def by_id(self) -> dict[str, int]:
-        """Places by public id."""
-        return {name: place for place, name in enumerate(self.ids)}
+        """Indices by public id."""
+        return {name: index for index, name in enumerate(self.ids)}
 
     @cached_property
     def by_source_id(self) -> dict[str, list[int]]:
-        """Places by the ids of the source: WinoGrande's qID, SuperGLUE's idx, COPA's id."""
-        places: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
+        """Indices by the ids of the source: WinoGrande's qID, SuperGLUE's idx, COPA's id."""
+        indices: dict[str, list[int]] = {}
+        for index, problem in enumerate(self.dataset):
             values = [problem.provenance.get(key) for key in SOURCE_IDS]
             names = {str(value) for value in values if value is not None}
             for name in names:
-                places.setdefault(name, []).append(place)
-        return places
+                indices.setdefault(name, []).append(index)
+        return indices
 
     @cached_property
     def by_document_hash(self) -> dict[str, list[int]]:
-        """Places by the harness's hash of a problem's document.
+        """Indices by the harness's hash of a problem's document.
 
         lm-evaluation-harness has documents with a qID and without.
         """
-        places: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
+        indices: dict[str, list[int]] = {}
+        for index, problem in enumerate(self.dataset):
             options = {f"option{number}": name for number, name in enumerate(problem.candidates, 1)}
             answer = "" if problem.answer is None else str(problem.answer + 1)
             plain_document = {"sentence": problem.text, **options, "answer": answer}
@@ -329,43 +331,43 @@ class Matcher:
             for document in versions:
                 text = json.dumps(document, indent=2, ensure_ascii=False)
                 document_hash = sha256(text.encode()).hexdigest()
-                places.setdefault(document_hash, []).append(place)
-        return places
+                indices.setdefault(document_hash, []).append(index)
+        return indices
 
     @cached_property
     def _text_indexes(self) -> tuple[dict[str, list[int]], ...]:
-        """Places by text, to the letter and by its words.
+        """Indices by text, to the letter and by its words.
 
         A third index has the words of the sentence with its pronoun, or of the premise.
         """
         exact: dict[str, list[int]] = {}
         worded: dict[str, list[int]] = {}
         spoken: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
-            exact.setdefault(problem.text, []).append(place)
+        for index, problem in enumerate(self.dataset):
+            exact.setdefault(problem.text, []).append(index)
             words = " ".join(tokens(problem.text))
-            worded.setdefault(words, []).append(place)
+            worded.setdefault(words, []).append(index)
             sentence = problem.labels.get("premise", None if problem.pronoun is None else problem.sentence)
             if sentence is not None:
                 sentence_words = " ".join(tokens(str(sentence)))
-                spoken.setdefault(sentence_words, []).append(place)
+                spoken.setdefault(sentence_words, []).append(index)
         return exact, worded, spoken
 
     @cached_property
     def _problems_by_start(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:
-        """Words and place of each problem, in both forms, by its first words."""
+        """Words and index of each problem, in both forms, by its first words."""
         problems: dict[tuple[str, ...], list[tuple[list[str], int]]] = {}
-        for place, problem in enumerate(self.dataset):
+        for index, problem in enumerate(self.dataset):
             for text in {problem.text, problem.sentence}:
                 words = tokens(text)
                 start = tuple(words[:START])
-                problems.setdefault(start, []).append((words, place))
+                problems.setdefault(start, []).append((words, index))
         return problems
 
     def find(self, text: str, candidates: Sequence[str] | None = None, like: Problem | None = None) -> tuple[int, ...]:
-        """The place of the one problem with this text.
+        """The index of the one problem with this text.
 
-        There are several places if it is repeated exactly. Raises Unmatched if no problem fits, or several do.
+        There are several indices if it is repeated exactly. Raises Unmatched if no problem fits, or several do.
 
         Candidates, in whatever order, and query and pronoun of `like` tell problems with one text apart.
         """
@@ -378,7 +380,7 @@ class Matcher:
         return outcome
 
     def _look_up_text(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
-        """The places, or why there are none."""
+        """The indices, or why there are none."""
         words = " ".join(tokens(text))
         exact, worded, spoken = self._text_indexes
         first_reason = ""
@@ -392,7 +394,7 @@ class Matcher:
         return first_reason or f"no problem has the text {shown(text)}"
 
     def find_inside(self, text: str, candidates: Sequence[str] | None = None) -> tuple[int, ...]:
-        """The place of the one problem whose whole text a longer one has.
+        """The index of the one problem whose whole text a longer one has.
 
         Raises Unmatched if no problem fits, or several do.
 
@@ -401,22 +403,22 @@ class Matcher:
         spans = self._find_spans(tokens(text))
         if not spans:
             raise Unmatched(f"no problem's text occurs in {shown(text)}")
-        hits = [place for place, span in sorted(spans.items()) if not _is_inside_another(span, spans.values())]
+        hits = [index for index, span in sorted(spans.items()) if not _is_inside_another(span, spans.values())]
         return self._tell_apart(hits, candidates)
 
     def _find_spans(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
         """First word and end of each problem that some words contain.
 
-        They are by the place of the problem, whose text is there whole.
+        They are by the index of the problem, whose text is there whole.
         """
         spans: dict[int, tuple[int, int]] = {}
         for first in range(len(words)):
             for size in range(1, START + 1):
                 start = tuple(words[first : first + size])
-                for problem_words, place in self._problems_by_start.get(start, ()):
+                for problem_words, index in self._problems_by_start.get(start, ()):
                     end = first + len(problem_words)
                     if words[first:end] == problem_words:
-                        spans[place] = (first, end)
+                        spans[index] = (first, end)
         return spans
 
     def _tell_apart(

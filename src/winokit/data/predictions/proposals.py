@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
+from winokit.data.formats.tables import LIST, Table, cell_text, format_columns
 from winokit.data.predictions.columns import (
     AS_DATA,
     BY_RIGHTNESS,
@@ -21,9 +21,9 @@ from winokit.data.predictions.columns import (
     TURN_ROUND,
     PredictionColumns,
     columns_of,
+    has_verdicts,
     is_by_rightness,
     is_lower_better,
-    judges,
     listed_columns,
     may_choose,
 )
@@ -104,13 +104,13 @@ class TableProposals:
 
     Parameters
     ----------
-    told
-        The columns by their names.
+    named_columns
+        The columns whose roles their names tell.
     """
 
-    def __init__(self, table: Table, told: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
+    def __init__(self, table: Table, named_columns: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
         self.table = table
-        self.told = told
+        self.named_columns = named_columns
         self.dataset = dataset
         self.attempt = attempt
         self.naming = self._find_naming()
@@ -118,7 +118,7 @@ class TableProposals:
 
     def refuse(self) -> None:
         """Refuse the table unless its columns tell what was chosen, and of which problem."""
-        columns_by_name = self.told
+        columns_by_name = self.named_columns
         if columns_by_name.rivals:
             tried = self.best_choices(columns_by_name.rivals)
             options = self._render_options(tried) if tried else self._render_placeholder()
@@ -153,11 +153,11 @@ class TableProposals:
         path = self.table.path
         expected = f"expected a column with the problem's id or text, found {listed_columns(self.table)}"
         if self.naming and "order" not in self.naming:
-            tried = self.told_choice()
+            tried = self.try_named_choice()
             if tried is not None:
                 raise BadInput(f"{path}: {expected}; {self._describe_naming()}: {tried}")
         roles_by_line = {**self._get_required_columns(), **self._get_named_choice(), "order": LINE}
-        by_line = self.tried(roles_by_line)
+        by_line = self.try_roles(roles_by_line)
         in_order = ""
         if by_line is not None:
             in_order = f", or, if its rows are in the order of {self.dataset.card.name}: {by_line}"
@@ -200,7 +200,7 @@ class TableProposals:
         for option in tried:
             proposed.update(option.columns.values())
         others = []
-        for name in self.told.rivals or self._list_free_columns(every=True):
+        for name in self.named_columns.rivals or self._list_free_columns(every=True):
             trial = None if name in proposed else self._test_replies(name)
             if trial is not None:
                 others.append(f"{name!r} {TriedOption({}, trial).gives}")
@@ -260,13 +260,13 @@ class TableProposals:
         """The columns that name a problem, or seem to, or where to name them."""
         if self.naming:
             return self.naming
-        if self.told.texts:
-            return {"text": self.told.texts[0]}
-        if self.told.ids:
-            return {"id": self.told.ids[0]}
+        if self.named_columns.texts:
+            return {"text": self.named_columns.texts[0]}
+        if self.named_columns.ids:
+            return {"id": self.named_columns.ids[0]}
         return {"id": "COLUMN"}
 
-    def told_choice(self) -> TriedOption | None:
+    def try_named_choice(self) -> TriedOption | None:
         """The option that reads the choices that column names tell.
 
         These are the prediction, or the scores.
@@ -274,18 +274,18 @@ class TableProposals:
         choice = self._get_named_choice()
         if not choice or not self.naming:
             return None
-        return self.tried({**self.naming, **choice})
+        return self.try_roles({**self.naming, **choice})
 
-    def tried_choice(self, name: str) -> TriedOption | None:
+    def try_prediction(self, name: str) -> TriedOption | None:
         """The option that reads a column as choices, to the letter.
 
         None if it reads too few rows.
         """
         if not self.naming:
             return None
-        return self.tried({**self.naming, "prediction": name}, in_sentences=False)
+        return self.try_roles({**self.naming, "prediction": name}, in_sentences=False)
 
-    def seems_chosen(self, name: str) -> bool:
+    def reads_as_replies(self, name: str) -> bool:
         """Whether nine in ten of a few cells can be read as replies."""
         if not self.naming:
             return False
@@ -299,19 +299,19 @@ class TableProposals:
 
     def _get_named_choice(self) -> dict[str, str]:
         """The roles of choices that the names of the columns tell."""
-        if self.told.prediction is not None:
-            return {"prediction": self.told.prediction}
-        kind = "losses" if self.told.are_losses else "scores"
-        return {f"{kind}{number}": name for number, name in enumerate(self.told.scores, 1)}
+        if self.named_columns.prediction is not None:
+            return {"prediction": self.named_columns.prediction}
+        kind = "losses" if self.named_columns.are_losses else "scores"
+        return {f"{kind}{number}": name for number, name in enumerate(self.named_columns.scores, 1)}
 
     def _get_required_columns(self) -> dict[str, str]:
         """The columns that an option must name too.
 
         Numbers count the candidates of their row, as its answer does.
         """
-        required = {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
-        if self.told.answer is not None:
-            required["answer"] = self.told.answer
+        required = {f"option{number}": name for number, name in enumerate(self.named_columns.options, 1)}
+        if self.named_columns.answer is not None:
+            required["answer"] = self.named_columns.answer
         return required
 
     def _list_free_columns(self, *, every: bool = False) -> list[str]:
@@ -324,7 +324,7 @@ class TableProposals:
         every
             Whether those count too that have none by their names.
         """
-        columns_by_name = self.told
+        columns_by_name = self.named_columns
         used_names = {
             *columns_by_name.texts,
             *columns_by_name.ids,
@@ -343,7 +343,7 @@ class TableProposals:
 
         Columns that are told by name come first, then any other, then the order of the rows.
         """
-        columns_by_name = self.told
+        columns_by_name = self.named_columns
         required = self._get_required_columns()
         used_names = {
             columns_by_name.prediction,
@@ -389,11 +389,11 @@ class TableProposals:
         labels: list[TriedOption] = []
         replies: list[TriedOption] = []
         for roles in self._list_choices(list(names)):
-            as_label = self.tried(roles, in_sentences=False)
+            as_label = self.try_roles(roles, in_sentences=False)
             if as_label is not None:
                 labels.append(as_label)
                 continue
-            as_reply = self.tried(roles)
+            as_reply = self.try_roles(roles)
             if as_reply is not None:
                 replies.append(as_reply)
         labels.sort(key=lambda option: ("prediction" not in option.columns, -option.reading.read))
@@ -404,10 +404,10 @@ class TableProposals:
         for name in names:
             if is_lower_better(name):
                 yield {**self.naming, "losses": name}
-            elif may_choose(name) or name in self.told.rivals:
+            elif may_choose(name) or name in self.named_columns.rivals:
                 yield from self._list_roles(name)
-        if self.told.correct is not None:
-            yield from self._list_judged_choices(self.told.correct)
+        if self.named_columns.correct is not None:
+            yield from self._list_judged_choices(self.named_columns.correct)
         for members in _group_numbered(names):
             if len(members) > 1:
                 are_losses = all(map(is_lower_better, members))
@@ -419,7 +419,7 @@ class TableProposals:
         """Yield the roles by which a column may be the choice, by its cells."""
         if not self._does_zero_mean_wrong(name):
             yield {**self.naming, "prediction": name}
-        if judges(self.table, name):
+        if has_verdicts(self.table, name):
             yield from self._list_judged_choices(name)
         yield {**self.naming, "scores": name}
 
@@ -440,14 +440,14 @@ class TableProposals:
 
         It does if the table's answers count from 1.
         """
-        answer = self.told.answer
+        answer = self.named_columns.answer
         if not answer:
             return False
         answers = {cell_text(cells.get(answer)).strip() for _, cells in self.table.rows}
         counts_from_1 = "2" in answers and "0" not in answers
-        return counts_from_1 and judges(self.table, name)
+        return counts_from_1 and has_verdicts(self.table, name)
 
-    def tried(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
+    def try_roles(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
         """The option, if it reads nine rows of ten of the whole table.
 
         None otherwise.
@@ -478,7 +478,7 @@ def _is_enough(count: int, trial: TrialReading) -> bool:
 
 def _render_roles(roles: Mapping[str, str]) -> str:
     """Columns as an option of the command line."""
-    return f"{OPTION} {quote(said_columns(roles))}"
+    return f"{OPTION} {quote(format_columns(roles))}"
 
 
 def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:

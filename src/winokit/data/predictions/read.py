@@ -182,9 +182,9 @@ def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, which knows the columns if it has any."""
     kind = "" if columns and LAYOUT in columns else recognise(path)
     if kind not in READERS:
-        from winokit.data.predictions.layouts import parted_layout, read_layout
+        from winokit.data.predictions.layouts import read_layout, split_layout
 
-        named_layout, others = parted_layout(columns)
+        named_layout, others = split_layout(columns)
         return partial(read_layout, name=named_layout or kind, given=others)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
@@ -391,9 +391,9 @@ class RowMatching:
         self.matcher = matcher
         self.source = source
         self.made: dict[int, Prediction] = {}
-        """By place in the dataset."""
+        """Predictions by the index of their problem in the dataset."""
         self.rows: dict[int, str] = {}
-        """The location of the row of each place: "line 12"."""
+        """The location of the row of each problem, "line 12", by the index of the problem."""
         self.repeated: list[str] = []
         self.contradictions: list[str] = []
         self.contradicted: set[int] = set()
@@ -414,19 +414,19 @@ class RowMatching:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return
         free_places = (hit for hit in row.hits if hit not in self.rows)
-        place = next(free_places, None)
-        is_first = place is not None
-        if place is None:
-            place = row.hits[0]
+        problem_index = next(free_places, None)
+        is_first = problem_index is not None
+        if problem_index is None:
+            problem_index = row.hits[0]
         if row.surprisal is not None:
-            self._take_surprisal(row, place, is_first)
+            self._take_surprisal(row, problem_index, is_first)
             return
-        prediction = self._convert_row(row, place)
+        prediction = self._convert_row(row, problem_index)
         if prediction is None:
             return
         if is_first:
-            self.made[place] = prediction
-            self.rows[place] = row.place
+            self.made[problem_index] = prediction
+            self.rows[problem_index] = row.place
             if prediction.prediction is None and row.variant == ORIGINAL:
                 self._add_silent(row)
             return
@@ -434,8 +434,8 @@ class RowMatching:
         if prediction.prediction in earlier:
             self.repeated.append(row.place)
             return
-        earlier_name = self._describe_choice(row, place, earlier[0])
-        name = self._describe_choice(row, place, prediction.prediction)
+        earlier_name = self._describe_choice(row, problem_index, earlier[0])
+        name = self._describe_choice(row, problem_index, prediction.prediction)
         self._add_contradiction(row, f"{earlier_name} and {name}")
 
     def _add_silent(self, row: PredictionRow) -> None:
@@ -445,14 +445,14 @@ class RowMatching:
         location = f"{row.place}: {text}" if text else row.place
         self.silent.setdefault(reason, []).append(location)
 
-    def _take_surprisal(self, row: PredictionRow, place: int, is_first: bool) -> None:
+    def _take_surprisal(self, row: PredictionRow, problem_index: int, is_first: bool) -> None:
         """Take the surprisal of a solved text, or remember that it was there before."""
         assert row.surprisal is not None
         surprisals = self.read.surprisals
-        problem_id = self.matcher.ids[place]
+        problem_id = self.matcher.ids[problem_index]
         if is_first:
             surprisals[problem_id] = row.surprisal
-            self.rows[place] = row.place
+            self.rows[problem_index] = row.place
         elif surprisals[problem_id] == row.surprisal:
             self.repeated.append(row.place)
         else:
@@ -466,25 +466,25 @@ class RowMatching:
         self.contradictions.append(f"{lines} contradict each other on problem {problem_id} ({values})")
         self.contradicted.update(row.hits)
 
-    def _describe_choice(self, row: PredictionRow, place: int, index: int | None) -> str:
+    def _describe_choice(self, row: PredictionRow, problem_index: int, index: int | None) -> str:
         """Describe the choice of a prediction, for a message."""
         if index is None:
             return "no answer"
         if row.variant != ORIGINAL:
             return f"candidate {index + 1}"
-        problem = self.matcher.dataset.problems[place]
+        problem = self.matcher.dataset.problems[problem_index]
         return shown(problem.candidates[index])
 
-    def _convert_row(self, row: PredictionRow, place: int) -> Prediction | None:
-        """The prediction of a row about the problem at a place.
+    def _convert_row(self, row: PredictionRow, problem_index: int) -> Prediction | None:
+        """The prediction of a row about the problem at a problem_index.
 
         None if their answers say that it cannot be one.
         """
-        problem_id = self.matcher.ids[place]
-        problem = self._find_version(row, place)
+        problem_id = self.matcher.ids[problem_index]
+        problem = self._find_version(row, problem_index)
         is_known = problem is not None
         if problem is None:
-            problem = self.matcher.dataset.problems[place]
+            problem = self.matcher.dataset.problems[problem_index]
         order = None
         if row.candidates is not None:
             order = align(row.candidates, problem.candidates, problem.language)
@@ -508,17 +508,17 @@ class RowMatching:
         answer = problem.answer if is_known else gold
         return Prediction(problem_id, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
-    def _find_version(self, row: PredictionRow, place: int) -> Problem | None:
+    def _find_version(self, row: PredictionRow, problem_index: int) -> Problem | None:
         """The problem that a row is about, in the row's variant.
 
         None if only the row knows it: a variant whose row does not state its candidates.
         """
         if row.variant == ORIGINAL:
-            return self.matcher.dataset.problems[place]
+            return self.matcher.dataset.problems[problem_index]
         if row.candidates is None:
             return None
-        matcher = self.matcher.of(row.variant)
-        origin = matcher.by_origin[self.matcher.ids[place]]
+        matcher = self.matcher.for_variant(row.variant)
+        origin = matcher.by_origin[self.matcher.ids[problem_index]]
         return matcher.dataset[origin]
 
     def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
@@ -553,10 +553,10 @@ class RowMatching:
         """
         if self.contradictions and not self.source.lenient:
             raise BadInput(self._describe_contradictions())
-        for place in self.contradicted:
-            self.made.pop(place, None)
-            self.read.surprisals.pop(self.matcher.ids[place], None)
-        self.read.predictions = [self.made[place] for place in sorted(self.made)]
+        for problem_index in self.contradicted:
+            self.made.pop(problem_index, None)
+            self.read.surprisals.pop(self.matcher.ids[problem_index], None)
+        self.read.predictions = [self.made[problem_index] for problem_index in sorted(self.made)]
         self.read.contradictions = self.contradictions
         self.read.notes += self._list_notes()
         return self.read

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from winokit.data.formats.tables import Table, TableRow, cell_text, numbered, said_columns
+from winokit.data.formats.tables import Table, TableRow, cell_text, format_columns, numbered
 from winokit.data.predictions.columns import LINE, OPTION, PredictionColumns, columns_in_a_row, columns_of
 from winokit.errors import BadInput, Malformed
 
@@ -29,7 +29,7 @@ SAMPLE = "sample"
 """The names of the two columns that several become."""
 
 
-def told_columns(table: Table, given: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
+def expand_samples(table: Table, given: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
     """The table with a row for each answer, and its columns."""
     if given is None:
         return _infer_samples(table)
@@ -146,6 +146,6 @@ def sample_hint(table: Table, columns: PredictionColumns) -> str:
     used = {*columns.names, columns.prediction, columns.answer}
     others = [name for name in table.columns if name not in used]
     numbering = next((name for name in others if _is_numbering(table, columns, name)), LINE)
-    roles = said_columns({**columns.roles(), "sample": numbering})
+    roles = format_columns({**columns.roles(), "sample": numbering})
     as_listed = " (numbered as they are listed)" if numbering == LINE else ""
     return f"{problems:,} problems have {rows_each} rows each: if these are samples{as_listed}: {OPTION} {roles}"

@@ -41,7 +41,7 @@ from winokit.data.predictions.columns import (
 )
 from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
-from winokit.data.predictions.sampled import sample_hint, sample_numbers, told_columns
+from winokit.data.predictions.sampled import expand_samples, sample_hint, sample_numbers
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -77,7 +77,7 @@ def read_rows(
         from winokit.data.predictions.proposals import refuse_lists
 
         refuse_lists(table, roles, attempt)
-    table, columns = told_columns(table, roles)
+    table, columns = expand_samples(table, roles)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
         _refuse_columns(table, columns, matcher, attempt)
@@ -142,7 +142,7 @@ def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
     """
     if columns.order in ORDERS:
         return False
-    return not any(said(cells.get(name)) for name in columns.names)
+    return not any(stripped_text(cells.get(name)) for name in columns.names)
 
 
 def _expand_object(table: Table, matcher: Matcher) -> Table:
@@ -293,7 +293,7 @@ class TableReading:
         cells: list[tuple[Place, str]] = []
         for place, row in self.table.rows:
             if not _is_nameless(row, self.columns):
-                cells.append((place, said(row.get(column))))
+                cells.append((place, stripped_text(row.get(column))))
         fractions = [(place, text) for place, text in cells if is_fraction(text)]
         if not fractions:
             return False
@@ -313,7 +313,7 @@ class TableReading:
         """The numbers in a column."""
         if not column:
             return []
-        matches = [pattern.match(said(cells.get(column))) for _, cells in self.table.rows]
+        matches = [pattern.match(stripped_text(cells.get(column))) for _, cells in self.table.rows]
         return [int(match[1]) for match in matches if match]
 
     def _read_positions(self, column: str) -> list[int]:
@@ -362,7 +362,7 @@ class TableReading:
     def _read_model(self, cells: Mapping[str, Any]) -> str:
         """The model of a row, called after the file if no column names it."""
         column = self.columns.model
-        name = said(cells.get(column)) if column else ""
+        name = stripped_text(cells.get(column)) if column else ""
         return name or self.stem
 
     def _read_candidates(self, cells: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -370,7 +370,7 @@ class TableReading:
 
         None if it states fewer than two.
         """
-        texts = [said(cells.get(name)) for name in self.columns.options]
+        texts = [stripped_text(cells.get(name)) for name in self.columns.options]
         options = tuple(text for text in texts if text)
         return options if len(options) > 1 else None
 
@@ -391,7 +391,7 @@ class TableReading:
         if columns.answer is not None:
             draft.gold = self._read_gold(cells, columns.answer, names, problem)
         if columns.correct:
-            draft.verdict = verdict_of(said(cells.get(columns.correct)))
+            draft.verdict = verdict_of(stripped_text(cells.get(columns.correct)))
         if columns.is_judged_only and draft.verdict is not None:
             draft.prediction = self._choose_by_verdict(draft.verdict, problem, names, draft.gold)
             draft.why = None
@@ -423,7 +423,7 @@ class TableReading:
 
         None if it cannot be read.
         """
-        text = said(cells.get(column))
+        text = stripped_text(cells.get(column))
         order = names
         if LETTER.fullmatch(text):
             order = self._find_listed_names(cells, text, names)
@@ -478,7 +478,7 @@ class TableReading:
             row_count = len(self.table.rows) // self.columns.copies
             return (self.positions[number % row_count],)
         if not self.columns.is_given:
-            text = self._get_own_text(cells)
+            text = self._get_problem_text(cells)
             if text:
                 return self.matcher.find(text, candidates)
         reasons: list[str] = []
@@ -488,7 +488,7 @@ class TableReading:
             raise Unmatched(reason)
         return hits
 
-    def _get_own_text(self, cells: Mapping[str, Any]) -> str:
+    def _get_problem_text(self, cells: Mapping[str, Any]) -> str:
         """The first text of a row in a column that is no prompt.
 
         Empty if there is none.
@@ -506,7 +506,7 @@ class TableReading:
         """
         matcher = self.matcher
         for column in self.columns.ids:
-            name = said(cells.get(column))
+            name = stripped_text(cells.get(column))
             if not name:
                 continue
             if name in matcher.by_id:
@@ -599,7 +599,7 @@ class TableReading:
         if len(columns) == 1:
             texts = self._read_score_list(cells.get(columns[0]), names)
         else:
-            texts = [_normalize_number(said(cells.get(name))) for name in columns]
+            texts = [_normalize_number(stripped_text(cells.get(name))) for name in columns]
             if any(text.casefold() in SILENT for text in texts):
                 return None
         if not any(texts):
@@ -617,7 +617,7 @@ class TableReading:
         by_name = _parse_object(cell)
         if by_name is not None:
             return self._read_scores_by_name(by_name, names)
-        return FLOAT.findall(_normalize_number(said(cell)))
+        return FLOAT.findall(_normalize_number(stripped_text(cell)))
 
     def _read_scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
         """The scores of an object by candidates, as texts in their order."""
@@ -627,7 +627,7 @@ class TableReading:
         for name, score in by_name.items():
             index, _ = choose(str(name), column, names, base)
             if index is not None:
-                texts[index] = said(score)
+                texts[index] = stripped_text(score)
         indices = list(range(len(names)))
         if sorted(texts) != indices or len(by_name) != len(names):
             found_names = fields.shown(", ".join(map(str, by_name)))
@@ -693,6 +693,6 @@ def _parse_object(value: Any) -> Mapping[str, Any] | None:
     return {str(name): score for name, score in value.items()}
 
 
-def said(value: Any) -> str:
+def stripped_text(value: Any) -> str:
     """A cell as text, stripped."""
     return cell_text(value).strip()

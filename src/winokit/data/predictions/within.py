@@ -135,7 +135,7 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
     if not names:
         unexplained = _list_unexplained(table.columns, problems)
         return PredictionsWithin(notes=_list_unnamed_notes(path, proposals, unexplained))
-    option = proposals.told_choice()
+    option = proposals.try_named_choice()
     if columns.rivals:
         option = next(iter(proposals.best_choices(columns.rivals)), None)
     has = f"{path}: has {_render_names(names)} beside its problems"
@@ -169,8 +169,8 @@ def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[s
     option_text = f"--predictions {quote(str(path))}"
     for name in names:
         has = f"{path}: has a column {name!r}"
-        option = proposals.tried_choice(name)
-        if option is None and proposals.seems_chosen(name):
+        option = proposals.try_prediction(name)
+        if option is None and proposals.reads_as_replies(name):
             has = f"{has} beside its problems, which may be replies of a model"
             return (f"{has}; {SCORED}; to audit that instead: {option_text}, which says how",)
         if option is not None and not option.has_answers:
@@ -179,13 +179,13 @@ def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[s
     return ()
 
 
-def _list_named_columns(told: PredictionColumns) -> list[str]:
+def _list_named_columns(columns: PredictionColumns) -> list[str]:
     """The columns of predictions that a table has by their names."""
-    if told.rivals:
-        return list(told.rivals)
-    if told.prediction is not None:
-        return [told.prediction]
-    return list(told.scores)
+    if columns.rivals:
+        return list(columns.rivals)
+    if columns.prediction is not None:
+        return [columns.prediction]
+    return list(columns.scores)
 
 
 def _render_names(names: Sequence[str]) -> str:
