@@ -35,11 +35,11 @@ HOW = "a list, a Series, an array of scores, or a dict by id"
 
 @runtime_checkable
 class HasShape(Protocol):
-    """A Series, an array, a tensor or a data frame."""
+    """Anything with a shape: a Series, an array, a tensor or a data frame."""
 
     @property
     def shape(self) -> Any:
-        """Its sizes."""
+        """Sizes of its dimensions."""
 
 
 Predictions = str | Path | Sequence[Any] | Mapping[str, Any] | HasShape
@@ -47,9 +47,9 @@ Predictions = str | Path | Sequence[Any] | Mapping[str, Any] | HasShape
 
 
 def are_files(given: Predictions) -> bool:
-    """Whether predictions are files, by their type.
+    """Whether predictions may name files, by their type.
 
-    Files are a text, a path, or several of them.
+    They may if they are a text, a path, or a list of these.
     """
     if isinstance(given, (str, Path)):
         return True
@@ -57,9 +57,9 @@ def are_files(given: Predictions) -> bool:
 
 
 def are_empty(given: Predictions) -> bool:
-    """Whether predictions are given and empty.
+    """Whether predictions were given and have no values.
 
-    The empty tuple says that none are given.
+    The empty tuple is the default of arguments and means that none were given, so it does not count.
 
     >>> are_empty([]), are_empty({}), are_empty(()), are_empty([1])
     (True, True, False, False)
@@ -70,7 +70,7 @@ def are_empty(given: Predictions) -> bool:
 
 
 def file_paths(given: Predictions) -> list[str | Path]:
-    """The files that predictions name, if they are no values."""
+    """The files that predictions name, empty if they are values in memory."""
     if not are_files(given):
         return []
     if isinstance(given, (str, Path)):
@@ -79,9 +79,12 @@ def file_paths(given: Predictions) -> list[str | Path]:
 
 
 def is_folder(given: Predictions, data: object) -> bool:
-    """Whether predictions are named by neither a file nor a column.
+    """Whether predictions are a name, of neither a file nor a column.
 
-    True for a text or a path that is no file, and no column of a data frame of problems.
+    Parameters
+    ----------
+    data
+        The data of the run. If it is a data frame, its columns are looked up.
     """
     if not isinstance(given, (str, Path)) or Path(given).is_file():
         return False
@@ -89,9 +92,9 @@ def is_folder(given: Predictions, data: object) -> bool:
 
 
 def columns_of_frame(given: Predictions, data: object) -> Predictions:
-    """The columns that predictions name in a data frame of problems.
+    """The columns of a data frame that predictions name, as lists.
 
-    Other predictions are returned as they are.
+    They are in a dict by name. Predictions that name no columns of the data are returned as they are.
     """
     names = file_paths(given)
     if not names or not isinstance(data, Frame):
@@ -103,9 +106,10 @@ def columns_of_frame(given: Predictions, data: object) -> Predictions:
 
 
 def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTable]:
-    """The tables of values, one for each model.
+    """Tables of the predictions that are values in memory, one for each model.
 
-    There are none if they are files. Texts are files unless there is one for each problem, and none of them is a file.
+    Empty if the predictions are files. A list of texts is taken for answers if there is one for each problem and none
+    is a file.
     """
     if are_files(given):
         return _make_text_tables(file_paths(given), dataset)
@@ -120,9 +124,10 @@ def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTab
 
 
 def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[PredictionTable]:
-    """The table of texts that are answers, one for each problem.
+    """A list with the table of answers that are texts, or an empty list.
 
-    There is none if they are files.
+    The answers are in the order of the problems. The list is empty if the texts are paths of files, or if there are
+    more or fewer than problems.
     """
     if not texts or len(texts) != len(dataset):
         return []
@@ -131,7 +136,7 @@ def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[Pre
 
 
 def _make_mapping_tables(given: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
-    """The table of answers by id, or the tables of columns by model."""
+    """Tables of answers by id, or of lists of answers by model."""
     ids = {problem.id for problem in dataset}
     has_ids = not ids.isdisjoint(given)
     are_models = all(map(is_column, given.values()))
@@ -141,7 +146,10 @@ def _make_mapping_tables(given: Mapping[str, Any], dataset: Dataset) -> list[Pre
 
 
 def run_of_predictions(given: Predictions, dataset: Dataset | None) -> Run:
-    """A run of what files or values in memory say about a dataset's problems."""
+    """Read predictions from files or memory into a run, without scoring anything.
+
+    Raises BadInput if `dataset` is None: predictions are read by their problems.
+    """
     paths = file_paths(given)
     if dataset is None:
         source_names = ", ".join(map(str, paths)) or UNNAMED
@@ -159,16 +167,20 @@ def run_of_predictions(given: Predictions, dataset: Dataset | None) -> Run:
 
 
 def _get_cells(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The cells of one column, one for each row."""
     return [row[column] for row in rows]
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is a model's predictions, and not one prediction."""
+    """Whether a value is a list of predictions, and not a single one."""
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column as Python's own."""
+    """The values of a list, array or Series as a list of Python objects.
+
+    Raises BadInput for anything else.
+    """
     for method_name in ("tolist", "to_list"):
         method = getattr(column, method_name, None)
         if method is not None:
@@ -180,6 +192,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
+    """A table of one model whose answers are in the order of the problems."""
     from winokit.data.predictions.columns import LINE
 
     rows = [{"model": name, "value": value} for value in values]
@@ -187,14 +200,15 @@ def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
 
 
 def _make_table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
+    """A table of one model from pairs of a problem's id and an answer."""
     rows = [{"model": name, "id": str(problem_id), "value": value} for problem_id, value in values]
     return _make_table(name, rows, ids=("id",))
 
 
 def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
-    """The tables of a frame, one for each column.
+    """Tables of a data frame of predictions, one for each column.
 
-    A column of ids is no model: the rows are found by it.
+    A column that is called like an id is no model: its ids say which problem each row is about.
     """
     from winokit.data.predictions.columns import IDS
 
@@ -212,7 +226,17 @@ def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
 
 
 def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
-    """A table of choices or of scores, whichever the values are."""
+    """A table with the column `value`, which has choices or lists of scores.
+
+    Parameters
+    ----------
+    name
+        The name of the model.
+    rows
+        The cells of each row: `model`, `value` and perhaps `id`.
+    places
+        Columns that say which problem a row is about, as fields of `PredictionColumns`.
+    """
     from winokit.data.formats.tables import Table, numbered_rows
     from winokit.data.predictions.columns import PredictionColumns
 
@@ -231,7 +255,10 @@ def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> Predict
 
 
 def _render_scores(scores: Any) -> str | None:
-    """The scores of a problem's candidates as a cell of a file has them."""
+    """The scores of one problem's candidates as the text of a cell.
+
+    None if they are missing. Raises BadInput if they are not numbers.
+    """
     if not is_column(scores):
         is_missing = scores is None or scores != scores
         return None if is_missing else str(scores)
@@ -245,7 +272,7 @@ def _render_scores(scores: Any) -> str | None:
 def _read_memory_rows(
     table: "Table", columns: "PredictionColumns", scoring: str, source: Source, matcher: Matcher
 ) -> Iterator[PredictionRow]:
-    """The rows of a table in memory."""
+    """Yield the rows of a table in memory, as a reader does."""
     from winokit.data.predictions.columns import check_order
     from winokit.data.predictions.table import TableReading
 

@@ -17,9 +17,14 @@ LEAST_PREFIX = 2
 
 
 def one_row_per_answer(table: Table, given: Mapping[str, str] | None) -> tuple[Table, dict[str, str] | None]:
-    """The table with a row for each model's answer, and its roles.
+    """Turn columns of models into rows, one for each answer.
 
-    They are unchanged unless a role names several columns.
+    Returns the table and its roles. Both are unchanged unless a role names several columns, as in `prediction=gpt-*`.
+
+    Parameters
+    ----------
+    given
+        Columns by their roles, as the user gave them, or None.
     """
     if given is None:
         return table, None
@@ -40,13 +45,16 @@ def one_row_per_answer(table: Table, given: Mapping[str, str] | None) -> tuple[T
 
 
 def _is_pattern(table: Table, value: str) -> bool:
-    """Whether a value names columns by a pattern, and is no column itself."""
+    """Whether a value of a role is a pattern for several columns."""
     has_mark = "|" in value or "*" in value
     return has_mark and value not in table.columns
 
 
 def _find_columns(table: Table, value: str) -> list[str]:
-    """The columns of a pattern, in the order of the table."""
+    """The columns that a pattern names, in the order of the table.
+
+    Raises BadInput if a part of the pattern fits no column.
+    """
     found: set[str] = set()
     for part in value.split("|"):
         pattern = part.strip()
@@ -58,7 +66,9 @@ def _find_columns(table: Table, value: str) -> list[str]:
 
 
 def pattern_of(table: Table, names: list[str]) -> str:
-    """The shortest pattern of these columns alone: their common beginning, else all names.
+    """The shortest pattern that names these columns and no others.
+
+    It is their common beginning and `*`, or else all names with bars between.
 
     >>> pattern_of(Table("t", ("id", "gpt-3", "gpt-4"), []), ["gpt-3", "gpt-4"])
     'gpt-*'

@@ -53,7 +53,7 @@ FEWEST_TELLING = 20
 
 @dataclass(frozen=True)
 class TrialReading:
-    """The counts of what columns read of some rows of a table."""
+    """Counts of a trial: rows that some columns can read, and right ones."""
 
     rows: int
     """Rows that were tried."""
@@ -74,38 +74,44 @@ The flag says whether replies in sentences are read too; None reads them in ever
 
 @dataclass(frozen=True)
 class TriedOption:
-    """Columns by their roles, and what they read of the whole table."""
+    """Columns by their roles, and how much of the whole table they can read."""
 
     columns: Mapping[str, str]
     reading: TrialReading
 
     @property
     def gives(self) -> str:
-        """Counts of rows that are read, and of right ones."""
+        """The counts in words: rows read, and right ones."""
         return f"reads {self.reading.read:,} of {self.reading.rows:,} rows, {self.reading.right:,} right"
 
     @property
     def has_answers(self) -> bool:
-        """Whether it agrees with the dataset's answers in every row.
+        """Whether its choices are right in every row.
 
-        It may then be these answers, and no predictions.
+        Its column may then hold the dataset's answers, and no predictions.
         """
         is_telling = self.reading.read >= FEWEST_TELLING
         return is_telling and self.reading.right == self.reading.read
 
     def __str__(self) -> str:
-        """The option, and how many rows it reads."""
+        """The option as it is typed, with the number of rows that it reads."""
         counts = f"reads {self.reading.read:,} of {self.reading.rows:,} rows"
         return f"{_render_roles(self.columns)} ({counts})"
 
 
 class TableProposals:
-    """The options that would read a table, tried one after the other.
+    """Finds the options with which a table of predictions could be read.
+
+    Messages propose them if the names of the columns are not clear.
 
     Parameters
     ----------
     named_columns
         The columns whose roles their names tell.
+    dataset
+        The problems that the predictions are about.
+    attempt
+        Reads some rows with some columns, and counts what it could read.
     """
 
     def __init__(self, table: Table, named_columns: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
@@ -117,7 +123,10 @@ class TableProposals:
         """The columns that name a problem, by their roles; none where no column does."""
 
     def refuse(self) -> None:
-        """Refuse the table unless its columns tell what was chosen, and of which problem."""
+        """Raise BadInput if column names do not tell the choice or the problem.
+
+        The message proposes options that would read the table.
+        """
         columns_by_name = self.named_columns
         if columns_by_name.rivals:
             tried = self.best_choices(columns_by_name.rivals)
@@ -131,7 +140,7 @@ class TableProposals:
             self._refuse_nameless()
 
     def _refuse_choiceless(self) -> None:
-        """Refuse a table in which no column is called a prediction."""
+        """Raise BadInput for a table in which no column is called a prediction."""
         path = self.table.path
         losses = [name for name in self.table.columns if is_lower_better(name)]
         tried = self.best_choices([*self._list_free_columns(), *losses])
@@ -149,7 +158,7 @@ class TableProposals:
         raise BadInput(f"{path}: {expected}; {condition}: {self._render_options(tried)}")
 
     def _refuse_nameless(self) -> None:
-        """Refuse a table in which no column names a problem."""
+        """Raise BadInput for a table in which no column names a problem."""
         path = self.table.path
         expected = f"expected a column with the problem's id or text, found {listed_columns(self.table)}"
         if self.naming and "order" not in self.naming:
@@ -164,9 +173,14 @@ class TableProposals:
         raise BadInput(f"{path}: {expected}; name it (id=COLUMN){in_order}")
 
     def _render_options(self, tried: Sequence[TriedOption]) -> str:
-        """Render the options that would read the table.
+        """Options that would read the table, for a message.
 
-        If there are several, each has what it gives.
+        Several options are listed with the rows that they read and those that are right.
+
+        Parameters
+        ----------
+        tried
+            The options that read enough rows, best first.
         """
         unproposed = self._list_unproposed(tried)
         if len(tried) == 1 and not unproposed:
@@ -180,9 +194,9 @@ class TableProposals:
         return "; or ".join(ways) + unproposed
 
     def _join_options(self, tried: Sequence[TriedOption]) -> list[str]:
-        """The option that takes each column as a model.
+        """The option that takes each of several columns as a model, in a list.
 
-        Empty unless several columns read in the same role.
+        The list is empty unless several columns can be read in the same role.
         """
         if "order" in self.naming:
             return []
@@ -195,7 +209,10 @@ class TableProposals:
         return []
 
     def _list_unproposed(self, tried: Sequence[TriedOption]) -> str:
-        """Columns that are not proposed, each with the rows that it reads."""
+        """Columns of replies that are not proposed, for a message.
+
+        Each has the rows that it reads. Empty if there are none.
+        """
         proposed: set[str] = set()
         for option in tried:
             proposed.update(option.columns.values())
@@ -209,9 +226,9 @@ class TableProposals:
         return f"; not proposed: {'; '.join(others[:MOST_SHOWN])}"
 
     def _test_replies(self, name: str) -> TrialReading | None:
-        """The reading of a column of replies.
+        """Try to read a column as replies in sentences.
 
-        None unless it reads a third of the rows.
+        None unless a third of all rows can be read.
         """
         if not self.naming or is_lower_better(name):
             return None
@@ -226,9 +243,18 @@ class TableProposals:
         return trial if 3 * trial.read >= trial.rows else None
 
     def _test_prediction(self, name: str, places: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
-        """Test the reading of a column as the prediction.
+        """Try to read a column as the prediction, in some rows.
 
-        None if it cannot be one.
+        None if the columns cannot be of predictions.
+
+        Parameters
+        ----------
+        name
+            The column.
+        places
+            Indices of the rows.
+        in_sentences
+            Whether replies in sentences are read too. None reads them in every row, however few can be read.
         """
         try:
             columns = columns_of(self.table, {**self.naming, "prediction": name})
@@ -237,7 +263,7 @@ class TableProposals:
             return None
 
     def _describe_condition(self, best: TriedOption) -> str:
-        """The condition under which an option is right."""
+        """The condition under which an option is right, in words."""
         columns = best.columns
         if "prediction" in columns:
             condition = f"if {columns['prediction']!r} is what the model chose"
@@ -253,11 +279,15 @@ class TableProposals:
         return condition
 
     def _describe_naming(self) -> str:
+        """The column that names problems, in words."""
         name = next(name for role, name in self.naming.items() if role in ("text", "id"))
         return f"{name!r} names problems"
 
     def _get_naming(self) -> dict[str, str]:
-        """The columns that name a problem, or seem to, or where to name them."""
+        """Columns that name a problem, by their roles.
+
+        If none was found, it is a column that is called so, or the placeholder COLUMN.
+        """
         if self.naming:
             return self.naming
         if self.named_columns.texts:
@@ -267,9 +297,9 @@ class TableProposals:
         return {"id": "COLUMN"}
 
     def try_named_choice(self) -> TriedOption | None:
-        """The option that reads the choices that column names tell.
+        """The option with the prediction or the scores that column names tell.
 
-        These are the prediction, or the scores.
+        None if there are none, or if they can read too few rows.
         """
         choice = self._get_named_choice()
         if not choice or not self.naming:
@@ -277,7 +307,7 @@ class TableProposals:
         return self.try_roles({**self.naming, **choice})
 
     def try_prediction(self, name: str) -> TriedOption | None:
-        """The option that reads a column as choices, to the letter.
+        """The option that reads a column as choices, without replies in sentences.
 
         None if it reads too few rows.
         """
@@ -286,7 +316,10 @@ class TableProposals:
         return self.try_roles({**self.naming, "prediction": name}, in_sentences=False)
 
     def reads_as_replies(self, name: str) -> bool:
-        """Whether nine in ten of a few cells can be read as replies."""
+        """Whether nine of ten cells of a column can be read as replies.
+
+        Only a sample of the rows is tried.
+        """
         if not self.naming:
             return False
         places = next(self._sample_rows())
@@ -294,20 +327,20 @@ class TableProposals:
         return trial is not None and _is_enough(trial.read, trial)
 
     def _render_placeholder(self) -> str:
-        """The option in which a user must put the column."""
+        """The option with a placeholder where the user must put a column."""
         return _render_roles({**self._get_naming(), "prediction": "COLUMN"})
 
     def _get_named_choice(self) -> dict[str, str]:
-        """The roles of choices that the names of the columns tell."""
+        """The columns of choices that their names tell, by their roles."""
         if self.named_columns.prediction is not None:
             return {"prediction": self.named_columns.prediction}
         kind = "losses" if self.named_columns.are_losses else "scores"
         return {f"{kind}{number}": name for number, name in enumerate(self.named_columns.scores, 1)}
 
     def _get_required_columns(self) -> dict[str, str]:
-        """The columns that an option must name too.
+        """Columns that every option must name too, by their roles.
 
-        Numbers count the candidates of their row, as its answer does.
+        They are the candidates and the answer of a row, by which numbers are read.
         """
         required = {f"option{number}": name for number, name in enumerate(self.named_columns.options, 1)}
         if self.named_columns.answer is not None:
@@ -315,14 +348,14 @@ class TableProposals:
         return required
 
     def _list_free_columns(self, *, every: bool = False) -> list[str]:
-        """Columns that may have choices, the last first.
+        """Columns without another role that may have choices, the last first.
 
-        Predictions are added at the end of a table.
+        Predictions are usually added at the end of a table.
 
         Parameters
         ----------
         every
-            Whether those count too that have none by their names.
+            Whether columns that have losses by their names count too.
         """
         columns_by_name = self.named_columns
         used_names = {
@@ -339,9 +372,10 @@ class TableProposals:
         return [name for name in free if not is_lower_better(name)]
 
     def _find_naming(self) -> dict[str, str]:
-        """The first columns that name nine problems of ten.
+        """The columns that name the problem in nine rows of ten, by their roles.
 
-        Columns that are told by name come first, then any other, then the order of the rows.
+        Columns that are called so are tried first, then any other. If none does and there are as many rows as
+        problems, it is the order of the rows. Empty otherwise.
         """
         columns_by_name = self.named_columns
         required = self._get_required_columns()
@@ -367,7 +401,7 @@ class TableProposals:
         return {}
 
     def _is_naming(self, naming: Mapping[str, str]) -> bool:
-        """Whether columns name the problems of nine rows of ten."""
+        """Whether columns name the problem in nine rows of ten."""
         texts = tuple(name for role, name in naming.items() if role == "text")
         ids = tuple(name for role, name in naming.items() if role == "id")
         columns = PredictionColumns(texts, ids, is_given=True)
@@ -378,11 +412,10 @@ class TableProposals:
         return True
 
     def best_choices(self, names: Iterable[str]) -> list[TriedOption]:
-        """The options by which some columns are choices or scores.
+        """The options in which some columns are choices or scores, best first.
 
-        Replies in sentences come last.
-
-        A column that says what the dataset's answers say in every row is left out: it has the answers.
+        Replies in sentences come last. An option that is right in every row is left out: it may be the dataset's
+        answers.
         """
         if not self.naming:
             return []
@@ -400,7 +433,10 @@ class TableProposals:
         return [option for option in (*labels, *replies) if not option.has_answers]
 
     def _list_choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
-        """Yield the roles by which some columns may be choices, losses or scores."""
+        """Yield every way in which some columns may be choices, losses or scores.
+
+        A way is columns by their roles.
+        """
         for name in names:
             if is_lower_better(name):
                 yield {**self.naming, "losses": name}
@@ -416,7 +452,7 @@ class TableProposals:
                 yield {**self.naming, **roles}
 
     def _list_roles(self, name: str) -> Iterator[dict[str, str]]:
-        """Yield the roles by which a column may be the choice, by its cells."""
+        """Yield the ways in which one column may be the choice, by its cells."""
         if not self._does_zero_mean_wrong(name):
             yield {**self.naming, "prediction": name}
         if has_verdicts(self.table, name):
@@ -424,9 +460,10 @@ class TableProposals:
         yield {**self.naming, "scores": name}
 
     def _list_judged_choices(self, name: str) -> Iterator[dict[str, str]]:
-        """The roles of a column of right and wrong.
+        """Yield the ways to read a column of right and wrong.
 
-        Rows that are found by position have each order that they may have.
+        If rows are found by position and the data are WinoGrande's dev set, there is one way for each order that the
+        rows may have.
         """
         is_by_line = self.naming.get("order") == LINE
         if is_by_line and has_leaderboard_order(self.dataset):
@@ -438,7 +475,7 @@ class TableProposals:
     def _does_zero_mean_wrong(self, name: str) -> bool:
         """Whether a 0 in a column means "wrong", and is no choice.
 
-        It does if the table's answers count from 1.
+        It does if the answers of the table count from 1.
         """
         answer = self.named_columns.answer
         if not answer:
@@ -448,9 +485,9 @@ class TableProposals:
         return counts_from_1 and has_verdicts(self.table, name)
 
     def try_roles(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
-        """The option, if it reads nine rows of ten of the whole table.
+        """The option with these roles, if it reads nine rows of ten.
 
-        None otherwise.
+        None otherwise. A sample of the rows is tried before all are.
         """
         trial = TrialReading(0)
         try:
@@ -464,7 +501,7 @@ class TableProposals:
         return TriedOption(roles, trial)
 
     def _sample_rows(self) -> Iterator[Sequence[int]]:
-        """Places of rows to be tried: a few over the whole table, then all."""
+        """Yield indices of rows to try: first a sample of the table, then all."""
         count = len(self.table.rows)
         if count > SAMPLED:
             yield range(0, count, count // SAMPLED)
@@ -472,17 +509,17 @@ class TableProposals:
 
 
 def _is_enough(count: int, trial: TrialReading) -> bool:
-    """Whether a count is nine in ten of the rows that were tried."""
+    """Whether a count is at least nine in ten of the rows tried."""
     return trial.rows > 0 and count >= LEAST_READ * trial.rows
 
 
 def _render_roles(roles: Mapping[str, str]) -> str:
-    """Columns as an option of the command line."""
+    """Columns by their roles, as an option of the command line."""
     return f"{OPTION} {quote(format_columns(roles))}"
 
 
 def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
-    """Group columns that differ in a number or letter.
+    """Group columns whose names differ only in a number or letter.
 
     The last columns of a table come first.
     """
@@ -496,9 +533,9 @@ def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
 
 
 def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt) -> None:
-    """Refuse rows that are in several lists of one object.
+    """Raise BadInput for a JSON object with several lists of rows.
 
-    The message says what each list gives, and what all give together.
+    The message says how many rows each list gives, and how many all give together.
     """
     try:
         columns = columns_of(table, given)

@@ -45,9 +45,9 @@ WITHOUT_COLUMNS = ("lmeval", "inspect")
 
 @dataclass(frozen=True)
 class PredictionFile:
-    """A file of predictions, and the folder it was found in.
+    """A file of predictions.
 
-    The folder is None if the file was named itself.
+    `folder` is the folder in which it was found, or None if the user named the file itself.
     """
 
     path: Path
@@ -56,9 +56,9 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class PredictionsWithin:
-    """The predictions in a file of problems, if they are used.
+    """Predictions that were found in a file of problems, with notes on them.
 
-    The notes are what there is to say of them.
+    The files are empty if the predictions are not used.
     """
 
     files: Sequence[PredictionFile] = ()
@@ -68,7 +68,7 @@ class PredictionsWithin:
 
 @dataclass(frozen=True)
 class PredictionTable:
-    """Predictions in memory, and the reader of their rows."""
+    """Predictions in memory: a name and the reader of their rows."""
 
     name: str
     read_rows: Reader
@@ -76,7 +76,7 @@ class PredictionTable:
 
     @property
     def path(self) -> Path:
-        """Their name where others have a path."""
+        """Its name, for messages that name files."""
         return Path(self.name)
 
 
@@ -87,7 +87,7 @@ PredictionSource = PredictionFile | PredictionTable
 class ReadPredictions:
     """Predictions of one model under one scoring on one variant.
 
-    They are as a file states them, in the terms of the dataset.
+    Candidates are in the dataset's order.
     """
 
     model: str
@@ -108,7 +108,7 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """The number of right predictions in the first sample.
+        """Number of right predictions in the first sample.
 
         None if no problem has an answer.
         """
@@ -175,11 +175,17 @@ def read_files(
 
 
 class NothingMatches(BadInput):
-    """A file of predictions is about other problems than those of the dataset."""
+    """No prediction in a file is about a problem of the dataset."""
 
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
-    """The reader of a file, which knows the columns if it has any."""
+    """The function that reads a file of predictions.
+
+    Parameters
+    ----------
+    columns
+        The user's columns by their roles, which may name a layout. None if there are none.
+    """
     kind = "" if columns and LAYOUT in columns else recognise(path)
     if kind not in READERS:
         from winokit.data.predictions.layouts import read_layout, split_layout
@@ -195,9 +201,9 @@ def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
 
 
 def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
-    """Read the rows of a source in the terms of the dataset.
+    """Read the predictions of a source, one result for each model, scoring and variant.
 
-    There is one result for each model, scoring and variant.
+    Raises NothingMatches if no prediction is about a problem of the dataset.
     """
     path = source.path
     groups = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
@@ -218,7 +224,7 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
 
 
 def _read_group(rows: Sequence[PredictionRow], source: Source, matcher: Matcher) -> ReadPredictions:
-    """The predictions of rows that have one model, scoring and variant."""
+    """The predictions of rows that have the same model, scoring and variant."""
     first = rows[0]
     by_sample = grouped((row.sample or 0, row) for row in rows)
     samples = []
@@ -243,7 +249,10 @@ def _describe_mismatch(path: Path, matcher: Matcher, reads: Sequence[ReadPredict
 
 
 def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
-    """The samples of one scorer on one variant together, problem by problem."""
+    """Join several samples of one scorer on one variant.
+
+    The predictions are in the order of the problems, and those of one problem in the order of the samples.
+    """
     joined = samples[0]
     joined.predictions = [replace(row, sample=0) for row in joined.predictions]
     for number, sample in enumerate(samples[1:], 1):
@@ -258,9 +267,9 @@ def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadP
 
 
 def recognise(path: Path) -> str:
-    """Return the name of a file's reader, recognised from its content.
+    """The name of the reader for a file, recognised from its content.
 
-    It is one of `READERS` or of the layouts.
+    It is a key of `READERS`, or the name of a layout.
     """
     kind = _recognise_kind(path)
     if kind != "table":
@@ -271,7 +280,10 @@ def recognise(path: Path) -> str:
 
 
 def _recognise_kind(path: Path) -> str:
-    """Recognise the one of `READERS` that reads a file."""
+    """The key of `READERS` for a file, recognised from its content.
+
+    Raises BadInput if the file is no file of predictions.
+    """
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
@@ -294,17 +306,21 @@ def _recognise_kind(path: Path) -> str:
 
 
 def _find_keys(text: str) -> frozenset[str]:
-    """The keys of JSON objects in a text that may be cut off."""
+    """Keys of the JSON objects in a text, which may end anywhere."""
     return frozenset(re.findall(r'"(\w+)"\s*:', text))
 
 
 def _recognise_text(path: Path, first: str, text: str) -> str:
-    """Recognise the reader of a JSON array, or of lines that are not JSON.
+    """The reader of a file that does not begin with a JSON object.
+
+    Returns a key of `READERS`, or raises BadInput.
 
     Parameters
     ----------
     first
-        The first line of the text.
+        The first line of the file.
+    text
+        The beginning of the file.
     """
     from winokit.data.predictions.labels import is_labels, may_be_names
 
@@ -326,7 +342,17 @@ def _recognise_text(path: Path, first: str, text: str) -> str:
 
 
 def _recognise_json(path: Path, first: str, text: str) -> str:
-    """Recognise the reader of JSON objects."""
+    """The reader of a file that begins with a JSON object.
+
+    Returns a key of `READERS`, or raises BadInput.
+
+    Parameters
+    ----------
+    first
+        The first line of the file.
+    text
+        The beginning of the file.
+    """
     row: dict[str, object] = {}
     try:
         row = json.loads(first)
@@ -347,12 +373,16 @@ def _recognise_json(path: Path, first: str, text: str) -> str:
 
 
 def _align_index(index: int | None, order: Sequence[int] | None) -> int | None:
-    """The index of a candidate in the dataset's order.
+    """Index of a candidate in the dataset's order.
+
+    None stays None.
 
     Parameters
     ----------
+    index
+        Index in the row's order of candidates.
     order
-        The dataset's index of each of the row's candidates; None if they are in the dataset's order.
+        For each of the row's candidates, its index in the dataset's order. None if the orders are the same.
     """
     if index is None or order is None:
         return index
@@ -360,7 +390,10 @@ def _align_index(index: int | None, order: Sequence[int] | None) -> int | None:
 
 
 def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None) -> tuple[float, ...] | None:
-    """The scores of a row in the dataset's order of candidates."""
+    """The scores of a row in the dataset's order of candidates.
+
+    None stays None. `order` is as for `_align_index`.
+    """
     if scores is None or order is None:
         return scores
     ranked = sorted(zip(order, scores, strict=True))
@@ -368,22 +401,29 @@ def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None)
 
 
 def _count_things(count: int, noun: str) -> str:
+    """A number with a noun, in the singular or plural."""
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _make_row_note(places: Sequence[str], fact: str) -> str:
-    """A note on rows of which something is true."""
+    """A note that a fact is true of some rows.
+
+    It has their number and the first of them. `places` are the places of the rows in the file.
+    """
     rows = _count_things(len(places), "row")
     return f"in {rows} {fact}; the first: {places[0]}"
 
 
 class RowMatching:
-    """Turns the rows of one model into a prediction for each problem.
+    """Turns rows of one model, scoring and variant into predictions for problems.
 
-    The rows have one scoring and one variant.
+    A row that repeats an earlier one is counted. Rows that contradict each other are refused, or in lenient mode
+    their problem is left out.
 
-    A row that repeats an earlier one is counted. Rows that contradict each other are refused; when lenient, the problem
-    is left out.
+    Parameters
+    ----------
+    read
+        The result, to which predictions and notes are added.
     """
 
     def __init__(self, read: ReadPredictions, matcher: Matcher, source: Source) -> None:
@@ -409,7 +449,7 @@ class RowMatching:
         """Of the hidden rows, those that are right by the file's answer."""
 
     def take(self, row: PredictionRow) -> None:
-        """Make a prediction of a row, or say why there is none."""
+        """Add the prediction of a row, or the reason why it has none."""
         if not row.hits:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return
@@ -439,14 +479,17 @@ class RowMatching:
         self._add_contradiction(row, f"{earlier_name} and {name}")
 
     def _add_silent(self, row: PredictionRow) -> None:
-        """Remember a row that chooses nothing, with the reason."""
+        """Store a row that chooses nothing under its reason."""
         why = row.why or "nothing is chosen"
         reason, _, text = why.partition(": ")
         location = f"{row.place}: {text}" if text else row.place
         self.silent.setdefault(reason, []).append(location)
 
     def _take_surprisal(self, row: PredictionRow, problem_index: int, is_first: bool) -> None:
-        """Take the surprisal of a solved text, or remember that it was there before."""
+        """Store the surprisal of a solved text.
+
+        If the problem already has one, the row is stored as a repetition or a contradiction.
+        """
         assert row.surprisal is not None
         surprisals = self.read.surprisals
         problem_id = self.matcher.ids[problem_index]
@@ -459,7 +502,10 @@ class RowMatching:
             self._add_contradiction(row, f"surprisals {surprisals[problem_id]:.6g} and {row.surprisal:.6g}")
 
     def _add_contradiction(self, row: PredictionRow, values: str) -> None:
-        """Remember that a row and an earlier one say different things of a problem."""
+        """Store that a row contradicts an earlier one about the same problem.
+
+        `values` says in words what the two state.
+        """
         first_place = row.hits[0]
         problem_id = self.matcher.ids[first_place]
         lines = f"{self.rows[first_place]} and {row.place}"
@@ -467,7 +513,7 @@ class RowMatching:
         self.contradicted.update(row.hits)
 
     def _describe_choice(self, row: PredictionRow, problem_index: int, index: int | None) -> str:
-        """Describe the choice of a prediction, for a message."""
+        """The choice of a prediction in words, for a message."""
         if index is None:
             return "no answer"
         if row.variant != ORIGINAL:
@@ -476,9 +522,10 @@ class RowMatching:
         return shown(problem.candidates[index])
 
     def _convert_row(self, row: PredictionRow, problem_index: int) -> Prediction | None:
-        """The prediction of a row about the problem at a problem_index.
+        """The prediction of a row, in the terms of the dataset.
 
-        None if their answers say that it cannot be one.
+        None if the row states another right answer than the dataset and does not name its candidates: their order may
+        differ. The row is then added to the unmatched ones.
         """
         problem_id = self.matcher.ids[problem_index]
         problem = self._find_version(row, problem_index)
@@ -509,9 +556,9 @@ class RowMatching:
         return Prediction(problem_id, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
     def _find_version(self, row: PredictionRow, problem_index: int) -> Problem | None:
-        """The problem that a row is about, in the row's variant.
+        """The problem of a row, in the row's variant.
 
-        None if only the row knows it: a variant whose row does not state its candidates.
+        None if it is not known: the row is about a variant and does not state its candidates.
         """
         if row.variant == ORIGINAL:
             return self.matcher.dataset.problems[problem_index]
@@ -522,7 +569,7 @@ class RowMatching:
         return matcher.dataset[origin]
 
     def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
-        """Count what the file says of a prediction, and what we read."""
+        """Count the rows that are right by the file's verdict, and by ours."""
         self.read_right += int(is_right)
         self.said_right += int(bool(row.verdict))
         if row.verdict != is_right:
@@ -530,13 +577,16 @@ class RowMatching:
 
     @property
     def _sample_hint(self) -> str:
-        """The option that reads rows of one problem as samples, in brackets."""
+        """In brackets, the option that would read repeated rows as samples.
+
+        Empty if there is none.
+        """
         return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
 
     def _list_reasons(self) -> Iterator[tuple[str, list[str]]]:
-        """The reasons of abstentions, the commonest first.
+        """Yield the reasons of abstentions with their rows, the most frequent first.
 
-        Those beyond a few come together.
+        Rare reasons are joined in one.
         """
         ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
         yield from ordered[:MOST_REASONS]
@@ -547,9 +597,9 @@ class RowMatching:
             yield "nothing is chosen for other reasons", others
 
     def finish(self) -> ReadPredictions:
-        """The predictions in the order of the dataset, with notes.
+        """The result, with predictions in the order of the dataset, and notes.
 
-        Raises BadInput if rows contradict each other.
+        Raises BadInput if rows contradict each other, unless the source is lenient.
         """
         if self.contradictions and not self.source.lenient:
             raise BadInput(self._describe_contradictions())
@@ -572,9 +622,10 @@ class RowMatching:
         return f"{message} keep the one that counts, or leave such problems out (audit --lenient)"
 
     def _list_notes(self) -> Iterator[str]:
-        """Yield the notes on rows, and on what they say otherwise.
+        """Yield the notes for the user on the rows.
 
-        They are about rows that were left out, repeated, or silent, and about answers that differ.
+        They are about rows that were left out, repeated or silent, and about right answers that differ from the
+        dataset's.
         """
         if self.contradictions:
             problems = _count_things(len(self.contradicted), "problem")

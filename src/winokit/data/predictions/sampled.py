@@ -30,7 +30,15 @@ SAMPLE = "sample"
 
 
 def expand_samples(table: Table, given: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
-    """The table with a row for each answer, and its columns."""
+    """The table with a row for each answer, and its columns.
+
+    Several columns of predictions, one for each sample, are put one below the other. Any other table is unchanged.
+
+    Parameters
+    ----------
+    given
+        Columns by their roles, as the user gave them. None if they are to be guessed.
+    """
     if given is None:
         return _infer_samples(table)
     sample_roles = numbered(given, "prediction")
@@ -47,7 +55,10 @@ def expand_samples(table: Table, given: Mapping[str, str] | None) -> tuple[Table
 
 
 def _infer_samples(table: Table) -> tuple[Table, PredictionColumns]:
-    """The table with a row for each answer, and its columns, by their names."""
+    """The table with a row for each answer, and its columns.
+
+    The columns are guessed from their names.
+    """
     columns = columns_of(table)
     if columns.prediction is not None or columns.scores:
         return table, replace(columns, sample=_find_numbering(table, columns))
@@ -60,7 +71,10 @@ def _infer_samples(table: Table) -> tuple[Table, PredictionColumns]:
 
 
 def _join_columns(table: Table, names: Sequence[str]) -> Table:
-    """The table once for each of some columns, one under the other."""
+    """Put some columns of a table one below the other.
+
+    The result has the column of predictions and that of sample numbers at its end.
+    """
     others = tuple(name for name in table.columns if name not in names)
     prediction = _make_column_name(OF_SAMPLE, others)
     sample = _make_column_name(SAMPLE, others)
@@ -73,11 +87,15 @@ def _join_columns(table: Table, names: Sequence[str]) -> Table:
 
 
 def _make_column_name(name: str, others: Sequence[str]) -> str:
+    """A name for a column that no other column has."""
     return f"{name} (of samples)" if name in others else name
 
 
 def _find_numbering(table: Table, columns: PredictionColumns) -> str | None:
-    """The column that numbers the answers to each problem, by its name."""
+    """The column with the number of each answer to a problem, or None.
+
+    Its name and its cells must fit.
+    """
     for name in table.columns:
         is_likely = NUMBERS.fullmatch(name.casefold()) and name not in columns.names
         if is_likely and _is_numbering(table, columns, name):
@@ -86,7 +104,7 @@ def _find_numbering(table: Table, columns: PredictionColumns) -> str | None:
 
 
 def _list_row_keys(table: Table, columns: PredictionColumns) -> list[tuple[str, ...]]:
-    """The cells of each row that name its problem and its model."""
+    """For each row, the cells that name its problem and its model."""
     names = [*columns.names]
     if columns.model:
         names.append(columns.model)
@@ -97,7 +115,7 @@ def _list_row_keys(table: Table, columns: PredictionColumns) -> list[tuple[str, 
 
 
 def _is_numbering(table: Table, columns: PredictionColumns, name: str) -> bool:
-    """Whether a column tells the rows of each problem apart."""
+    """Whether a column numbers the rows of each problem and model."""
     keys = _list_row_keys(table, columns)
     values = [cell_text(cells.get(name)).strip() for _, cells in table.rows]
     most_rows = max(Counter(keys).values(), default=0)
@@ -109,7 +127,10 @@ def _is_numbering(table: Table, columns: PredictionColumns, name: str) -> bool:
 
 
 def sample_numbers(table: Table, columns: PredictionColumns) -> list[int | None]:
-    """The number of the sample of each row, from 0, or None."""
+    """For each row, the number of its sample from 0.
+
+    All are None if the table has one answer for each problem.
+    """
     if columns.sample is None:
         return [None] * len(table.rows)
     if columns.sample == LINE:
@@ -127,7 +148,10 @@ def sample_numbers(table: Table, columns: PredictionColumns) -> list[int | None]
 
 
 def _index_values(values: Sequence[str]) -> dict[str, int]:
-    """The number of each value, by size if all are numbers."""
+    """For each value, its index in sorted order.
+
+    Values that are not all numbers are in order of appearance.
+    """
     distinct: list[Any] = list(dict.fromkeys(values))
     if all(value.isdecimal() for value in distinct):
         distinct.sort(key=int)
@@ -135,7 +159,10 @@ def _index_values(values: Sequence[str]) -> dict[str, int]:
 
 
 def sample_hint(table: Table, columns: PredictionColumns) -> str:
-    """The option that reads the rows of each problem as samples."""
+    """A sentence with the option that would read rows of one problem as samples.
+
+    Empty if the problems do not have several rows.
+    """
     if columns.sample is not None or columns.order is not None:
         return ""
     rows_by_key = Counter(_list_row_keys(table, columns))

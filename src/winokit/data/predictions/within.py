@@ -45,11 +45,10 @@ OF_PROBLEMS = re.compile(
 
 
 def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
-    """The columns of the problems and those of the predictions of a table.
+    """The columns of problems and those of predictions, of a table with both.
 
-    The roles of both say which is which.
-
-    None for the problems where none of their candidates are named: the format of the file tells.
+    Each is columns by their roles. The columns of problems are None if no candidates are named: the file is then read
+    in its own format.
 
     >>> split_columns("text=satz,option1=a,option2=b,answer=gut,group=paar,prediction=wahl")[1]
     {'text': 'satz', 'option1': 'a', 'option2': 'b', 'answer': 'gut', 'prediction': 'wahl'}
@@ -62,19 +61,22 @@ def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None
 
 
 def _is_role(role: str, roles: frozenset[str]) -> bool:
+    """Whether a role is one of some roles, with or without its number."""
     bare = role.rstrip("0123456789")
     return bare in roles or f"{bare}1" in roles
 
 
 def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
-    """The predictions in the file that DATA names, if there are any.
+    """The predictions in the file of problems that DATA names, if there are any.
 
     Parameters
     ----------
+    data
+        The dataset as the user named it.
     problems
         The problems that were read from the file.
     is_scored
-        Whether a model is to be scored in any case: then they are not used, and a note says that they are there.
+        Whether a model is scored anyway. Then the predictions are not used, and a note says that they are there.
     """
     paths = [path for path in paths_of(data) if path.is_file()]
     if len(paths) == 1:
@@ -87,7 +89,7 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
 
 
 def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    """The predictions in one file of problems."""
+    """The predictions in one file of problems, none if it cannot be read."""
     try:
         head = FileHead(path)
         if head.json_keys >= LMEVAL_KEYS or head.array_keys >= LMEVAL_KEYS:
@@ -103,7 +105,7 @@ def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> Predictions
 def _may_have_predictions(head: FileHead, problems: Dataset) -> bool:
     """Whether a file has columns that may be of predictions.
 
-    A Parquet file may: its first bytes do not tell.
+    A Parquet file always may, because its first bytes do not have the columns.
     """
     columns = [*head.json_keys, *head.array_keys, *head.columns]
     if any(map(_may_be_predicted, columns)) or _list_unexplained(columns, problems):
@@ -112,11 +114,12 @@ def _may_have_predictions(head: FileHead, problems: Dataset) -> bool:
 
 
 def _may_be_predicted(column: str) -> bool:
-    """Whether a column has something to do with predictions, by its name."""
+    """Whether a column is called like predictions, scores or losses."""
     return is_predicted(column) or is_lower_better(column) or SCORES.fullmatch(column.casefold()) is not None
 
 
 def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
+    """The predictions of a log of a harness, with a note on them."""
     if is_scored:
         way_out = f"to audit its predictions: --predictions {quote(str(path))}"
         return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
@@ -150,9 +153,9 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
 
 
 def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
-    """The columns that have nothing to do with problems.
+    """The columns that are no part of the problems, as far as names tell.
 
-    Their names and the problems tell, as far as they can.
+    They may be of predictions.
     """
     explained: set[str] = set()
     for problem in problems:
@@ -162,7 +165,7 @@ def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
 
 
 def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[str]) -> tuple[str, ...]:
-    """Notes on a column of choices that is not called so.
+    """Notes on the first column of choices that is not called so.
 
     Such columns are often called after a model.
     """
@@ -180,7 +183,7 @@ def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[s
 
 
 def _list_named_columns(columns: PredictionColumns) -> list[str]:
-    """The columns of predictions that a table has by their names."""
+    """The columns of predictions that the names of columns tell."""
     if columns.rivals:
         return list(columns.rivals)
     if columns.prediction is not None:
@@ -189,15 +192,21 @@ def _list_named_columns(columns: PredictionColumns) -> list[str]:
 
 
 def _render_names(names: Sequence[str]) -> str:
+    """One column or several, for a sentence."""
     if len(names) == 1:
         return f"a column {names[0]!r}"
     return f"columns {', '.join(map(repr, names))}"
 
 
 def _describe_way_out(path: Path, option: TriedOption | None, names: Sequence[str]) -> str:
-    """Describe how to audit the predictions that were not used.
+    """The option that audits predictions which were not used, or why none can.
 
-    Or it says why they cannot be audited.
+    Parameters
+    ----------
+    option
+        The option that reads them. None if too few rows can be read.
+    names
+        The columns of predictions.
     """
     if option is not None:
         question = " if it is not the answers" if option.has_answers else ""
