@@ -52,7 +52,10 @@ AnswerReader = Callable[[str, Sequence[str]], int | None]
 
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
-    """Columns by their roles, with all that a problem needs."""
+    """Columns of problems by their roles, from what a user typed or passed.
+
+    Raises BadInput if a column that every problem needs is missing.
+    """
     columns = tables.parse_columns(given, ROLES)
     has_whole_texts = {"text1", "text2"} <= columns.keys() or {"good", "bad"} <= columns.keys()
     if "text" not in columns:
@@ -65,9 +68,17 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
 
 
 def read_columns(source: Source, columns: Mapping[str, str], table: Table | None = None) -> Iterator[Problem]:
-    """The problems of a table.
+    """Yield the problems of a table whose columns are named.
 
-    A row without a problem is rejected with its place and column.
+    A row that is no problem is rejected with its place and column. Rows whose answer is none of their candidates are
+    skipped with a note.
+
+    Parameters
+    ----------
+    columns
+        Column names by role. `where` selects rows.
+    table
+        The table, if it was read before. None to read it from the source.
     """
     table, roles = tables.selected(table or read_table(source), columns)
     columns = roles or {}
@@ -78,6 +89,7 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
     drafts: list[tuple[int | str, dict[str, Any], Problem]] = []
 
     def reject(error: Malformed, place: int | str) -> None:
+        """Reject a row, naming the column of the error in place of its role."""
         column = places.get(error.field or "", error.field)
         source.reject(Malformed(error.expected, field=column), place)
 
@@ -88,7 +100,7 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
         except Malformed as error:
             reject(error, place)
     read_answer = _choose_reader(source, places, drafts, notation)
-    has_row_ids = _is_row_ids(draft.group for *_, draft in drafts)
+    has_row_ids = _are_row_ids(draft.group for *_, draft in drafts)
     if has_row_ids:
         source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
     neither_count = 0
@@ -108,9 +120,9 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
 
 
 def _split_notation(text: str, table: Table) -> tuple[str, str]:
-    """The column and the notation in "COLUMN:NOTATION".
+    """Split "COLUMN:NOTATION" into a column and the notation of its answers.
 
-    The notation is empty if there is none.
+    The notation is empty if the text is only a column.
     """
     column, _, notation = text.rpartition(":")
     if notation in NOTATIONS and text not in table.columns:
@@ -121,7 +133,7 @@ def _split_notation(text: str, table: Table) -> tuple[str, str]:
 def _finish_draft(draft: Problem, answer: int | None, *, has_row_ids: bool) -> Problem:
     """The problem with its answer.
 
-    It also gets the group in its id if groups are ids of rows.
+    With `has_row_ids` its group is the id of its row, "twins-1", and is replaced by the part before the last hyphen.
     """
     if has_row_ids and draft.group:
         group, _, _ = draft.group.rpartition("-")
@@ -130,7 +142,10 @@ def _finish_draft(draft: Problem, answer: int | None, *, has_row_ids: bool) -> P
 
 
 def _make_draft(cells: Mapping[str, Any]) -> Problem:
-    """The problem of a row, its answer not yet read."""
+    """The problem in a row, without its answer.
+
+    `cells` are by role. Raises Malformed if a cell is missing.
+    """
     if "good" in cells:
         good = _get_text(cells, "good")
         bad = _get_text(cells, "bad")
@@ -156,7 +171,10 @@ def _make_draft(cells: Mapping[str, Any]) -> Problem:
 
 
 def _read_other_fields(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The other fields of a row's problem, by name."""
+    """The fields of a row's problem besides its text, candidates and answer.
+
+    They are group, domain, language and source id, by the names that a problem has for them.
+    """
     other_fields: dict[str, Any] = {}
     for role in ("group", "domain", "language"):
         text = _get_text(cells, role).strip()
@@ -173,11 +191,16 @@ def _read_other_fields(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _get_text(cells: Mapping[str, Any], role: str) -> str:
+    """The cell of a role as text, empty if the row has none."""
     return tables.cell_text(cells.get(role), role)
 
 
 def _read_candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
-    """The candidates of a row, from one column of options or from numbered ones."""
+    """The candidates of a row.
+
+    They are in numbered columns, or in one column with a list. `kind` is the role of the numbered columns without its
+    number.
+    """
     if "options" in cells:
         value = cells["options"]
         options = _split_options(value) if isinstance(value, str) else value
@@ -189,9 +212,9 @@ def _read_candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[st
 
 
 def _split_options(text: str) -> list[Any]:
-    """The parts of a written list, or of texts with bars between.
+    """Split a cell with all candidates into a list.
 
-    The list is in Python or JSON.
+    The cell is a list in Python or JSON, or texts with bars between them.
     """
     parts: list[Any] = text.split("|")
     if text.lstrip().startswith("["):
@@ -203,7 +226,12 @@ def _split_options(text: str) -> list[Any]:
 
 
 def _cut_at_blank(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
-    """The text before the blank, its pronoun if known, and the text after it."""
+    """Cut a text at its blank.
+
+    Returns the text before the blank, the pronoun or None if it is not known, and the text after it. The blank is an
+    underscore or the like, a marked [pronoun], the characters from `start` to `end`, or the only occurrence of the
+    pronoun. Raises Malformed if none of these is found.
+    """
     if start is not None and start != "":
         return _cut_at_offset(text, pronoun, start, end)
     for blank in BLANKS:
@@ -230,9 +258,10 @@ def _cut_at_blank(text: str, pronoun: str | None, start: Any, end: Any) -> tuple
 
 
 def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
-    """Cut a text at the characters that `start` and `end` name.
+    """Cut a text at the offsets of its pronoun.
 
-    Without an end, the pronoun's length decides.
+    Returns the text before the pronoun, the pronoun and the text after it. Without an end, the pronoun's length
+    decides. Raises Malformed if the pronoun is not there.
     """
     start_at = _read_offset("start", start)
     end_at = None
@@ -250,7 +279,10 @@ def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tupl
 
 
 def _find_only_word(text: str, word: str) -> tuple[int, int]:
-    """Place of a word that must occur once, as a whole word or anywhere."""
+    """Start and end of a word that must occur once in a text.
+
+    It is searched as a whole word first, then anywhere, as in languages without spaces. Raises Malformed otherwise.
+    """
     escaped = re.escape(word)
     hits = list(re.finditer(rf"(?<!\w){escaped}(?!\w)", text))
     if not hits:
@@ -261,6 +293,7 @@ def _find_only_word(text: str, word: str) -> tuple[int, int]:
 
 
 def _read_offset(role: str, value: Any) -> int:
+    """A character offset from a cell. Raises Malformed for anything else."""
     text = _get_text({role: value}, role).strip()
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
         raise Malformed(f"expected a character offset, from 0, found {fields.shown(value)}", field=role)
@@ -268,14 +301,20 @@ def _read_offset(role: str, value: Any) -> int:
 
 
 def _match_text(cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the one candidate with the text of a cell."""
+    """Index of the only candidate that a cell spells out, or None.
+
+    Case is ignored.
+    """
     folded_cell = folded_text(cell)
     indices = [index for index, candidate in enumerate(candidates) if folded_text(candidate) == folded_cell]
     return indices[0] if len(indices) == 1 else None
 
 
 def _read_number(base: int, cell: str, candidates: Sequence[str]) -> int | None:
-    """Index for a number that counts from a base."""
+    """Index of the candidate whose number is in a cell, or None.
+
+    `base` is the number of the first candidate.
+    """
     number = re.fullmatch(r"(\d{1,3})(?:\.0*)?", cell, re.ASCII)
     if number is None:
         return None
@@ -284,7 +323,7 @@ def _read_number(base: int, cell: str, candidates: Sequence[str]) -> int | None:
 
 
 def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
-    """Index for a letter from A, perhaps in brackets."""
+    """Index of the candidate whose letter, from A, is in a cell, or None."""
     letter = re.fullmatch(r"\(?([A-Za-z])[.)]?", cell)
     if letter is None:
         return None
@@ -293,9 +332,10 @@ def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
 
 
 def _read_truth(place: int, cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the right one of two, from a cell with true or false.
+    """Index of the right candidate, from a cell with true or false.
 
-    The cell is about the candidate at `place`.
+    There must be two candidates, and `place` is the index of the one of which the cell says it. None for anything
+    else.
     """
     word = cell.lower()
     if len(candidates) != 2 or word not in ("true", "false"):
@@ -304,9 +344,9 @@ def _read_truth(place: int, cell: str, candidates: Sequence[str]) -> int | None:
 
 
 def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the candidate whose column has the name in a cell.
+    """Index of the candidate whose column's name is in a cell, or None.
 
-    Only letters and digits count.
+    `names` are the columns of the candidates. Only letters and digits are compared.
     """
     plain_names = [_keep_letters(name) for name in names[: len(candidates)]]
     plain_cell = _keep_letters(cell)
@@ -314,6 +354,7 @@ def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str
 
 
 def _keep_letters(name: str) -> str:
+    """The letters and digits of a name, without case."""
     return re.sub(r"\W|_", "", name).casefold()
 
 
@@ -333,9 +374,19 @@ NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
 def _choose_reader(
     source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], notation: str
 ) -> Callable[[Mapping[str, Any], Sequence[str]], int | None]:
-    """The function that reads a row's answer, chosen from all rows.
+    """The function that reads the answer of a row.
 
-    If several ways to read them remain, BadInput says how to choose one.
+    It takes the row's cells by role and its candidates, and returns an index, None for a hidden answer, or NEITHER.
+    Raises BadInput if several notations are possible.
+
+    Parameters
+    ----------
+    places
+        Column names by role.
+    drafts
+        Place, cells and problem of each row.
+    notation
+        A key of `NOTATIONS`, or empty to infer it from all rows.
     """
     if "answer1" in places:
         return _read_flags
@@ -374,6 +425,15 @@ def _infer_notation(
     """Name of the notation that reads most answers, and whether it reads any.
 
     Raises BadInput if several notations read equally many and disagree about an answer.
+
+    Parameters
+    ----------
+    column
+        The column of the answers, for the message.
+    drafts
+        Place, cells and problem of each row.
+    readers
+        For each notation, the function that reads an answer in it.
     """
     cells: list[tuple[str, Sequence[str]]] = []
     for _, row, draft in drafts:
@@ -396,6 +456,7 @@ def _infer_notation(
 
 
 def _get_answer_cell(row: Mapping[str, Any]) -> str:
+    """The cell with a row's answer as stripped text."""
     value = row.get("answer")
     is_plain = isinstance(value, (str, int, float, type(None)))
     text = _get_text(row, "answer") if is_plain else fields.shown(value)
@@ -403,9 +464,9 @@ def _get_answer_cell(row: Mapping[str, Any]) -> str:
 
 
 def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
-    """The candidate whose own column says true.
+    """Index of the candidate whose own column says true.
 
-    It is NEITHER if all are false, and None if nothing is said.
+    NEITHER if all say false, and None if all are empty. Raises Malformed for anything else.
     """
     words = [_get_text(cells, f"answer{number}").strip().lower() for number in range(1, len(candidates) + 1)]
     if not any(words):
@@ -417,10 +478,10 @@ def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | No
     return flags.index(True) if True in flags else NEITHER
 
 
-def _is_row_ids(names: Iterable[str | None]) -> bool:
-    """Whether groups are ids of rows, as WinoGrande's qIDs are.
+def _are_row_ids(names: Iterable[str | None]) -> bool:
+    """Whether groups of rows are in fact ids of rows, as WinoGrande's qIDs are.
 
-    They are if there are more twins without their last part.
+    They are if more names have twins without the part after their last hyphen.
     """
     counts = Counter(name for name in names if name)
     counts_of_start = Counter[str]()
@@ -434,9 +495,9 @@ def _is_row_ids(names: Iterable[str | None]) -> bool:
 
 
 def guess_columns(table: Table) -> dict[str, str]:
-    """Columns by the roles that they may have.
+    """Guess which columns of a table have the parts of a problem.
 
-    "?" is for a role that a problem needs and for which no column fits.
+    Returns columns by role, with "?" for a role that a problem needs and for which no column fits.
     """
     column_of_name = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
     columns_of_role = _find_role_columns(column_of_name)
@@ -458,7 +519,10 @@ def guess_columns(table: Table) -> dict[str, str]:
 
 
 def _find_role_columns(column_of_name: Mapping[str, str]) -> dict[str, list[str]]:
-    """The columns whose name is a usual one for a role, by role, the most usual first."""
+    """For each role, the columns that have a usual name of it.
+
+    The most usual names are first. `column_of_name` has the columns by their normalised names.
+    """
     columns_of_role = {}
     for role, usual_names in SYNONYMS.items():
         columns_of_role[role] = [column_of_name[name] for name in usual_names if name in column_of_name]
@@ -466,13 +530,13 @@ def _find_role_columns(column_of_name: Mapping[str, str]) -> dict[str, list[str]
 
 
 def _list_texts(table: Table, column: str) -> list[str]:
-    """The first cells of a column, each as a text or empty."""
+    """The first hundred cells of a column. Cells that are no text are empty."""
     cells = [row.get(column) for _, row in table.rows[:100]]
     return [cell if isinstance(cell, str) else "" for cell in cells]
 
 
 def _has_blanks(cells: Sequence[str]) -> bool:
-    """Whether enough cells of a column have a blank or a marked pronoun."""
+    """Whether most cells of a column have a blank or a marked pronoun."""
     marks = (*BLANKS, MARKED)
     count = 0
     for cell in cells:
@@ -484,7 +548,19 @@ def _has_blanks(cells: Sequence[str]) -> bool:
 def _guess_options(
     column_of_name: Mapping[str, str], text_column: str, options_columns: Sequence[str]
 ) -> dict[str, str]:
-    """The columns of the candidates: numbered ones, or one with all of them."""
+    """The columns that may have the candidates, by role.
+
+    They are numbered columns, or one with all candidates. "?" stands for columns that were not found.
+
+    Parameters
+    ----------
+    column_of_name
+        Columns by their normalised names.
+    text_column
+        The column of the text, which is left out.
+    options_columns
+        Columns that have a usual name for all candidates.
+    """
     columns_of_stem: dict[str, list[str]] = {}
     for name, column in sorted(column_of_name.items()):
         option = OPTION.fullmatch(name)
@@ -506,9 +582,9 @@ def _guess_options(
 
 
 def advice(path: Path) -> str:
-    """A table's columns and a command that may read it, for a message.
+    """A sentence with a file's columns and a command that may read them.
 
-    It is empty if the file is no table.
+    Empty if the file is no table.
     """
     is_parquet = tables.refuse_workbook(path).startswith(b"PAR1")
     source = Source(path, lenient=True, limit=None if is_parquet else LOOKED_AT)
@@ -533,9 +609,9 @@ def advice(path: Path) -> str:
 
 
 def _guess_rival_columns(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
-    """A second guess from columns that the first one does not use, or None.
+    """A second guess, from columns that the first guess does not use.
 
-    They may be in another language, for example.
+    They may be in another language, for example. None if a column of either guess is missing.
     """
     used_columns = {name for role, name in guess.items() if role.rstrip(digits) in ("text", "option", "options")}
     free_columns = tuple(name for name in table.columns if name not in used_columns)
@@ -546,7 +622,7 @@ def _guess_rival_columns(table: Table, guess: Mapping[str, str]) -> dict[str, st
 
 
 def _describe_rows(table: Table, roles: Mapping[str, str]) -> str:
-    """Number of rows that some columns can parse, in words."""
+    """In words, how many rows of a table can be read with some columns."""
     source = Source(Path(table.path), lenient=True)
     try:
         count = len(list(read_columns(source, roles, table)))

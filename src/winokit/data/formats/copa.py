@@ -25,7 +25,17 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
 def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: int | None, **rest: Any) -> Problem:
-    """A problem from the parts that both dialects have."""
+    """A problem from the parts that COPA and SuperGLUE have in common.
+
+    Parameters
+    ----------
+    asks_for
+        "cause" or "effect".
+    answer
+        Index of the right alternative, or None if it is hidden.
+    rest
+        Other fields of the problem.
+    """
     if asks_for not in CONNECTIVES:
         raise Malformed(f"expected 'cause' or 'effect', found {asks_for!r}", field="question")
     clause = premise.rstrip().rstrip(".!?").rstrip()
@@ -35,7 +45,10 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: 
 
 
 def premise_of(copa: Problem) -> tuple[str, str]:
-    """Premise and question of a problem, from its labels or from its text."""
+    """Premise and question ("cause" or "effect") of a problem.
+
+    They are its labels, or else read from its text. Raises CannotWrite if it is not of COPA's form.
+    """
     asks_for = copa.labels.get("asks_for")
     premise = copa.labels.get("premise")
     if asks_for in CONNECTIVES and premise:
@@ -49,7 +62,7 @@ def premise_of(copa: Problem) -> tuple[str, str]:
 
 
 def parse_item(item: Element) -> Problem:
-    """A problem from an <item> of the XML."""
+    """The problem in an <item> of COPA's XML."""
     parts = {tag: words(item, tag) for tag in ("p", "a1", "a2")}
     for tag in parts:
         fields.string(parts, tag)
@@ -66,7 +79,7 @@ def parse_item(item: Element) -> Problem:
 
 
 def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The parts of an <item>, which gets its number from `assemble_items`."""
+    """The parts of an <item>, without its number."""
     a1, a2 = need_two(copa, "copa")
     premise, asks_for = premise_of(copa)
     answer = None if copa.answer is None else str(copa.answer + 1)
@@ -74,7 +87,7 @@ def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def assemble_items(items: Sequence[dict[str, Any]]) -> str:
-    """The whole corpus."""
+    """The XML of the whole corpus, with numbered items."""
     rows = []
     for number, item in enumerate(items, 1):
         attributes = {
@@ -91,7 +104,7 @@ def assemble_items(items: Sequence[dict[str, Any]]) -> str:
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row of SuperGLUE's JSON lines."""
+    """The problem in a row of SuperGLUE's JSON lines."""
     label = row.get("label")
     if label is not None:
         label = fields.integer(row, "label")
@@ -110,7 +123,7 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 
 
 def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row of SuperGLUE's JSON lines."""
+    """The row of a problem in SuperGLUE's JSON lines."""
     choice1, choice2 = need_two(copa, "superglue-copa")
     premise, question = premise_of(copa)
     row: dict[str, Any] = {"premise": premise, "choice1": choice1, "choice2": choice2, "question": question}
@@ -122,9 +135,9 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Group the twins of Balanced COPA (Kavumba et al., 2019).
+    """Yield the problems, with the twins of Balanced COPA grouped.
 
-    Item 1003 is item 3 mirrored, with the same alternatives.
+    In Balanced COPA (Kavumba et al., 2019) item 1003 is item 3 mirrored, with the same alternatives.
     """
     items = list(problems)
     keys = [(_find_pair_number(item), frozenset(item.candidates)) for item in items]
@@ -138,7 +151,7 @@ def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Prob
 
 
 def _find_pair_number(item: Problem) -> int | None:
-    """The number that an item and its mirrored one share, or None."""
+    """The number that an item and its mirrored twin have in common, or None."""
     item_id = str(item.provenance.get("id"))[:9]
     if not item_id.isdecimal():
         return None

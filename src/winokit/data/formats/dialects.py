@@ -23,7 +23,7 @@ from winokit.problem import Dataset, Problem
 
 
 def _parse_wsc273_row(row: Mapping[str, Any]) -> Problem:
-    """Parse a row of WSC273 as on the Hugging Face hub.
+    """The problem in a row of WSC273 as on the Hugging Face hub.
 
     Its fields are text, pronoun, pronoun_loc, options and label.
     """
@@ -55,7 +55,10 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row of any known dialect."""
+    """The problem in a row, whose keys tell which format it has.
+
+    Raises Malformed if no known format has these keys.
+    """
     for keys, parse in DIALECTS:
         if keys <= row.keys():
             return parse(row)
@@ -64,12 +67,12 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 
 @json_format("lmeval", "sample logs of lm-evaluation-harness (read only)", {"doc_id", "doc"}, assemble=None)
 def parse_sample(row: Mapping[str, Any]) -> Problem:
-    """The problem of a logged sample."""
+    """The problem in a sample of a log of lm-evaluation-harness."""
     return parse_row(document_of(row))
 
 
 def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The evaluated document of a logged sample."""
+    """The document that a sample of a log is about. Raises Malformed without one."""
     doc = row.get("doc")
     if not isinstance(doc, dict):
         raise Malformed(f"expected the evaluated document, found {fields.shown(doc)}", field="doc")
@@ -77,9 +80,16 @@ def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Read a dataset through the `datasets` library.
+    """Read a dataset with Hugging Face's `datasets` library.
 
-    It is in a known dialect, or has the columns named.
+    Parameters
+    ----------
+    name
+        `org/name[/config][#split]`, or a local folder.
+    lenient
+        Skip malformed rows and note them, instead of raising.
+    columns
+        Column names by role. None if the rows are in a known format.
     """
     with needing("reading from the hub", "hub"):
         import datasets
@@ -116,7 +126,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
 
 
 def _choose_split(splits: Iterable[str]) -> str:
-    """The first of the preferred splits, or else the first of all."""
+    """The split to read: validation, test or train, or else the first one."""
     names = list(splits)
     for name in PREFERRED:
         if name in names:
@@ -125,19 +135,16 @@ def _choose_split(splits: Iterable[str]) -> str:
 
 
 def _drop_empty_cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The cells of each row that have a value.
+    """Yield the rows without empty cells.
 
-    Hub tables have a cell in every column.
+    Tables of the hub have a cell in every column.
     """
     for row in rows:
         yield {key: cell for key, cell in row.items() if cell is not None and cell != ""}
 
 
 def _make_arguments(place: str) -> dict[str, Any]:
-    """The arguments of load_dataset for a place.
-
-    A folder is used as it is. org/name may have a configuration after a second slash.
-    """
+    """The arguments of `datasets.load_dataset` for a folder or `org/name[/config]`."""
     if place and Path(place).exists():
         return {"path": place}
     parts = place.split("/")

@@ -21,7 +21,7 @@ from winokit.problem import BLANK, NO_TEXT, Card, Problem
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row's fields."""
+    """The problem in a row. Raises Malformed if the row is none."""
     before, after = _read_sides(row)
     candidates = fields.strings(row, "texts" if "texts" in row else "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
@@ -60,6 +60,7 @@ def _read_sides(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _get_string(row: Mapping[str, Any], key: str) -> str:
+    """The text of a field, which may be empty or missing."""
     value = row.get(key, "")
     if not isinstance(value, str):
         raise Malformed(f"expected a string, found {fields.shown(value)}", field=key)
@@ -67,7 +68,7 @@ def _get_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The fields of a row, without empty ones."""
+    """The row of a problem, without empty fields."""
     text = problem.text
     is_whole = problem.is_whole
     row: dict[str, Any] = {"id": problem.id}
@@ -92,14 +93,17 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def header(card: Card) -> str:
-    """The first line, with the known fields of the dataset's card."""
+    """The first line of a file, with the known fields of the dataset's card."""
     card_fields = dataclasses.asdict(card)
     known_fields = {key: value for key, value in card_fields.items() if value not in ("", None)}
     return json.dumps({"card": known_fields}, ensure_ascii=False) + "\n"
 
 
 def parse_card(row: Mapping[str, Any]) -> Card:
-    """A card from the first line."""
+    """The card in the first line of a file.
+
+    Raises Malformed if it is damaged.
+    """
     card = row["card"]
     names = {field.name for field in dataclasses.fields(Card)}
     if not isinstance(card, dict) or not isinstance(card.get("name"), str) or not set(card) <= names:
@@ -112,12 +116,17 @@ def parse_card(row: Mapping[str, Any]) -> Card:
 
 
 def _is_share(value: object) -> bool:
+    """Whether a value is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return 0 <= value <= 1
 
 
 def _read_json_rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line and content of each row.
+
+    The card of the first line is stored in the source.
+    """
     for number, row in source.json_lines():
         if set(row) == {"card"}:
             try:

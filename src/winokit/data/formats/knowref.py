@@ -20,7 +20,7 @@ ERRATA = {int(number): row for number, row in our_toml("assets/errata.toml")["kn
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from an element of the array."""
+    """The problem in an element of the array. Raises Malformed if there is none."""
     before, pronoun, after = fields.bracketed(row, "sentence_with_pronoun")
     candidates = (_get_only_string(row, "candidate0"), _get_only_string(row, "candidate1"))
     answer = None
@@ -40,7 +40,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def _get_only_string(row: Mapping[str, Any], key: str) -> str:
-    """A field with one string, usually in a list."""
+    """The text of a field, which usually is the only one in a list."""
     value = row.get(key)
     if isinstance(value, list) and len(value) == 1:
         return fields.string({key: value[0]}, key)
@@ -48,7 +48,7 @@ def _get_only_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """An element of the array."""
+    """The element of a problem in the array."""
     candidate0, candidate1 = need_two(problem, "knowref")
     row: dict[str, Any] = {
         "sentence_with_pronoun": with_brackets(problem, "knowref"),
@@ -67,10 +67,14 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _read_corrected(source: Source) -> Iterable[Problem]:
-    """Read the problems, with known slips corrected, and count wrong indices."""
+    """Yield the problems, with known errors of the public file corrected.
+
+    A note says how many indices contradict the answer's name.
+    """
     wrong_index_count = 0
 
     def parse_row(row: dict[str, Any]) -> Problem:
+        """The problem in a row, after its correction. Counts wrong indices."""
         nonlocal wrong_index_count
         row = _correct_row(source, row)
         problem = parse(row)
@@ -87,7 +91,7 @@ def _read_corrected(source: Source) -> Iterable[Problem]:
 
 
 def _correct_row(source: Source, row: dict[str, Any]) -> dict[str, Any]:
-    """The row, corrected if it still has the slip of its erratum."""
+    """The row, corrected if it has a known error of the public file."""
     identity = row.get("oiginal_id")
     erratum = ERRATA.get(identity) if isinstance(identity, int) else None
     if not erratum:

@@ -26,7 +26,7 @@ NAME = "minimal-pairs"
 
 @dataclass(frozen=True)
 class PairColumns:
-    """The columns of a set's texts, and the columns with more about them."""
+    """The columns of one public set: its two texts, and what else it has."""
 
     good: str
     bad: str
@@ -55,15 +55,15 @@ TWIN = "\0twin"
 
 
 def layout_of(columns: Iterable[str]) -> PairColumns | None:
-    """The layout that has these columns, or None."""
+    """The public set that has these columns, or None."""
     column_names = frozenset(columns)
     return next((layout for layout in LAYOUTS if layout.needed <= column_names), None)
 
 
 def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The rows of a file.
+    """Yield the rows of a file, with each EWoK row split into two.
 
-    A row with two targets becomes two rows, which are twins.
+    An EWoK row has two contexts and two targets. Its two rows are twins, one for each target.
     """
     for place, row in rows:
         if not {"Context1", "Context2", "Target1", "Target2"} <= row.keys():
@@ -78,7 +78,7 @@ def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[t
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row."""
+    """The pair of texts in a row. Raises Malformed if the row has none."""
     layout = TARGET2 if TWIN in row else layout_of(row)
     if layout is None:
         raise Malformed(f"expected a good and a bad text, found {', '.join(map(str, row)) or 'nothing'}")
@@ -97,9 +97,16 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
-    """A choice between a good and a bad text, or beginnings of the rest.
+    """A problem whose candidates are a good and a bad text.
 
-    Their order depends on their letters alone.
+    The order of the two depends only on a hash of their letters.
+
+    Parameters
+    ----------
+    rest
+        The text that follows both, if they are beginnings. Empty if they are whole.
+    more
+        Other fields of the problem.
     """
     texts = tuple(sorted((good, bad), key=_hash_text))
     after = f" {rest.strip()}" if rest else ""
@@ -110,7 +117,7 @@ def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The fields of a row, with BLiMP's names."""
+    """The row of a problem, with BLiMP's field names."""
     if not problem.is_whole:
         raise CannotWrite(f"a text with a blank, and {NAME} has whole texts")
     if len(problem.candidates) != 2:
@@ -125,11 +132,13 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _hash_text(text: str) -> str:
+    """A hash that decides the order of texts."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
     return digest.hexdigest()
 
 
 def _read_pair_rows(source: Source) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield place and cells of each row of the file."""
     table = read_table(source)
     layout = layout_of(table.columns)
     if layout is not None and layout.note is not None:

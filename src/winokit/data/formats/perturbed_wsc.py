@@ -25,10 +25,7 @@ QID = re.compile(rf"q([0-{len(PERTURBATIONS) - 1}])(\d+)")
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row's fields.
-
-    The link to its original is still an index.
-    """
+    """The problem in a row. Its original is still given by an index."""
     before, after = fields.blanked(row, "sentence")
     number = QID.fullmatch(fields.string(row, "qID"))
     if not number:
@@ -48,7 +45,10 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row's fields."""
+    """The row of a problem.
+
+    Raises CannotWrite if the labels of the perturbation are missing.
+    """
     option1, option2 = need_two(problem, "perturbed-wsc")
     need_one_blank(problem, "perturbed-wsc")
     perturbation = problem.labels.get("perturbation")
@@ -69,7 +69,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Add the pair's number and the original's public id to each problem's labels."""
+    """Yield the problems, labelled with their pair's number and original's public id."""
     id_of_index = _read_original_ids(source)
     for problem in problems:
         number = int(str(problem.group).removeprefix("pair-"))
@@ -81,9 +81,9 @@ def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Pro
 
 
 def _read_original_ids(source: Source) -> dict[int, str]:
-    """Public ids of the originals by index.
+    """Public ids of the original problems, by index.
 
-    Empty if their file is not beside the one that is read.
+    Empty if the file of the originals is not beside the one that is read.
     """
     path = source.path.with_name(ORIGINAL)
     if not path.exists():

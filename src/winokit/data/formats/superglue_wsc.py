@@ -22,9 +22,9 @@ NEAR = 3
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A yes/no problem from a row.
+    """The yes/no problem in a row.
 
-    The flat rows of Hugging Face (span1_text beside text) are read too.
+    The flat rows of the Hugging Face hub, with span1_text beside text, are read too.
     """
     text = fields.string(row, "text")
     target = row.get("target", row)
@@ -51,9 +51,9 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def locate(text: str, span: str, index: int) -> tuple[int, int]:
-    """Start and end of a span at or near the index-th word.
+    """Start and end of a span of text near the word with an index.
 
-    The nearest match within a few words counts.
+    The nearest match within a few words counts. Raises Malformed if there is none.
     """
     word_starts = [match.start() for match in re.finditer(r"\S+", text)]
     if not 0 <= index < len(word_starts):
@@ -70,7 +70,10 @@ def locate(text: str, span: str, index: int) -> tuple[int, int]:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row with both spans."""
+    """The row of a yes/no problem, with both spans.
+
+    Raises CannotWrite if the problem is a choice between candidates.
+    """
     if problem.query is None:
         raise CannotWrite(
             "superglue-wsc holds yes/no judgements, and this problem offers candidates: use --as judgements"

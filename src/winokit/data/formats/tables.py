@@ -29,18 +29,17 @@ TableRow = tuple[int | str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a file in their order, and its rows."""
+    """The columns and the rows of a table, in the file's order."""
 
     path: str
     columns: tuple[str, ...]
     rows: Sequence[TableRow]
 
     def places(self, columns: Mapping[str, str]) -> dict[str, str]:
-        """Roles with the columns as the file spells them.
+        """The columns by their roles, with the file's spelling.
 
-        Upper and lower case count only if two columns differ in nothing else.
-
-        A column that is not there is an error that lists those that are.
+        Case is ignored unless two columns differ in nothing else. Raises BadInput for a column that is not in the
+        table.
         """
         folded_names = grouped((name.casefold(), name) for name in self.columns)
         places = {}
@@ -58,9 +57,15 @@ class Table:
 def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option: str = "--columns") -> dict[str, str]:
     """Columns by their roles, from "text=satz,option1=a" or a mapping.
 
-    A role with a number, such as option2, is allowed if the one with 1 is.
+    A comma may be part of a column's name: only one before another `role=` ends it. Raises UnknownName for an unknown
+    role.
 
-    A comma inside a column's name is no trouble: only one before another `role=` ends it.
+    Parameters
+    ----------
+    roles
+        The roles that are allowed. If option1 is, so are option2, option3 and so on.
+    option
+        The option that is named in messages.
 
     >>> parse_columns("text=Satz, ganz,option1=a,option2=b", {"text", "option1"})
     {'text': 'Satz, ganz', 'option1': 'a', 'option2': 'b'}
@@ -80,7 +85,10 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option
 
 
 def _split_columns(text: str, option: str) -> list[tuple[str, str]]:
-    """The pairs of role and column in "text=satz,option1=a"."""
+    """The pairs of role and column in "text=satz,option1=a".
+
+    Raises BadInput if a part is no pair. `option` is named in its message.
+    """
     pairs = []
     for part in re.split(r",(?=\s*\w+\s*=)", text):
         role, _, column = part.partition("=")
@@ -91,12 +99,12 @@ def _split_columns(text: str, option: str) -> list[tuple[str, str]]:
 
 
 def format_columns(columns: Mapping[str, str]) -> str:
-    """Columns in the form that `--columns` takes."""
+    """Columns by their roles as text, in the form that `--columns` takes."""
     return ",".join(f"{role}={column}" for role, column in columns.items())
 
 
 def numbered(roles: Iterable[str], kind: str) -> list[str]:
-    """The roles of one kind in the order of their numbers: option1, option2, …"""
+    """The roles of one kind, in the order of their numbers: option1, option2, …"""
     roles_of_kind = [role for role in roles if role.rstrip(digits) == kind]
     return sorted(roles_of_kind, key=lambda role: (len(role), role))
 
@@ -104,7 +112,8 @@ def numbered(roles: Iterable[str], kind: str) -> list[str]:
 def cell_text(value: Any, field: str | None = None) -> str:
     """A cell as text.
 
-    A whole number has no decimals, and an empty cell no text. Raises Malformed for a list in a field.
+    A whole number has no decimals, and an empty cell gives an empty text. Raises Malformed for a list or an object if
+    `field` is named.
     """
     if isinstance(value, str):
         return value
@@ -118,9 +127,9 @@ def cell_text(value: Any, field: str | None = None) -> str:
 
 
 def read_table(source: Source) -> Table:
-    """Read the table in a file.
+    """Read the table in a file of any kind.
 
-    A broken row is rejected with its place. A file that is no table is an error.
+    A broken row is rejected with its place. Raises BadInput or Malformed if the file is no table.
     """
     head = refuse_workbook(source.path)
     start = decode_head(head).lstrip()[:1]
@@ -143,9 +152,16 @@ def read_table(source: Source) -> Table:
 def selected(
     table: Table, given: Mapping[str, str] | None, option: str = "--columns"
 ) -> tuple[Table, dict[str, str] | None]:
-    """The rows that `where` selects, and the other roles.
+    """The table with the rows that `where` selects, and the other roles.
 
-    `where=Split=dev` selects one value, `dev|test` several.
+    `where=Split=dev` selects one value, `where=Split=dev|test` several. Raises BadInput if it selects no row.
+
+    Parameters
+    ----------
+    given
+        Columns by their roles, as the user gave them. None if there are none.
+    option
+        The option that is named in messages.
     """
     if given is None:
         return table, None
@@ -167,7 +183,7 @@ def selected(
 
 
 def refuse_workbook(path: Path) -> bytes:
-    """The beginning of a file. Raises BadInput if it is Excel's."""
+    """The first bytes of a file. Raises BadInput for an Excel workbook."""
     head = read_bytes(path, 1 << 10)
     if head.startswith(WORKBOOKS):
         raise BadInput(f"{path}: an Excel workbook, or another archive; save the table in it as csv (UTF-8)")
@@ -175,12 +191,12 @@ def refuse_workbook(path: Path) -> bytes:
 
 
 def numbered_rows(rows: Iterable[dict[str, Any]]) -> list[TableRow]:
-    """Rows that have no lines, by their number."""
+    """Rows with places "row 1", "row 2", …, for files without lines."""
     return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
 def _read_delimited(source: Source) -> Table:
-    """Read a table with a delimiter, header first."""
+    """Read a table with commas, semicolons, tabs or bars between its cells."""
     rows_of_cells = source.csv_rows()
     line, header = next(rows_of_cells, (1, []))
     columns = [cell.strip() for cell in header]
@@ -203,7 +219,7 @@ def _read_delimited(source: Source) -> Table:
 
 
 def _check_header(source: Source, columns: Sequence[str], line: int) -> None:
-    """Raise Malformed if a header has one column, or two of one name."""
+    """Raise Malformed if a header has fewer than two columns, or the same twice."""
     if len(columns) < 2:
         raise Malformed(
             f"expected a header of two columns or more, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
@@ -216,9 +232,10 @@ def _check_header(source: Source, columns: Sequence[str], line: int) -> None:
 
 
 def _read_json_object(source: Source) -> list[TableRow]:
-    """The rows of one JSON object, empty for JSON lines.
+    """The rows of a table that is one JSON object.
 
-    They are a list under some key, cells by column, or one row.
+    They are a list of objects under some key, or lists of cells by column, or the object itself as the only row.
+    Empty if the file is JSON lines.
     """
     text = source.text()
     try:
@@ -243,13 +260,14 @@ def _read_json_object(source: Source) -> list[TableRow]:
 
 
 def _is_list_of_rows(part: Sequence[Any]) -> bool:
+    """Whether a list has only objects, and at least one."""
     return len(part) > 0 and all(isinstance(row, dict) for row in part)
 
 
 def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[TableRow]:
-    """The rows of an object that has the cells of each column.
+    """The rows of a JSON object with a list of cells for each column.
 
-    An object without such columns is one row itself.
+    An object without such lists is the only row. Raises BadInput if the lists differ in length.
     """
     if not content:
         return []
@@ -263,9 +281,9 @@ def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[Ta
 
 
 def _get_columns_of_cells(content: Mapping[str, Any]) -> list[list[Any]]:
-    """The values of an object that are lists of cells, or objects of cells if not all are lists.
+    """The lists of cells in a JSON object, one for each column.
 
-    pandas writes the second form: {"satz": {"0": …, "1": …}}.
+    If not all values are lists, those that are objects are taken: pandas writes {"satz": {"0": …, "1": …}}.
     """
     lists = [part for part in content.values() if isinstance(part, list)]
     if len(lists) == len(content):
@@ -274,9 +292,9 @@ def _get_columns_of_cells(content: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def _make_object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """A JSON object. Raises BadInput if it has two values for one key.
+    """A JSON object from its pairs of key and value.
 
-    A reader would keep only the last of them.
+    Raises BadInput if a key has two values, since a reader would keep only the last.
     """
     content = dict(pairs)
     if len(content) == len(pairs):
@@ -291,6 +309,7 @@ def _make_object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
 
 
 def _read_parquet(source: Source) -> list[dict[str, Any]]:
+    """The rows of a Parquet file."""
     with needing("reading Parquet", "release"):
         import pyarrow
         import pyarrow.parquet

@@ -28,7 +28,7 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
 
 
 def parse(schema: Element) -> Problem:
-    """A problem from a <schema> element."""
+    """The problem in a <schema> element. Raises Malformed if a part is missing."""
     for part in ("text", "answers"):
         if schema.find(part) is None:
             raise Malformed("missing in <schema>", field=part)
@@ -51,7 +51,7 @@ def parse(schema: Element) -> Problem:
 
 
 def _spell_as_written(schema: Element) -> str:
-    """The text with its doubled spaces, as a released script sees it."""
+    """The text with its doubled spaces, as a released evaluation script has it."""
     before = text_at(schema, "text/txt1").strip()
     after = text_at(schema, "text/txt2").strip()
     parts = around_the_pronoun(re.sub(r"\s", " ", before), re.sub(r"\s", " ", after))
@@ -59,7 +59,7 @@ def _spell_as_written(schema: Element) -> str:
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
-    """The texts around a pronoun, with the spaces that belong between them and it."""
+    """The texts around a pronoun, with the spaces that belong next to it."""
     if before and not before.endswith(OPENING):
         before = f"{before} "
     if after and not after.startswith(NO_SPACE_BEFORE):
@@ -68,7 +68,10 @@ def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
 
 
 def _read_answer(letter: str, count: int) -> int | None:
-    """Index for the letter of an answer, or None if it is hidden."""
+    """Index of the candidate that a letter names, or None if it is hidden.
+
+    `count` is the number of candidates. Raises Malformed for any other letter.
+    """
     letter = letter.rstrip(".").strip()
     if not letter:
         return None
@@ -81,7 +84,7 @@ def _read_answer(letter: str, count: int) -> int | None:
 
 
 def render(problem: Problem, options: WriteOptions) -> str:
-    """A <schema> element.
+    """The <schema> element of a problem.
 
     The group is an attribute, which other readers ignore.
     """
@@ -106,15 +109,17 @@ def render(problem: Problem, options: WriteOptions) -> str:
 
 
 def assemble(schemas: Iterable[str]) -> str:
-    """The whole collection."""
+    """The XML of the whole collection."""
     return HEADER + "\n".join(schemas) + "</collection>\n"
 
 
 def _is_collection(head: FileHead) -> bool:
+    """Whether a file has schemas of a collection."""
     return "<collection" in head.text and "<schema" in head.text
 
 
 def _add_format(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
+    """Register one of the formats, which differ in what they recognise."""
     records = partial(Source.xml_elements, tag="schema")
     native_format(name, about, ".xml", recognise, records, render, assemble, **more)(parse)
 
