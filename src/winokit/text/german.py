@@ -633,15 +633,22 @@ class _Place:
             return self.noun, [coming.after(self.determiner, coming_gender, case, apostrophe)]
         if self.adjectives and self.determiner is None:
             return None
+        return self.start, self._inflect_with_determiner(coming_gender, coming, case)
+
+    def _inflect_with_determiner(self, gender: str, coming: NounPhrase, case: int) -> list[str]:
+        """The determiner and adjectives here, and the other candidate, in its gender and a case.
+
+        A name has no determiner, so the candidate that replaces it keeps its own.
+        """
         determiner = self.determiner
         if not determiner and self.phrase.is_name:
             determiner = coming.determiner
         kind = "ein" if determiner in LIKE_EIN else "der"
-        words = [_inflect_adjective(word, kind, coming_gender, case) for word in self.adjectives]
-        words.append(coming.after(determiner, coming_gender, case))
+        words = [_inflect_adjective(word, kind, gender, case) for word in self.adjectives]
+        words.append(coming.after(determiner, gender, case))
         if determiner:
-            words.insert(0, _inflect_determiner(determiner, coming_gender, case))
-        return self.start, words
+            words.insert(0, _inflect_determiner(determiner, gender, case))
+        return words
 
     def _find_melted(self, determiner: str) -> str | None:
         """The one word for the preposition here and a determiner, or None.

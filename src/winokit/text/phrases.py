@@ -88,11 +88,10 @@ def _find_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
     """
     token = tokens[index]
     word = token.word
-    last_kind = kinds[-1:] or "."
+    last_kind = _get_last_kind(kinds)
     if word == "'s":
         return "S" if _is_owner_mark(tokens, index, last_kind) else "V"
-    follows_plural = _get_word(tokens, index - 1).endswith("s")
-    if word == "'" and follows_plural and tokens[index - 1].end == token.start:
+    if word == "'" and _follows_plural_directly(tokens, index):
         return "S" if _is_owner_mark(tokens, index, last_kind) else "."
     if not word[0].isalnum():
         return "X" if word in grammar.FUNCTION else "."
@@ -100,6 +99,18 @@ def _find_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
         return "M"
     closed_kind = _find_determiner_kind(tokens, index, last_kind) or _find_function_kind(tokens, index, last_kind)
     return closed_kind or _find_open_kind(tokens, index, kinds)
+
+
+def _get_last_kind(kinds: str) -> str:
+    """The last of some parts of speech, or the one of a mark at the start of the text."""
+    return kinds[-1:] or "."
+
+
+def _follows_plural_directly(tokens: Sequence[WordToken], index: int) -> bool:
+    """Whether the token before, without a space between, ends in s."""
+    if not _get_word(tokens, index - 1).endswith("s"):
+        return False
+    return tokens[index - 1].end == tokens[index].start
 
 
 def _is_owner_mark(tokens: Sequence[WordToken], index: int, last_kind: str) -> bool:
@@ -176,7 +187,7 @@ def _find_open_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
     Its neighbours decide first, then its ending.
     """
     word = tokens[index].word
-    last_kind = kinds[-1:] or "."
+    last_kind = _get_last_kind(kinds)
     after = _get_word(tokens, index + 1)
     is_verb_like = grammar.is_verb_like(word)
     if last_kind in "DA":
@@ -187,13 +198,18 @@ def _find_open_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
     if verb_kind:
         return verb_kind
     verb_follows = _is_verb(after)
-    if word in ADJECTIVES or ADJECTIVE.fullmatch(word):
+    if _is_adjective(word):
         is_attribute = _is_open(after) and not verb_follows and last_kind not in "NM"
         return "A" if is_attribute else "X"
     if _has_verb_ending(word):
         is_subject = verb_follows and last_kind in "NMSRO" and not _is_past(word)
         return "N" if is_subject else "V"
     return _find_kind_by_place(tokens, index, kinds)
+
+
+def _is_adjective(word: str) -> bool:
+    """Whether a word is on the list of adjectives, or has the ending of one."""
+    return word in ADJECTIVES or ADJECTIVE.fullmatch(word) is not None
 
 
 def _has_verb_ending(word: str) -> bool:
@@ -245,7 +261,7 @@ def _find_kind_after_verb(tokens: Sequence[WordToken], index: int, last_kind: st
 
 def _find_kind_by_place(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
     """The part of speech of a word that only its neighbours can decide."""
-    last_kind = kinds[-1:] or "."
+    last_kind = _get_last_kind(kinds)
     before = _get_word(tokens, index - 1)
     if last_kind in "NM":
         return "V" if _is_finite(tokens, index) else "N"
