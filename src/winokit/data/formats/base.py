@@ -20,7 +20,7 @@ from winokit.registry import Registry
 
 
 class FileHead:
-    """The first bytes of a file in several forms, to recognise its format."""
+    """The first 64 KiB of a file in several forms, to recognise its format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -183,7 +183,10 @@ def native_format(
     """
 
     def add(parse: Parse) -> Parse:
+        """Register the format with this parser, and return the parser unchanged."""
+
         def read(source: Source) -> Iterable[Problem]:
+            """The problems of a file."""
             return finish(source, source.each(records(source), parse))
 
         usual_fields = {"recognise": recognise, "render": render, "assemble": assemble, "read": read}
@@ -212,6 +215,7 @@ def json_format(
     needed_keys = set(keys)
 
     def recognise(head: FileHead) -> bool:
+        """Whether the first row of a file has all keys of the format."""
         row_keys = head.array_keys if array else head.json_keys
         return row_keys >= needed_keys
 
@@ -243,9 +247,9 @@ def element(tag: str, text: str, **attributes: str | None) -> str:
 
 
 def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
-    """The two candidates of a problem.
+    """Return the two candidates of a problem that is to be written.
 
-    Raises CannotWrite if there are more, or the problem asks yes or no.
+    Raises CannotWrite, which names the format, if there are more than two or the problem asks yes or no.
     """
     need_no_query(problem, format_name)
     if len(problem.candidates) != 2:
@@ -254,14 +258,17 @@ def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
 
 
 def need_pronoun(problem: Problem, format_name: str) -> str:
-    """The pronoun of a problem. Raises CannotWrite if it is not known."""
+    """Return the pronoun of a problem that is to be written.
+
+    Raises CannotWrite, which names the format, if the pronoun is not known.
+    """
     if problem.pronoun is None:
         raise CannotWrite(f"no pronoun is known for the blank, and {format_name} cannot be written without one")
     return problem.pronoun
 
 
 def with_brackets(problem: Problem, format_name: str) -> str:
-    """The text of a problem with its [pronoun] in brackets.
+    """Put brackets around the pronoun in a problem's text.
 
     Raises CannotWrite if the text has other brackets, or the pronoun is not known.
     """
@@ -272,7 +279,10 @@ def with_brackets(problem: Problem, format_name: str) -> str:
 
 
 def need_answer(problem: Problem, format_name: str) -> int:
-    """The answer of a problem. Raises CannotWrite if it is hidden."""
+    """Return the answer of a problem that is to be written.
+
+    It is the index of the right candidate. Raises CannotWrite, which names the format, if it is hidden.
+    """
     if problem.answer is None:
         raise CannotWrite(f"the answer is hidden, and {format_name} cannot be written without it")
     return problem.answer
@@ -314,7 +324,10 @@ def drop_numbered_groups(problems: Sequence[Problem]) -> tuple[list[Problem], se
 
 
 def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems, without the group of a problem that is alone in it."""
+    """Remove the group from each problem whose group has no other member.
+
+    Yields all problems.
+    """
     problems = list(problems)
     sizes = Counter(problem.group for problem in problems)
     for problem in problems:

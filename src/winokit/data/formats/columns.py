@@ -51,12 +51,13 @@ AnswerReader = Callable[[str, Sequence[str]], int | None]
 """Function of a cell and its row's candidates: the index of the right one, or None if the cell names none."""
 
 
-def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
+def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
     """Columns of problems by their roles, from what a user typed or passed.
 
-    Raises BadInput if a column that every problem needs is missing.
+    A role is what a column is for, such as `text`, `option1` or `answer`. Raises BadInput if a column that every
+    problem needs is missing.
     """
-    columns = tables.parse_columns(given, ROLES)
+    columns = tables.parse_columns(user_columns, ROLES)
     has_whole_texts = {"text1", "text2"} <= columns.keys() or {"good", "bad"} <= columns.keys()
     if "text" not in columns:
         if has_whole_texts:

@@ -25,7 +25,9 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
 def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: int | None, **rest: Any) -> Problem:
-    """A problem from the parts that COPA and SuperGLUE have in common.
+    """Make a problem from the parts of an item of COPA.
+
+    Its text is the premise, "because" or "so", and a blank for the alternative.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: 
 
 
 def premise_of(copa: Problem) -> tuple[str, str]:
-    """Premise and question ("cause" or "effect") of a problem.
+    """Find the premise and the question ("cause" or "effect") of a COPA problem.
 
     They are its labels, or else read from its text. Raises CannotWrite if it is not of COPA's form.
     """
@@ -62,7 +64,10 @@ def premise_of(copa: Problem) -> tuple[str, str]:
 
 
 def parse_item(item: Element) -> Problem:
-    """The problem in an <item> of COPA's XML."""
+    """Parse an <item> of COPA's XML into a problem.
+
+    Raises Malformed if a part is missing.
+    """
     parts = {tag: words(item, tag) for tag in ("p", "a1", "a2")}
     for tag in parts:
         fields.string(parts, tag)
@@ -79,7 +84,10 @@ def parse_item(item: Element) -> Problem:
 
 
 def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The parts of an <item>, without its number."""
+    """Turn a problem into the parts of an <item> of COPA's XML.
+
+    Its number is not among them. Raises CannotWrite if the problem is not of COPA's form.
+    """
     a1, a2 = need_two(copa, "copa")
     premise, asks_for = premise_of(copa)
     answer = None if copa.answer is None else str(copa.answer + 1)
@@ -87,7 +95,7 @@ def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def assemble_items(items: Sequence[dict[str, Any]]) -> str:
-    """The XML of the whole corpus, with numbered items."""
+    """Join items into the XML of a whole COPA corpus, and number them."""
     rows = []
     for number, item in enumerate(items, 1):
         attributes = {
@@ -104,7 +112,7 @@ def assemble_items(items: Sequence[dict[str, Any]]) -> str:
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row of SuperGLUE's JSON lines."""
+    """Parse a row of SuperGLUE's COPA (JSON lines) into a problem."""
     label = row.get("label")
     if label is not None:
         label = fields.integer(row, "label")
@@ -123,7 +131,7 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 
 
 def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The row of a problem in SuperGLUE's JSON lines."""
+    """Turn a problem into a row of SuperGLUE's COPA (JSON lines)."""
     choice1, choice2 = need_two(copa, "superglue-copa")
     premise, question = premise_of(copa)
     row: dict[str, Any] = {"premise": premise, "choice1": choice1, "choice2": choice2, "question": question}
@@ -135,9 +143,9 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems, with the twins of Balanced COPA grouped.
+    """Give the twins of Balanced COPA (Kavumba et al., 2019) a common group.
 
-    In Balanced COPA (Kavumba et al., 2019) item 1003 is item 3 mirrored, with the same alternatives.
+    Item 1003 there is item 3 mirrored, with the same alternatives. Yields all problems.
     """
     items = list(problems)
     keys = [(_find_pair_number(item), frozenset(item.candidates)) for item in items]

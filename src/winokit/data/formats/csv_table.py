@@ -23,7 +23,10 @@ OPTION = re.compile(r"option\d{1,3}")
 
 
 def parse(row: Mapping[str, str]) -> Problem:
-    """The problem in a row. Raises Malformed if the row is none."""
+    """Parse a row of a table with sentence and options into a problem.
+
+    Raises Malformed if a cell is missing or wrong.
+    """
     before, after = fields.blanked(row, "sentence" if "sentence" in row else "text")
     options = [value for _, value in _list_options(row)]
     while options and not options[-1].strip():
@@ -54,7 +57,10 @@ def _list_options(row: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, str]:
-    """The cells of a problem's row, by column."""
+    """Turn a problem into a row of a table, by column.
+
+    Raises CannotWrite if the text has a second underscore, or the problem asks yes or no.
+    """
     need_no_query(problem, "csv")
     need_one_blank(problem, "csv")
     row = {"sentence": problem.text, "pronoun": problem.pronoun or ""}
@@ -75,7 +81,7 @@ def _count_options(row: Mapping[str, str]) -> int:
 
 
 def assemble(rows: Sequence[dict[str, str]]) -> str:
-    """The text of the table with a header.
+    """Join rows into the text of a csv file with a header.
 
     It has as many option columns as the longest problem needs.
     """
@@ -92,7 +98,7 @@ def assemble(rows: Sequence[dict[str, str]]) -> str:
 
 
 def _read_csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line and cells of each row that may be a problem.
+    """Yield line number and cells of each row that may be a problem.
 
     Rows with neither sentence nor options are skipped with a note.
     """

@@ -23,7 +23,7 @@ from winokit.problem import Dataset, Problem
 
 
 def _parse_wsc273_row(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row of WSC273 as on the Hugging Face hub.
+    """Parse a row of WSC273 as on the Hugging Face hub into a problem.
 
     Its fields are text, pronoun, pronoun_loc, options and label.
     """
@@ -55,9 +55,9 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row, whose keys tell which format it has.
+    """Parse a row into a problem, in whichever format has the row's keys.
 
-    Raises Malformed if no known format has these keys.
+    Raises Malformed if no known format has them.
     """
     for keys, parse in DIALECTS:
         if keys <= row.keys():
@@ -67,12 +67,15 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 
 @json_format("lmeval", "sample logs of lm-evaluation-harness (read only)", {"doc_id", "doc"}, assemble=None)
 def parse_sample(row: Mapping[str, Any]) -> Problem:
-    """The problem in a sample of a log of lm-evaluation-harness."""
+    """Parse the problem in a sample of a log of lm-evaluation-harness."""
     return parse_row(document_of(row))
 
 
 def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document that a sample of a log is about. Raises Malformed without one."""
+    """Return the `doc` of a logged sample, the row of data that was evaluated.
+
+    Raises Malformed if it has none.
+    """
     doc = row.get("doc")
     if not isinstance(doc, dict):
         raise Malformed(f"expected the evaluated document, found {fields.shown(doc)}", field="doc")
@@ -135,7 +138,7 @@ def _choose_split(splits: Iterable[str]) -> str:
 
 
 def _drop_empty_cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows without empty cells.
+    """Yield each row without its empty cells.
 
     Tables of the hub have a cell in every column.
     """
@@ -144,7 +147,10 @@ def _drop_empty_cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, A
 
 
 def _make_arguments(place: str) -> dict[str, Any]:
-    """The arguments of `datasets.load_dataset` for a folder or `org/name[/config]`."""
+    """Arguments of `datasets.load_dataset` for a place on the hub.
+
+    `place` is a local folder, or `org/name[/config]`. Raises BadInput for anything else.
+    """
     if place and Path(place).exists():
         return {"path": place}
     parts = place.split("/")

@@ -27,9 +27,9 @@ PARTS = ("sentence", "pronoun", "candidates", "answer")
 
 
 def parse(block: Sequence[str]) -> Problem:
-    """The problem in a block of four lines.
+    """Parse a block of four lines of DPR into a problem.
 
-    Raises Malformed if the lines are no problem.
+    The lines are sentence, pronoun, candidates and answer. Raises Malformed if they do not fit together.
     """
     if len(block) != len(PARTS):
         raise Malformed(f"expected four lines ({', '.join(PARTS)}) and a blank one, found {len(block)}")
@@ -50,10 +50,10 @@ def parse(block: Sequence[str]) -> Problem:
 
 
 def with_twins_in_fours(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems, with the twins of WinoGender.txt grouped.
+    """Give the twins of Kocijan et al.'s WinoGender.txt a common group.
 
-    In that file of Kocijan et al., the first and third of four problems are twins, and so are the second and fourth.
-    Other files are unchanged.
+    There the first and third of four problems are twins, and so are the second and fourth. Yields all problems. Those
+    of other files are unchanged.
     """
     rows = list(problems)
     fours = [rows[at : at + 4] for at in range(0, len(rows), 4)]
@@ -79,7 +79,7 @@ def _are_two_pairs(four: Sequence[Problem]) -> bool:
 
 
 def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None:
-    """Start of the pronoun that stands for a candidate, or None.
+    """Find the start of the pronoun that stands for a candidate, or None.
 
     If the pronoun occurs several times, the first occurrence after the connective that follows both candidates
     counts. None if there is no such word.
@@ -104,7 +104,7 @@ def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None
 
 
 def render(problem: Problem, options: WriteOptions) -> list[str]:
-    """The four lines of a problem.
+    """Turn a problem into the four lines of DPR.
 
     Raises CannotWrite if they would not read back as the same problem.
     """
@@ -121,9 +121,9 @@ def render(problem: Problem, options: WriteOptions) -> list[str]:
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a file: latin-1 like the original, or else UTF-8.
+    """Encode the text of a DPR file as latin-1 or UTF-8.
 
-    UTF-8 is used if a character needs it, or if the latin-1 bytes would be valid UTF-8.
+    It is latin-1 like the original, unless a character needs UTF-8, or the latin-1 bytes would be valid UTF-8.
     """
     try:
         data = text.encode("latin-1")
@@ -134,7 +134,10 @@ def encode(text: str) -> bytes:
 
 
 def _split_blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield number of the first line, and lines, of each block between blank lines."""
+    """Split a text at blank lines into blocks.
+
+    Yields the number of the first line of each block, and its lines.
+    """
     block: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if line.strip():

@@ -47,7 +47,7 @@ class WrittenFile:
 
 
 def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Format:
-    """The format of a file.
+    """Recognise the format of a file.
 
     It is a table if columns are named here, or in a winokit.toml beside the file. Otherwise the content decides.
     Raises BadInput if it fits no format.
@@ -142,7 +142,7 @@ def read(
 
 
 def _read_problems(source: Source, chosen: base.Format) -> list[Problem]:
-    """The problems of a file.
+    """Read the problems of a file, without groups that cannot be right.
 
     Raises NoProblems if there are none. `chosen` is the format of the file.
     """
@@ -189,7 +189,7 @@ def _read_release_card(path: Path) -> Card | None:
 
 
 def path_name(path: Path) -> str:
-    """The name of a dataset from its path, "my/dev" for "data/my/dev.jsonl".
+    """Name of a dataset from its path, "my/dev" for "data/my/dev.jsonl".
 
     More folders are added while the name begins like a public dataset: "mine/winogrande/dev".
     """
@@ -306,7 +306,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
-    """Column names by role, and the language, from a folder's winokit.toml.
+    """Read column names by role, and the language, from a folder's winokit.toml.
 
     Without that file they are empty and None. Raises BadInput if it is not valid.
     """

@@ -21,7 +21,10 @@ from winokit.problem import BLANK, NO_TEXT, Card, Problem
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row. Raises Malformed if the row is none."""
+    """Parse a row of winokit's own JSON lines into a problem.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     before, after = _read_sides(row)
     candidates = fields.strings(row, "texts" if "texts" in row else "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
@@ -68,7 +71,7 @@ def _get_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The row of a problem, without empty fields."""
+    """Turn a problem into a row of winokit's own JSON lines, without empty fields."""
     text = problem.text
     is_whole = problem.is_whole
     row: dict[str, Any] = {"id": problem.id}
@@ -93,14 +96,17 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def header(card: Card) -> str:
-    """The first line of a file, with the known fields of the dataset's card."""
+    """Make the first line of a file from the dataset's card.
+
+    Fields that are not known are left out.
+    """
     card_fields = dataclasses.asdict(card)
     known_fields = {key: value for key, value in card_fields.items() if value not in ("", None)}
     return json.dumps({"card": known_fields}, ensure_ascii=False) + "\n"
 
 
 def parse_card(row: Mapping[str, Any]) -> Card:
-    """The card in the first line of a file.
+    """Parse the first line of a file into the dataset's card.
 
     Raises Malformed if it is damaged.
     """
@@ -123,9 +129,9 @@ def _is_share(value: object) -> bool:
 
 
 def _read_json_rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line and content of each row.
+    """Yield the line number and the content of each row.
 
-    The card of the first line is stored in the source.
+    The card in the first line is stored in the source.
     """
     for number, row in source.json_lines():
         if set(row) == {"card"}:

@@ -20,7 +20,10 @@ ERRATA = {int(number): row for number, row in our_toml("assets/errata.toml")["kn
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """The problem in an element of the array. Raises Malformed if there is none."""
+    """Parse an element of KnowRef's JSON array into a problem.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     before, pronoun, after = fields.bracketed(row, "sentence_with_pronoun")
     candidates = (_get_only_string(row, "candidate0"), _get_only_string(row, "candidate1"))
     answer = None
@@ -48,7 +51,10 @@ def _get_only_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The element of a problem in the array."""
+    """Turn a problem into an element of KnowRef's JSON array.
+
+    Raises CannotWrite if it does not have two candidates, a pronoun and no brackets.
+    """
     candidate0, candidate1 = need_two(problem, "knowref")
     row: dict[str, Any] = {
         "sentence_with_pronoun": with_brackets(problem, "knowref"),
@@ -91,7 +97,10 @@ def _read_corrected(source: Source) -> Iterable[Problem]:
 
 
 def _correct_row(source: Source, row: dict[str, Any]) -> dict[str, Any]:
-    """The row, corrected if it has a known error of the public file."""
+    """Correct a row if it still has a known error of the public file.
+
+    Other rows are returned as they are. A note says what was corrected.
+    """
     identity = row.get("oiginal_id")
     erratum = ERRATA.get(identity) if isinstance(identity, int) else None
     if not erratum:

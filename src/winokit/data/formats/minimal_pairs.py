@@ -55,7 +55,7 @@ TWIN = "\0twin"
 
 
 def layout_of(columns: Iterable[str]) -> PairColumns | None:
-    """The public set that has these columns, or None."""
+    """Find the public set of minimal pairs that has these columns, or None."""
     column_names = frozenset(columns)
     return next((layout for layout in LAYOUTS if layout.needed <= column_names), None)
 
@@ -78,7 +78,10 @@ def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[t
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """The pair of texts in a row. Raises Malformed if the row has none."""
+    """Parse a row with a good and a bad text into a problem.
+
+    Raises Malformed if the row has none of the known pairs of columns.
+    """
     layout = TARGET2 if TWIN in row else layout_of(row)
     if layout is None:
         raise Malformed(f"expected a good and a bad text, found {', '.join(map(str, row)) or 'nothing'}")
@@ -97,7 +100,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
-    """A problem whose candidates are a good and a bad text.
+    """Make a problem whose candidates are a good and a bad text.
 
     The order of the two depends only on a hash of their letters.
 
@@ -117,7 +120,10 @@ def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The row of a problem, with BLiMP's field names."""
+    """Turn a problem into a row with BLiMP's field names.
+
+    Raises CannotWrite if it is not a choice between two whole texts.
+    """
     if not problem.is_whole:
         raise CannotWrite(f"a text with a blank, and {NAME} has whole texts")
     if len(problem.candidates) != 2:
@@ -138,7 +144,10 @@ def _hash_text(text: str) -> str:
 
 
 def _read_pair_rows(source: Source) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield place and cells of each row of the file."""
+    """Yield the position and the cells of each row of a file.
+
+    A position is a line number, or "element 3".
+    """
     table = read_table(source)
     layout = layout_of(table.columns)
     if layout is not None and layout.note is not None:

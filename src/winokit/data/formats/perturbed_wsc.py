@@ -25,7 +25,10 @@ QID = re.compile(rf"q([0-{len(PERTURBATIONS) - 1}])(\d+)")
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row. Its original is still given by an index."""
+    """Parse a row of the perturbed WSC into a problem.
+
+    The original of the problem is given by its index, in a label. Raises Malformed if a field is missing or wrong.
+    """
     before, after = fields.blanked(row, "sentence")
     number = QID.fullmatch(fields.string(row, "qID"))
     if not number:
@@ -45,7 +48,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The row of a problem.
+    """Turn a problem into a row of the perturbed WSC.
 
     Raises CannotWrite if the labels of the perturbation are missing.
     """
@@ -69,7 +72,10 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Yield the problems, labelled with their pair's number and original's public id."""
+    """Label problems with their pair's number and their original's public id.
+
+    Yields all problems.
+    """
     id_of_index = _read_original_ids(source)
     for problem in problems:
         number = int(str(problem.group).removeprefix("pair-"))
@@ -81,7 +87,7 @@ def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Pro
 
 
 def _read_original_ids(source: Source) -> dict[int, str]:
-    """Public ids of the original problems, by index.
+    """Read the public ids of the original problems, by index.
 
     Empty if the file of the originals is not beside the one that is read.
     """

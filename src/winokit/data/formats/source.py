@@ -38,7 +38,9 @@ HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
 def name_place(place: Place) -> str:
-    """The name of a place in a file, for a sentence.
+    """A position in a file in words.
+
+    A line number becomes "line 12", and a text such as "element 3" stays.
 
     >>> name_place(12), name_place("element 3")
     ('line 12', 'element 3')
@@ -48,7 +50,7 @@ def name_place(place: Place) -> str:
 
 @dataclass
 class FileBeginning:
-    """Limits reading to the beginning of a file, and counts the rest.
+    """Limits reading to the first problems of a file, and counts the other records.
 
     `most` is the number of problems that are parsed, `unread` the number of records after them.
     """
@@ -62,9 +64,9 @@ _BEGINNING: ContextVar[FileBeginning | None] = ContextVar("beginning", default=N
 
 @contextmanager
 def reading_beginnings(most: int) -> Iterator[FileBeginning]:
-    """In this block, parse only the first `most` problems of each file.
+    """Context manager that parses only the first `most` problems of each file.
 
-    The records after them are counted in the object that the block gets.
+    It gives the object in which the records after them are counted.
     """
     beginning = FileBeginning(most)
     token = _BEGINNING.set(beginning)
@@ -77,12 +79,14 @@ def reading_beginnings(most: int) -> Iterator[FileBeginning]:
 class Source:
     """A file that is being read, with the notes and errors of its reader.
 
-    In lenient mode malformed records are put into `skipped` and not raised.
+    A malformed record is raised as an error. In lenient mode it is stored in `skipped` instead.
 
     Parameters
     ----------
     path
         The file, which may be compressed with gzip or xz.
+    lenient
+        Store malformed records instead of raising.
     limit
         How many bytes of it to read, up to the last complete line. None for all.
     """
@@ -109,13 +113,13 @@ class Source:
     def each(self, records: Iterable[tuple[Place, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
         """Yield the problem in each record.
 
-        A malformed record is rejected. If only the beginning of the file is read, later records are counted and not
-        parsed.
+        A malformed record is raised, or stored in lenient mode. If only the beginning of the file is read, later
+        records are counted and not parsed.
 
         Parameters
         ----------
         records
-            Place and content of each record.
+            Position of each record, a line number or "element 3", and its content.
         parse
             Makes a problem of a record's content, or raises Malformed.
         """
@@ -132,7 +136,10 @@ class Source:
                 yield problem
 
     def reject(self, error: Malformed, line: Place | None = None) -> None:
-        """Raise a record's error with its place, or store it in lenient mode."""
+        """Raise the error of a malformed record, or store it in lenient mode.
+
+        The file and the position, `line`, are added to the error.
+        """
         placed = error.at(str(self.path), line)
         if not self.lenient:
             raise placed from None
@@ -211,9 +218,9 @@ class Source:
                 yield ""
 
     def json_lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield number and object of each line of JSON.
+        """Yield the line number and the object of each line of JSON.
 
-        A line that is no JSON object is rejected.
+        A line that is no JSON object is raised as malformed, or stored in lenient mode.
         """
         for number, line in self.lines():
             try:
@@ -227,9 +234,9 @@ class Source:
                 yield number, row
 
     def is_sound(self, row: object, written: str, line: Place) -> bool:
-        """Whether a JSON value is an object without halves of characters.
+        """Whether a JSON value is an object that only has whole characters.
 
-        A value that is not is rejected. `written` is its JSON text.
+        A value that is not is raised as malformed, or stored in lenient mode. `written` is its JSON text.
         """
         if not isinstance(row, dict):
             self.reject(Malformed(f"expected a JSON object, found {type(row).__name__}"), line)
@@ -242,9 +249,9 @@ class Source:
         return True
 
     def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield line and cells of each row of a table, header first.
+        """Yield the line number and the cells of each row, header first.
 
-        A broken row is rejected. The delimiter is found from the content.
+        The delimiter is found from the content. A broken row is raised as malformed, or stored in lenient mode.
         """
         reader = csv_reader(self.text())
         for row_index, (line, cells) in enumerate(_read_rows(reader)):
@@ -257,10 +264,10 @@ class Source:
                 return
 
     def json_array(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield place and object of each element of a JSON array.
+        """Yield position and object of each element of a JSON array.
 
-        A place is "element 3" or "element 3 (line 12)". An element that is no object is rejected. After an element
-        that is no JSON, nothing more is read.
+        A position is "element 3" or "element 3 (line 12)". An element that is no object is raised as malformed, or
+        stored in lenient mode. After an element that is no JSON, nothing more is read.
         """
         text = self.text()
         decoder = json.JSONDecoder()
@@ -297,10 +304,10 @@ class Source:
             self.reject(Malformed("expected the end of the file after the array's ']'"), line)
 
     def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
-        """Yield line and element of each `tag` directly below the root.
+        """Yield the line number and the element of each `tag` directly below the root.
 
-        If the XML breaks off, that is rejected, and the complete elements before it are yielded. Expat resolves no
-        external entities and limits entity expansion.
+        If the XML breaks off, that is raised as malformed, or in lenient mode the complete elements before it are
+        yielded. Expat resolves no external entities and limits entity expansion.
         """
         content = self.raw()
         parser = expat.ParserCreate()
@@ -518,7 +525,7 @@ def _describe_error(error: Exception) -> str:
 
 @dataclass
 class FileRecords:
-    """Places of the records of a file that was read, and its malformed records."""
+    """Positions of the records of a file that was read, and its malformed records."""
 
     path: Path
     places: dict[str, Place] = field(default_factory=dict)
@@ -530,14 +537,15 @@ _LISTENERS: ContextVar[tuple[list[FileRecords], ...]] = ContextVar("records", de
 
 
 def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malformed: Sequence[Malformed]) -> None:
-    """Pass the places of a file's records to the callers that collect them.
+    """Pass the positions of a file's records to the callers that collect them.
 
-    The places are left out if the dataset does not have one problem for each of them.
+    Callers collect them with `remembering_records`. No positions are passed if the dataset does not have one problem
+    for each of them.
 
     Parameters
     ----------
     places
-        The place of each problem's record, in the order of the dataset.
+        The position of each problem's record, a line number or "element 3", in the order of the dataset.
     malformed
         The errors of records that are no problems.
     """
@@ -554,9 +562,9 @@ def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malf
 
 @contextmanager
 def remembering_records() -> Iterator[list[FileRecords]]:
-    """In this block, collect the records of every file that is read.
+    """Context manager that collects the records of every file read in its block.
 
-    The block gets a list that grows, in order of reading.
+    It gives a list, which grows in the order of reading.
     """
     files: list[FileRecords] = []
     token = _LISTENERS.set((*_LISTENERS.get(), files))

@@ -33,7 +33,10 @@ def _split_pairs(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     assemble=None,
 )
 def parse(row: Mapping[str, Any]) -> Problem:
-    """One of the two problems of a line. `place` in the row says which."""
+    """Parse one of the two problems of a line of Square One's files.
+
+    `place` in the row says which: 0 or 1.
+    """
     key = f"s{row['place'] + 1}"
     text = fields.string(row, key)
     before, mask, after = text.partition(MASK)

@@ -36,10 +36,15 @@ class Table:
     rows: Sequence[TableRow]
 
     def places(self, columns: Mapping[str, str]) -> dict[str, str]:
-        """The columns by their roles, with the file's spelling.
+        """Find the columns of some roles, and return them in the file's spelling.
 
         Case is ignored unless two columns differ in nothing else. Raises BadInput for a column that is not in the
         table.
+
+        Parameters
+        ----------
+        columns
+            Column names by role, as the user spelled them.
         """
         folded_names = grouped((name.casefold(), name) for name in self.columns)
         places = {}
@@ -54,14 +59,18 @@ class Table:
         return places
 
 
-def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option: str = "--columns") -> dict[str, str]:
-    """Columns by their roles, from "text=satz,option1=a" or a mapping.
+def parse_columns(
+    user_columns: str | Mapping[str, str], roles: Collection[str], option: str = "--columns"
+) -> dict[str, str]:
+    """Parse "text=satz,option1=a", or a mapping, into columns by role.
 
     A comma may be part of a column's name: only one before another `role=` ends it. Raises UnknownName for an unknown
     role.
 
     Parameters
     ----------
+    user_columns
+        The text or the mapping from the user.
     roles
         The roles that are allowed. If option1 is, so are option2, option3 and so on.
     option
@@ -70,10 +79,10 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option
     >>> parse_columns("text=Satz, ganz,option1=a,option2=b", {"text", "option1"})
     {'text': 'Satz, ganz', 'option1': 'a', 'option2': 'b'}
     """
-    if isinstance(given, str):
-        pairs = _split_columns(given, option)
+    if isinstance(user_columns, str):
+        pairs = _split_columns(user_columns, option)
     else:
-        pairs = [(str(role), str(column)) for role, column in given.items()]
+        pairs = [(str(role), str(column)) for role, column in user_columns.items()]
     role_counts = Counter(role for role, _ in pairs)
     for role, _ in pairs:
         first_of_kind = re.sub(r"[1-9]\d?$", "1", role)
@@ -85,7 +94,7 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option
 
 
 def _split_columns(text: str, option: str) -> list[tuple[str, str]]:
-    """The pairs of role and column in "text=satz,option1=a".
+    """Split "text=satz,option1=a" into pairs of role and column.
 
     Raises BadInput if a part is no pair. `option` is named in its message.
     """
@@ -127,9 +136,10 @@ def cell_text(value: Any, field: str | None = None) -> str:
 
 
 def read_table(source: Source) -> Table:
-    """Read the table in a file of any kind.
+    """Read the table in a file: csv, JSON or Parquet.
 
-    A broken row is rejected with its place. Raises BadInput or Malformed if the file is no table.
+    A broken row is raised as malformed, or in lenient mode stored in the source. Raises BadInput or Malformed if the
+    file is no table.
     """
     head = refuse_workbook(source.path)
     start = decode_head(head).lstrip()[:1]
@@ -150,26 +160,27 @@ def read_table(source: Source) -> Table:
 
 
 def selected(
-    table: Table, given: Mapping[str, str] | None, option: str = "--columns"
+    table: Table, user_columns: Mapping[str, str] | None, option: str = "--columns"
 ) -> tuple[Table, dict[str, str] | None]:
-    """The table with the rows that `where` selects, and the other roles.
+    """Select the rows of a table that `where` names.
 
-    `where=Split=dev` selects one value, `where=Split=dev|test` several. Raises BadInput if it selects no row.
+    Returns the table, and the roles without `where`. `where=Split=dev` selects one value, `where=Split=dev|test`
+    several. Raises BadInput if it selects no row.
 
     Parameters
     ----------
-    given
+    user_columns
         Columns by their roles, as the user gave them. None if there are none.
     option
         The option that is named in messages.
     """
-    if given is None:
+    if user_columns is None:
         return table, None
-    if "where" not in given:
-        return table, dict(given)
-    column, _, value = given["where"].partition("=")
+    if "where" not in user_columns:
+        return table, dict(user_columns)
+    column, _, value = user_columns["where"].partition("=")
     if not value:
-        raise BadInput(f"{option}: where: expected COLUMN=VALUE, as where=Split=dev, found {given['where']!r}")
+        raise BadInput(f"{option}: where: expected COLUMN=VALUE, as where=Split=dev, found {user_columns['where']!r}")
     name = table.places({"where": column})["where"]
     selected_values = {part.strip().casefold() for part in value.split("|")}
     cells = [cell_text(row.get(name)).strip() for _, row in table.rows]
@@ -177,13 +188,13 @@ def selected(
     if not rows:
         values = list(dict.fromkeys(cells))[:5]
         raise BadInput(f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join(values)}")
-    other_roles = dict(given)
+    other_roles = dict(user_columns)
     del other_roles["where"]
     return Table(table.path, table.columns, rows), other_roles or None
 
 
 def refuse_workbook(path: Path) -> bytes:
-    """The first bytes of a file. Raises BadInput for an Excel workbook."""
+    """Read the first bytes of a file, and raise BadInput for an Excel workbook."""
     head = read_bytes(path, 1 << 10)
     if head.startswith(WORKBOOKS):
         raise BadInput(f"{path}: an Excel workbook, or another archive; save the table in it as csv (UTF-8)")
@@ -191,7 +202,10 @@ def refuse_workbook(path: Path) -> bytes:
 
 
 def numbered_rows(rows: Iterable[dict[str, Any]]) -> list[TableRow]:
-    """Rows with places "row 1", "row 2", …, for files without lines."""
+    """Pair each row with its position, "row 1", "row 2", …
+
+    It is used for files without lines.
+    """
     return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 

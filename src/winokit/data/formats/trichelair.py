@@ -19,7 +19,10 @@ FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row, with Trichelair et al.'s labels."""
+    """Parse an element of Trichelair et al.'s JSON array into a problem with labels.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     before, pronoun, after = fields.bracketed(row, "sentence")
     candidates = (fields.string(row, "answer0"), fields.string(row, "answer1"))
     labels: dict[str, Any] = {name: fields.flag(row, key) for key, name in FLAGS.items() if key in row}
@@ -32,7 +35,10 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The row of a problem, with the labels that it has."""
+    """Turn a problem into an element of Trichelair et al.'s JSON array.
+
+    It has those labels that the problem has.
+    """
     answer0, answer1 = need_two(problem, "trichelair")
     need_answer(problem, "trichelair")
     row: dict[str, Any] = {

@@ -27,7 +27,10 @@ LINE = re.compile(r"\s*(?:\d+\s+)?(.*\S)\s*")
 
 
 def parse(line: str) -> Problem:
-    """The problem in a line. Raises Malformed if the brackets are not as expected."""
+    """Parse a line of WinoBias into a problem.
+
+    Raises Malformed if the brackets are not as expected.
+    """
     match = LINE.fullmatch(line)
     text = match.group(1) if match else ""
     marks = list(BRACKETS.finditer(text))
@@ -56,7 +59,7 @@ def parse(line: str) -> Problem:
 
 
 def _read_right(text: str, mark: re.Match[str]) -> str:
-    """The right candidate from its brackets.
+    """The right candidate, from its brackets in a line.
 
     An article that is outside the brackets is added: "the [physician]".
     """
@@ -81,7 +84,7 @@ def _find_other(before: str, after: str, right: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> str:
-    """The line of a problem, without its number.
+    """Turn a problem into a line of WinoBias, without its number.
 
     Raises CannotWrite if it would not read back as the same problem.
     """
@@ -130,7 +133,10 @@ def _remove_article(name: str) -> str:
 
 
 def _add_labels_of_name(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Yield the problems, labelled with the stereotype and type in the file's name."""
+    """Label problems with the stereotype and type in their file's name.
+
+    Yields all problems.
+    """
     stereotype = re.match("(pro|anti)_stereotyped", source.path.name)
     kind = re.search("type([12])", source.path.name)
     labels: dict[str, Any] = {}

@@ -35,7 +35,7 @@ STATISTICS = "occupations-stats.tsv"
 
 
 def parse_sentence(line: str) -> Problem:
-    """The problem in a row of all_sentences.tsv."""
+    """Parse a row of Winogender's all_sentences.tsv into a problem."""
     sentence_id, tab, sentence = line.partition("\t")
     parts = sentence_id.split(".")
     if not tab or len(parts) != 5 or parts[2] not in ("0", "1") or parts[3] not in GENDERS:
@@ -55,9 +55,9 @@ def parse_sentence(line: str) -> Problem:
 
 
 def parse_template(line: str) -> Problem:
-    """The problem in a row of templates.tsv.
+    """Parse a row of Winogender's templates.tsv into a problem without a pronoun.
 
-    It has no pronoun. The pronoun's case (NOM, POSS, ACC) is a label.
+    The pronoun's case (NOM, POSS, ACC) is a label.
     """
     parts = line.split("\t")
     if len(parts) != 4 or parts[2] not in ("0", "1"):
@@ -83,7 +83,7 @@ def parse_template(line: str) -> Problem:
 def _make_problem(
     before: str, after: str, occupation: str, participant: str, answer: str, pronoun: str | None = None, **labels: str
 ) -> Problem:
-    """The problem that the cells of a row describe.
+    """Make a problem from the cells of a row of either file.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _make_problem(
 
 
 def render_sentence(problem: Problem, options: WriteOptions) -> str:
-    """The row of a problem in all_sentences.tsv."""
+    """Turn a problem into a row of Winogender's all_sentences.tsv."""
     need_no_query(problem, "winogender")
     need_pronoun(problem, "winogender")
     occupation, participant = _get_roles(problem)
@@ -113,7 +113,7 @@ def render_sentence(problem: Problem, options: WriteOptions) -> str:
 
 
 def render_template(problem: Problem, options: WriteOptions) -> str:
-    """The row of a problem in templates.tsv."""
+    """Turn a problem into a row of Winogender's templates.tsv."""
     occupation, participant = _get_roles(problem)
     case = problem.labels.get("case")
     if case not in PRONOUNS:
@@ -126,7 +126,10 @@ def render_template(problem: Problem, options: WriteOptions) -> str:
 
 
 def _get_roles(problem: Problem) -> tuple[str, str]:
-    """Occupation and participant from a problem's labels."""
+    """Occupation and participant from a problem's labels.
+
+    Raises CannotWrite if one of the labels is missing.
+    """
     try:
         return str(problem.labels["occupation"]), str(problem.labels["participant"])
     except KeyError as missing:
@@ -139,9 +142,9 @@ def _name_candidate(role: str) -> str:
 
 
 def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems, labelled with the share of women in their occupation.
+    """Label problems with the share of women in their occupation.
 
-    The shares are in a table beside the file. Without that table the problems are unchanged.
+    The shares are in a table beside the file. Without that table the problems are unchanged. Yields all problems.
     """
     path = source.path.with_name(STATISTICS)
     statistics = _read_statistics(path) if path.exists() else {}
@@ -151,7 +154,7 @@ def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Pro
 
 
 def _read_statistics(path: Path) -> dict[str, dict[str, float]]:
-    """The shares of women in percent by occupation, from two sources."""
+    """Read the percentages of women by occupation, from two sources each."""
     names = ("bergsma_pct_female", "bls_pct_female")
     _, *lines = read_bytes(path).decode("utf-8", "replace").split("\n")
     statistics: dict[str, dict[str, float]] = {}

@@ -19,7 +19,10 @@ KEYS = frozenset({"sentence", "option1", "option2"})
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """The problem in a row. Raises Malformed if the row is none."""
+    """Parse a row of WinoGrande's JSON lines into a problem.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     is_whole = row.get("sentence") == BLANK
     before, after = ("", "") if is_whole else fields.blanked(row, "sentence")
     candidates = [fields.string(row, "option1"), fields.string(row, "option2")]
@@ -53,7 +56,7 @@ def group_of_qid(qid: str | None) -> str | None:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The row of a problem.
+    """Turn a problem into a row of WinoGrande's JSON lines.
 
     Its qID is made of the group and the public id, which says nothing about the answer.
     """
@@ -87,10 +90,10 @@ def labels_path(path: Path) -> Path:
 
 
 def _add_listed_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """The problems, with the answers of the label list beside their file.
+    """Add the answers of the label list beside a file to its problems.
 
-    They are unchanged if one of them has an answer already, or there is no list. Raises Malformed if the list has
-    another length.
+    The problems are unchanged if one of them has an answer already, or there is no list. Raises Malformed if the list
+    has another length.
     """
     problems = list(problems)
     path = labels_path(source.path)

@@ -28,7 +28,10 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
 
 
 def parse(schema: Element) -> Problem:
-    """The problem in a <schema> element. Raises Malformed if a part is missing."""
+    """Parse a <schema> of the Winograd Schema Challenge's XML into a problem.
+
+    Raises Malformed if a part is missing.
+    """
     for part in ("text", "answers"):
         if schema.find(part) is None:
             raise Malformed("missing in <schema>", field=part)
@@ -59,7 +62,7 @@ def _spell_as_written(schema: Element) -> str:
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
-    """The texts around a pronoun, with the spaces that belong next to it."""
+    """Add the spaces that belong next to a pronoun to the texts around it."""
     if before and not before.endswith(OPENING):
         before = f"{before} "
     if after and not after.startswith(NO_SPACE_BEFORE):
@@ -84,7 +87,7 @@ def _read_answer(letter: str, count: int) -> int | None:
 
 
 def render(problem: Problem, options: WriteOptions) -> str:
-    """The <schema> element of a problem.
+    """Turn a problem into a <schema> of the Winograd Schema Challenge's XML.
 
     The group is an attribute, which other readers ignore.
     """
@@ -109,12 +112,12 @@ def render(problem: Problem, options: WriteOptions) -> str:
 
 
 def assemble(schemas: Iterable[str]) -> str:
-    """The XML of the whole collection."""
+    """Join schemas into the XML of a whole collection."""
     return HEADER + "\n".join(schemas) + "</collection>\n"
 
 
 def _is_collection(head: FileHead) -> bool:
-    """Whether a file has schemas of a collection."""
+    """Whether a file is a collection of schemas in XML."""
     return "<collection" in head.text and "<schema" in head.text
 
 

@@ -25,9 +25,9 @@ QUOTES = {"``": '"', "''": '"'}
 
 
 def parse(line: str) -> Problem:
-    """The problem in a row. Raises Malformed if the row is none.
+    """Parse a row of XWinograd into a problem.
 
-    The start and end of each candidate in the sentence are in its provenance.
+    The start and end of each candidate in the sentence are in its provenance. Raises Malformed if a cell is wrong.
     """
     cells = line.split("\t")
     if len(cells) != len(CELLS):

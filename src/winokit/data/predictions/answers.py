@@ -293,7 +293,7 @@ def _read_list(prompt: str, start: int, labels: str, names: tuple[str, ...]) -> 
     return order
 
 
-def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
+def other_readings(text: str, names: tuple[str, ...], problem: Problem) -> dict[str, int | None]:
     """The choices that three other ways of reading find in a reply.
 
     They are by name: `exact` takes a reply that is nothing but an option, `strict` one that begins with its choice,
@@ -302,7 +302,7 @@ def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[st
     from winokit.models.replies import ReplyReading, option_names, plain_reply
 
     letters = tuple(string.ascii_uppercase[: len(names)])
-    ways = _list_ways_to_say(text, names, about.language)
+    ways = _list_ways_to_say(text, names, problem.language)
     reading = ReplyReading(plain_reply(text), option_names(letters, ways))
     first_option = reading.mentions[0].option if reading.mentions else None
     return {

@@ -94,7 +94,8 @@ RIGHTNESS = frozenset("correct incorrect right wrong gold distractor target".spl
 class PredictionColumns:
     """The columns of a table of predictions, by their roles.
 
-    A role that no column has is None or empty.
+    A role is what a column is for, such as `prediction`, `answer` or `model`. One that no column has is None or
+    empty.
     """
 
     texts: tuple[str, ...] = ()
@@ -171,17 +172,17 @@ class PredictionColumns:
         return is_chosen and is_named and not self.rivals
 
 
-def are_of_predictions(given: str | Mapping[str, str]) -> bool:
+def are_of_predictions(user_columns: str | Mapping[str, str]) -> bool:
     """Whether columns that a user names describe predictions, and not problems.
 
     Both may have `where`, which selects rows. It is taken for predictions unless columns of candidates are named too.
 
     Parameters
     ----------
-    given
+    user_columns
         The user's roles, as a mapping or as "role=column,…".
     """
-    roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else list(given)
+    roles = re.findall(r"(\w+)\s*=", user_columns) if isinstance(user_columns, str) else list(user_columns)
     starts = ("prediction", "scores", "losses")
     for role in roles:
         if role in ("correct", "layout") or role.startswith(starts):
@@ -190,12 +191,12 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     return "where" in roles and not has_candidates
 
 
-def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
+def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
     """Columns of predictions by their roles, from what a user typed or passed.
 
     Raises BadInput if no role says what the model chose, or if there are both scores and losses.
     """
-    columns = parse_columns(given, ROLES, OPTION)
+    columns = parse_columns(user_columns, ROLES, OPTION)
     if not are_of_predictions(columns):
         raise BadInput(
             f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
@@ -229,17 +230,17 @@ def has_verdicts(table: Table, column: str) -> bool:
     return verdicts == {True, False}
 
 
-def columns_of(table: Table, given: Mapping[str, str] | None = None) -> PredictionColumns:
+def columns_of(table: Table, user_columns: Mapping[str, str] | None = None) -> PredictionColumns:
     """The roles of a table's columns, as given or guessed.
 
     They are guessed from names and cells if the user gave none. Raises BadInput if a column that was given is not in
     the table.
     """
-    if given is None:
+    if user_columns is None:
         return _infer_columns(table)
-    roles = dict(given)
-    column, _, base = given.get("prediction", "").rpartition(":")
-    has_base = base in ("0", "1") and given["prediction"] not in table.columns
+    roles = dict(user_columns)
+    column, _, base = user_columns.get("prediction", "").rpartition(":")
+    has_base = base in ("0", "1") and user_columns["prediction"] not in table.columns
     if has_base:
         roles["prediction"] = column
     order = roles.pop("order", None)

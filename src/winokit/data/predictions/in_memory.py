@@ -46,17 +46,17 @@ Predictions = str | Path | Sequence[Any] | Mapping[str, Any] | HasShape
 """A file, several, or predictions in memory."""
 
 
-def are_files(given: Predictions) -> bool:
+def are_files(predictions: Predictions) -> bool:
     """Whether predictions may name files, by their type.
 
     They may if they are a text, a path, or a list of these.
     """
-    if isinstance(given, (str, Path)):
+    if isinstance(predictions, (str, Path)):
         return True
-    return isinstance(given, (list, tuple)) and all(isinstance(each, (str, Path)) for each in given)
+    return isinstance(predictions, (list, tuple)) and all(isinstance(each, (str, Path)) for each in predictions)
 
 
-def are_empty(given: Predictions) -> bool:
+def are_empty(predictions: Predictions) -> bool:
     """Whether predictions were given and have no values.
 
     The empty tuple is the default of arguments and means that none were given, so it does not count.
@@ -64,21 +64,21 @@ def are_empty(given: Predictions) -> bool:
     >>> are_empty([]), are_empty({}), are_empty(()), are_empty([1])
     (True, True, False, False)
     """
-    if isinstance(given, HasShape):
-        return 0 in tuple(given.shape)
-    return isinstance(given, (list, Mapping)) and not given
+    if isinstance(predictions, HasShape):
+        return 0 in tuple(predictions.shape)
+    return isinstance(predictions, (list, Mapping)) and not predictions
 
 
-def file_paths(given: Predictions) -> list[str | Path]:
+def file_paths(predictions: Predictions) -> list[str | Path]:
     """The files that predictions name, empty if they are values in memory."""
-    if not are_files(given):
+    if not are_files(predictions):
         return []
-    if isinstance(given, (str, Path)):
-        return [given]
-    return list(given)  # type: ignore[arg-type]
+    if isinstance(predictions, (str, Path)):
+        return [predictions]
+    return list(predictions)  # type: ignore[arg-type]
 
 
-def is_folder(given: Predictions, data: object) -> bool:
+def is_folder(predictions: Predictions, data: object) -> bool:
     """Whether predictions are a name, of neither a file nor a column.
 
     Parameters
@@ -86,41 +86,41 @@ def is_folder(given: Predictions, data: object) -> bool:
     data
         The data of the run. If it is a data frame, its columns are looked up.
     """
-    if not isinstance(given, (str, Path)) or Path(given).is_file():
+    if not isinstance(predictions, (str, Path)) or Path(predictions).is_file():
         return False
-    return columns_of_frame(given, data) is given
+    return columns_of_frame(predictions, data) is predictions
 
 
-def columns_of_frame(given: Predictions, data: object) -> Predictions:
+def columns_of_frame(predictions: Predictions, data: object) -> Predictions:
     """The columns of a data frame that predictions name, as lists.
 
     They are in a dict by name. Predictions that name no columns of the data are returned as they are.
     """
-    names = file_paths(given)
+    names = file_paths(predictions)
     if not names or not isinstance(data, Frame):
-        return given
+        return predictions
     columns, rows = frame_rows(data)
     if not all(name in columns for name in names):
-        return given
+        return predictions
     return {str(name): _get_cells(str(name), rows) for name in names}
 
 
-def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTable]:
+def tables_in_memory(predictions: Predictions, dataset: Dataset) -> list[PredictionTable]:
     """Tables of the predictions that are values in memory, one for each model.
 
     Empty if the predictions are files. A list of texts is taken for answers if there is one for each problem and none
     is a file.
     """
-    if are_files(given):
-        return _make_text_tables(file_paths(given), dataset)
-    if isinstance(given, Frame):
-        return _make_frame_tables(given)
-    if isinstance(given, Mapping):
-        return _make_mapping_tables(given, dataset)
-    name = getattr(given, "name", None)
+    if are_files(predictions):
+        return _make_text_tables(file_paths(predictions), dataset)
+    if isinstance(predictions, Frame):
+        return _make_frame_tables(predictions)
+    if isinstance(predictions, Mapping):
+        return _make_mapping_tables(predictions, dataset)
+    name = getattr(predictions, "name", None)
     has_name = isinstance(name, str) and name
     model = str(name) if has_name else UNNAMED
-    return [_make_table_by_order(model, values_of(given))]
+    return [_make_table_by_order(model, values_of(predictions))]
 
 
 def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[PredictionTable]:
@@ -135,26 +135,26 @@ def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[Pre
     return [] if are_paths else [_make_table_by_order(UNNAMED, texts)]
 
 
-def _make_mapping_tables(given: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
+def _make_mapping_tables(predictions: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
     """Tables of answers by id, or of lists of answers by model."""
     ids = {problem.id for problem in dataset}
-    has_ids = not ids.isdisjoint(given)
-    are_models = all(map(is_column, given.values()))
+    has_ids = not ids.isdisjoint(predictions)
+    are_models = all(map(is_column, predictions.values()))
     if has_ids or not are_models:
-        return [_make_table_by_id(UNNAMED, given.items())]
-    return [_make_table_by_order(str(name), values_of(column)) for name, column in given.items()]
+        return [_make_table_by_id(UNNAMED, predictions.items())]
+    return [_make_table_by_order(str(name), values_of(column)) for name, column in predictions.items()]
 
 
-def run_of_predictions(given: Predictions, dataset: Dataset | None) -> Run:
+def run_of_predictions(predictions: Predictions, dataset: Dataset | None) -> Run:
     """Read predictions from files or memory into a run, without scoring anything.
 
     Raises BadInput if `dataset` is None: predictions are read by their problems.
     """
-    paths = file_paths(given)
+    paths = file_paths(predictions)
     if dataset is None:
         source_names = ", ".join(map(str, paths)) or UNNAMED
         raise BadInput(f"{source_names}: predictions without their problems; name those with --data DATA")
-    sources: Sequence[PredictionSource] = tables_in_memory(given, dataset)
+    sources: Sequence[PredictionSource] = tables_in_memory(predictions, dataset)
     if not sources:
         sources = [PredictionFile(Path(path)) for path in paths]
     reads, _ = read_files(sources, dataset)

@@ -276,7 +276,7 @@ def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, d
 
 
 def _read_answer(
-    sample: Mapping[str, Any], scorer: str, candidates: tuple[str, ...], about: PredictionRow
+    sample: Mapping[str, Any], scorer: str, candidates: tuple[str, ...], draft: PredictionRow
 ) -> PredictionRow:
     """Complete the prediction of a sample whose problem is known.
 
@@ -286,7 +286,7 @@ def _read_answer(
     ----------
     candidates
         The candidates in the order in which the sample offers them.
-    about
+    draft
         The prediction so far, with its problem.
     """
     if sample.get("error"):
@@ -297,7 +297,7 @@ def _read_answer(
             raise Unmatched(f"no score by {scorer}")
         score = {}
     has_choices = _get_choices(sample) is not None
-    reading = AnswerReading(candidates, has_choices, _get_input(sample), about.language)
+    reading = AnswerReading(candidates, has_choices, _get_input(sample), draft.language)
     gold = _read_target(sample, reading)
     value = score.get("value")
     verdict = None
@@ -305,10 +305,10 @@ def _read_answer(
         verdict = RIGHT_OR_WRONG.get(value)
     prediction = reading.choose_answer(score, _get_completion(sample), gold, verdict)
     if prediction is not None:
-        return replace(about, candidates=candidates, prediction=prediction, gold=gold, verdict=verdict)
+        return replace(draft, candidates=candidates, prediction=prediction, gold=gold, verdict=verdict)
     if score and verdict is not False and value not in NO_ANSWER:
         raise Unmatched(f"{scorer} gives no answer: its value is {fields.shown(value)}")
-    return replace(about, candidates=candidates, why=UNREAD, gold=gold)
+    return replace(draft, candidates=candidates, why=UNREAD, gold=gold)
 
 
 def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | None:

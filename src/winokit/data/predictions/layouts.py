@@ -108,7 +108,7 @@ def named_layout(name: str) -> LayoutRows:
 
 
 def read_layout(
-    source: Source, matcher: Matcher, name: str, given: Mapping[str, str] | None = None
+    source: Source, matcher: Matcher, name: str, user_columns: Mapping[str, str] | None = None
 ) -> Iterator[PredictionRow]:
     """Yield the predictions in a file of a layout.
 
@@ -116,14 +116,14 @@ def read_layout(
     ----------
     name
         A registered layout, or `python:module:function`.
-    given
+    user_columns
         Roles, and `where=COLUMN=VALUE`, that the user gives besides the layout.
     """
     from winokit.data.predictions.table import read_rows
 
     table = layout_table(source.path, name)
     roles = {column: column for column in table.columns if is_role(column)}
-    all_roles = {**roles, **(given or {})}
+    all_roles = {**roles, **(user_columns or {})}
     yield from read_rows(table, source, matcher, all_roles)
 
 
@@ -174,14 +174,14 @@ def listed_choice(reply: str, prompt: str) -> str:
     return option_behind(label, prompt) or reply
 
 
-def split_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
+def split_layout(user_columns: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
     """The layout among the columns that a user gives, and the other columns.
 
     Both may be None.
     """
-    if given is None:
+    if user_columns is None:
         return None, None
-    others = dict(given)
+    others = dict(user_columns)
     name = others.pop(LAYOUT, None)
     if name is None:
         return None, others

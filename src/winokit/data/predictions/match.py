@@ -277,7 +277,8 @@ class Matcher:
     def find_in_variants(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
         """The first variant in which a search succeeds, and the indices that it found.
 
-        They are the indices of the original problems from which the variant was made.
+        They are the indices of the original problems from which the variant was made. Raises Unmatched if it succeeds
+        in none.
 
         Parameters
         ----------

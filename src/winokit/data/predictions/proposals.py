@@ -532,13 +532,13 @@ def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
     return groups.values()
 
 
-def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt) -> None:
+def refuse_lists(table: Table, user_columns: Mapping[str, str] | None, attempt: Attempt) -> None:
     """Raise BadInput for a JSON object with several lists of rows.
 
     The message says how many rows each list gives, and how many all give together.
     """
     try:
-        columns = columns_of(table, given)
+        columns = columns_of(table, user_columns)
     except BadInput:
         columns = PredictionColumns()
     list_of_row = [cell_text(cells.get(LIST)) for _, cells in table.rows]
@@ -549,7 +549,7 @@ def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt
     ways = []
     for selection in selections:
         places = [place for place, name in enumerate(list_of_row) if name in selection]
-        roles = {**(given or {}), "where": f"{LIST}={'|'.join(selection)}"}
+        roles = {**(user_columns or {}), "where": f"{LIST}={'|'.join(selection)}"}
         gives = f"{len(places):,} rows"
         if columns.is_complete:
             trial = attempt(columns, places, None)

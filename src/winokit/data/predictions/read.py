@@ -191,11 +191,11 @@ def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
         from winokit.data.predictions.layouts import read_layout, split_layout
 
         named_layout, others = split_layout(columns)
-        return partial(read_layout, name=named_layout or kind, given=others)
+        return partial(read_layout, name=named_layout or kind, user_columns=others)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
-        return partial(read_table, given=columns)
+        return partial(read_table, user_columns=columns)
     reader: Reader = at_home(READERS[kind])
     return reader
 

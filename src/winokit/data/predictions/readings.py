@@ -25,7 +25,7 @@ class ReplyReadings:
         """Replies, and those of them that are more than a label."""
         self.right = Counter[str]()
 
-    def take(self, text: str | None, chosen: int | None, names: tuple[str, ...], about: Problem) -> None:
+    def take(self, text: str | None, chosen: int | None, names: tuple[str, ...], problem: Problem) -> None:
         """Count one reply.
 
         Parameters
@@ -36,17 +36,17 @@ class ReplyReadings:
             Index of the candidate that winokit read in it, or None.
         names
             The candidates, in the order in which the reply's letters count them.
-        about
+        problem
             The problem.
         """
-        answer = which(about.right or "", names, about.language)
+        answer = which(problem.right or "", names, problem.language)
         if answer is None:
             return
         self.rows += 1
         choices: dict[str, int | None] = dict.fromkeys(KINDS, chosen)
         if text is not None:
             self.in_words += 1
-            choices = other_readings(text, names, about)
+            choices = other_readings(text, names, problem)
         choices["read"] = chosen
         for kind, choice in choices.items():
             self.right[kind] += int(choice == answer)

@@ -29,25 +29,25 @@ SAMPLE = "sample"
 """The names of the two columns that several become."""
 
 
-def expand_samples(table: Table, given: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
+def expand_samples(table: Table, user_columns: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
     """The table with a row for each answer, and its columns.
 
     Several columns of predictions, one for each sample, are put one below the other. Any other table is unchanged.
 
     Parameters
     ----------
-    given
+    user_columns
         Columns by their roles, as the user gave them. None if they are to be guessed.
     """
-    if given is None:
+    if user_columns is None:
         return _infer_samples(table)
-    sample_roles = numbered(given, "prediction")
+    sample_roles = numbered(user_columns, "prediction")
     if len(sample_roles) < 2:
-        return table, columns_of(table, given)
-    if SAMPLE in given:
+        return table, columns_of(table, user_columns)
+    if SAMPLE in user_columns:
         raise BadInput(f"{OPTION}: expected a column for each sample, or sample=COLUMN; found both")
-    names = [table.places({role: given[role]})[role] for role in sample_roles]
-    others = {role: name for role, name in given.items() if role not in sample_roles}
+    names = [table.places({role: user_columns[role]})[role] for role in sample_roles]
+    others = {role: name for role, name in user_columns.items() if role not in sample_roles}
     long_table = _join_columns(table, names)
     prediction, sample = long_table.columns[-2:]
     roles = {**others, "prediction": prediction, SAMPLE: sample}

@@ -57,22 +57,24 @@ REPLY = 3
 """The least words of a reply. Fewer, among numbers, are a slip."""
 
 
-def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
+def read_table(
+    source: Source, matcher: Matcher, user_columns: Mapping[str, str] | None = None
+) -> Iterator[PredictionRow]:
     """Yield the predictions in the file of a table.
 
     Parameters
     ----------
-    given
+    user_columns
         The user's columns by their roles. None if they are to be guessed.
     """
     from winokit.data.predictions.headings import read_headed
 
     table = read_headed(source, matcher)
-    yield from read_rows(_expand_object(table, matcher), source, matcher, given)
+    yield from read_rows(_expand_object(table, matcher), source, matcher, user_columns)
 
 
 def read_rows(
-    table: Table, source: Source, matcher: Matcher, given: Mapping[str, str] | None = None
+    table: Table, source: Source, matcher: Matcher, user_columns: Mapping[str, str] | None = None
 ) -> Iterator[PredictionRow]:
     """Yield the predictions in a table.
 
@@ -80,11 +82,11 @@ def read_rows(
 
     Parameters
     ----------
-    given
+    user_columns
         The user's columns by their roles. None if they are to be guessed.
     """
-    selection = {"where": given["where"]} if given and "where" in given else {}
-    table, roles = selected(table, given, OPTION)
+    selection = {"where": user_columns["where"]} if user_columns and "where" in user_columns else {}
+    table, roles = selected(table, user_columns, OPTION)
     table, roles = _split_models(table, roles)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and not selection:
@@ -605,7 +607,7 @@ class TableReading:
         return cell_text(value, self.columns.prediction).strip()
 
     def _read_choice(
-        self, text: str, names: tuple[str, ...], place: str, about: Problem
+        self, text: str, names: tuple[str, ...], place: str, problem: Problem
     ) -> tuple[int | None, str | None]:
         """Index of the candidate that a prediction chooses.
 
@@ -626,13 +628,13 @@ class TableReading:
             return None, self._add_unread(text, place)
         reply: str | None = None
         try:
-            chosen, reason = choose(text, column, names, self.bases[0], about.language)
+            chosen, reason = choose(text, column, names, self.bases[0], problem.language)
         except Malformed:
             if is_number(text) or not self.in_sentences:
                 raise
             reply = text
             reason = None
-            chosen = self._read_reply(text, names, about)
+            chosen = self._read_reply(text, names, problem)
             if chosen is None:
                 is_slip = not self.in_words and len(text.split()) < REPLY
                 if is_slip:
@@ -640,16 +642,16 @@ class TableReading:
                 reason = self._add_unread(text, place)
         if chosen is not None:
             self.read += 1
-        if about.answer is not None and not self.is_trial:
-            self.readings.take(reply, chosen, names, about)
+        if problem.answer is not None and not self.is_trial:
+            self.readings.take(reply, chosen, names, problem)
         return chosen, reason
 
-    def _read_reply(self, text: str, names: tuple[str, ...], about: Problem) -> int | None:
+    def _read_reply(self, text: str, names: tuple[str, ...], problem: Problem) -> int | None:
         """Index of the candidate that a reply in words chooses, or None."""
         from winokit.models.replies import FilledText
 
-        filled = FilledText.of(about.before, about.after)
-        return named_in(text, names, about.language, filled)
+        filled = FilledText.of(problem.before, problem.after)
+        return named_in(text, names, problem.language, filled)
 
     def _add_unread(self, text: str, place: str) -> str:
         """Store a text in which no answer was found, and return the reason."""

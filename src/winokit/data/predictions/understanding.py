@@ -152,20 +152,20 @@ def read_predictions(
     )
 
 
-def _find_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
+def _find_reader(predictions: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
     """Name, reader and kind of predictions in a file or in memory.
 
     Raises BadInput for several files or models.
     """
-    paths = file_paths(given)
+    paths = file_paths(predictions)
     if len(paths) == 1:
         path = Path(paths[0])
         return str(path), reader_of(path, columns), recognise(path)
-    if isinstance(given, Frame):
-        names, rows = frame_rows(given)
+    if isinstance(predictions, Frame):
+        names, rows = frame_rows(predictions)
         table = Table(UNNAMED, tuple(names), numbered_rows(rows))
-        return UNNAMED, partial(read_rows, table, given=columns), IN_MEMORY
-    tables = tables_in_memory(given, dataset)
+        return UNNAMED, partial(read_rows, table, user_columns=columns), IN_MEMORY
+    tables = tables_in_memory(predictions, dataset)
     if len(tables) != 1:
         raise BadInput("predictions: expected one file, one data frame or the values of one model")
     return tables[0].name, tables[0].read_rows, IN_MEMORY

@@ -44,7 +44,7 @@ OF_PROBLEMS = re.compile(
 """Names of columns that say something of a problem or of a row."""
 
 
-def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
+def split_columns(user_columns: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
     """The columns of problems and those of predictions, of a table with both.
 
     Each is columns by their roles. The columns of problems are None if no candidates are named: the file is then read
@@ -53,7 +53,7 @@ def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None
     >>> split_columns("text=satz,option1=a,option2=b,answer=gut,group=paar,prediction=wahl")[1]
     {'text': 'satz', 'option1': 'a', 'option2': 'b', 'answer': 'gut', 'prediction': 'wahl'}
     """
-    columns = parse_columns(given, ROLES | data_columns.ROLES)
+    columns = parse_columns(user_columns, ROLES | data_columns.ROLES)
     problems = {role: name for role, name in columns.items() if _is_role(role, data_columns.ROLES)}
     predictions = {role: name for role, name in columns.items() if _is_role(role, ROLES)}
     names_candidates = not {"option1", "options", "text1", "good"}.isdisjoint(problems)
