@@ -105,7 +105,7 @@ def _check_erratum(row: object, place: str) -> Erratum:
 
 
 def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
-    """Label each problem of a dataset that has an erratum in a file.
+    """Label each problem that has an erratum in a file.
 
     A note says which errata fit no problem. Raises BadInput if none fits.
     """
@@ -133,7 +133,7 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
 
 
 def _collect_names(problem: Problem) -> set[str]:
-    """The ids of a problem: its public id, and those of its source."""
+    """The public id of a problem, and the ids of its source."""
     source_ids = {str(problem.provenance[key]) for key in IDS if key in problem.provenance}
     return {problem.id} | source_ids
 
@@ -195,7 +195,7 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
 
 
 def _count_other_choice(choices: Sequence[Any], answer: int) -> int:
-    """Number of votes for the most frequent candidate that is not the answer."""
+    """Number of votes for the most frequent candidate besides the answer."""
     others = [choice for choice in choices if choice is not None and choice != answer]
     return max((others.count(choice) for choice in set(others)), default=0)
 

@@ -59,7 +59,7 @@ def from_frame(
 def problems_of_frame(
     frame: Any, columns: Mapping[str, str] | None = None, *, name: str = "frame", lenient: bool = False
 ) -> Dataset:
-    """The problems in a data frame, in the language and groups that it states.
+    """The problems in a data frame, with its own languages and groups.
 
     Neither is searched for. Parameters are those of `from_frame`.
     """

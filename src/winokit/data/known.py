@@ -172,9 +172,9 @@ class KnownIdentity:
     """Of the problems at hand, how many are in the known set; estimated where its hashes are sampled."""
 
     def card(self, problems: int) -> Card | None:
-        """The card for these problems, or None if only some are from the set.
+        """The card for these problems, or None.
 
-        `problems` is their number.
+        None if only some are from the set. `problems` is their number.
         """
         card = replace(CATALOGUE[self.known.card].card, name=self.known.name)
         if self.how == PART:
@@ -224,7 +224,7 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
 
 
 def _estimate_shares(hashes: Hashes) -> Iterator[tuple[KnownSet, float]]:
-    """Yield public sets that have some of the problems, with the share in each.
+    """Yield public sets, with the share of the problems in each.
 
     A set of which only a sample of hashes is stored needs eight problems with hashes in the sampled range.
 
@@ -345,7 +345,9 @@ def _read_bundled_texts() -> frozenset[str]:
 def with_true_card(
     dataset: Dataset, path_name: str, stated_card: Card | None = None, prefer: str | None = None, *, unread: int = 0
 ) -> Dataset:
-    """Set the card of a dataset by its content, and return the dataset.
+    """Set the card of a dataset by its content.
+
+    Returns the dataset.
 
     Parameters
     ----------

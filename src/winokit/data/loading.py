@@ -201,7 +201,7 @@ def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset
 
 
 def view_beside(data: DataLike) -> str | None:
-    """The view that a winokit.toml beside the files of DATA asks for, or None."""
+    """The view that a winokit.toml beside DATA asks for, or None."""
     folders = {path.parent for path in paths_of(data) if path.is_file()}
     if not any((folder / PROJECT_FILE).is_file() for folder in folders):
         return None
@@ -279,9 +279,9 @@ def _choose_language(dataset: Dataset, language: str) -> Dataset:
 
 
 def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
-    """A list with a note if the texts look like another language than stated.
+    """A note if texts look like another language than stated.
 
-    Empty if they do not, or are too short to tell.
+    It is in a list. Empty if they do not, or are too short to tell.
     """
     texts = [problem.texts[0] for problem in dataset]
     word_count = sum(len(text.split()) for text in texts[:ENOUGH])
@@ -293,7 +293,7 @@ def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
 
 @dataclass(frozen=True)
 class LoadedData:
-    """A dataset, and the records of the files from which it was read.
+    """A dataset, and the records of the files behind it.
 
     There are no records if it was in memory.
     """
@@ -402,10 +402,10 @@ def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset
 
 
 def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
-    """Load the beginning of a dataset, and show its notes to the user.
+    """Load the beginning of a dataset.
 
-    It has at least the first `limit` problems and their twins. The rest of a large file is counted in
-    `Dataset.unread` and not parsed. With another view, labels or a language, everything is read.
+    Its notes are shown to the user. It has at least the first `limit` problems and their twins. The rest of a large
+    file is counted in `Dataset.unread` and not parsed. With another view, labels or a language, everything is read.
 
     Parameters
     ----------
@@ -484,7 +484,10 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
 
 
 def _is_readable(path: Path, columns: Mapping[str, str] | None) -> bool:
-    """Whether a file is a dataset, or with columns, a table that has them."""
+    """Whether a file is a dataset.
+
+    With columns, it must be a table that has them.
+    """
     try:
         return has_columns(path, columns) if columns else bool(recognise(path))
     except BadInput:

@@ -56,7 +56,7 @@ PROTOCOLS_NAMED = "protocols_named"
 
 @dataclass(repr=False)
 class Run(Brief):
-    """The outcome of an audit: rows of metrics, predictions, and what was left out.
+    """The outcome of an audit: metrics, predictions, and problems left out.
 
     `summary` says what the scores are worth, `accuracy` and `pairs` are the rows most asked for, and `find` picks any
     other. `to_frame` makes a data frame of all, `figure` draws one of the report's figures, and `save` and `load` write
@@ -136,7 +136,7 @@ class Run(Brief):
 
     @property
     def pairs(self) -> Metric:
-        """The row of the share of pairs in which both twins are right.
+        """The row of the share of pairs with both twins right.
 
         Raises BadInput if there are several scorers: use `find` with the name of one.
         """
@@ -156,7 +156,7 @@ class Run(Brief):
         return self.find(protocol, subset, metric)
 
     def summary(self) -> str:
-        """The verdict on each scorer, and where to find the report or all rows."""
+        """The verdict on each scorer, and where to find more."""
         return "\n".join(import_module(self.shown_by).summary(self))
 
     def answers(
@@ -166,9 +166,10 @@ class Run(Brief):
         scoring: str | None = None,
         formalization: str | None = None,
     ) -> Answers:
-        """Answers of one scorer to the problems of one variant, in the dataset's order.
+        """Answers of one scorer to the problems of one variant.
 
-        A scorer that was asked several times has a row for each sample of each problem.
+        They are in the dataset's order. A scorer that was asked several times has a row for each sample of each
+        problem.
 
         Problems without an answer or a prediction are left out. The right answer is the one beside the prediction if
         that differs from the dataset's. The problems of a variant that is not stored in the run are made again.
@@ -218,7 +219,7 @@ class Run(Brief):
         )
 
     def _find_formalization(self, model: str, scoring: str) -> str | None:
-        """The formalization in the first row of a scorer, or None without a row."""
+        """The formalization in a scorer's first row, or None."""
         for row in self.metrics:
             if (row.model, row.scoring) == (model, scoring):
                 return row.formalization
@@ -264,7 +265,7 @@ class Run(Brief):
         return {}
 
     def _make_again(self, variant: str) -> Dataset:
-        """Make the problems of a variant that is not stored in the run.
+        """Make the problems of a variant not stored in the run.
 
         An unknown variant gives the original problems.
         """
@@ -304,7 +305,7 @@ class Run(Brief):
 
     @collector_off()
     def save(self, folder: str | Path) -> None:
-        """Write the run into a folder, in place of an earlier audit there.
+        """Write the run into a folder, replacing an earlier audit.
 
         Raises BadInput if the folder has other files. Each file is written atomically.
         """
@@ -426,7 +427,10 @@ def check_folder(folder: Path) -> None:
 
 
 def _read_settings(folder: Path) -> dict[str, Any]:
-    """The settings of the run in a folder, empty if they cannot be read."""
+    """The settings of the run in a folder.
+
+    Empty if they cannot be read.
+    """
     try:
         return dict(json.loads((folder / RESULTS).read_bytes())["run"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -434,7 +438,7 @@ def _read_settings(folder: Path) -> dict[str, Any]:
 
 
 def _list_audited(settings: Mapping[str, Any]) -> set[str]:
-    """Names of the models, and files of predictions, in the settings of a run."""
+    """Models and files of predictions in the settings of a run."""
     audited: set[str] = set()
     for names in (settings.get("models"), settings.get("predictions")):
         if isinstance(names, (list, dict)):

@@ -19,7 +19,7 @@ PREPOSITIONS_TOO = frozenset("after before since until till as once".split())
 
 @dataclass(frozen=True, slots=True)
 class ClausePiece:
-    """One token of a problem's text, one mention of a candidate, or the blank.
+    """A token of a problem's text, a candidate's mention, or the blank.
 
     `start` and `end` are offsets in the text. A mention has an empty `word`, and `candidate` is None for anything
     else.
@@ -96,7 +96,7 @@ def _can_open_clause(piece: ClausePiece) -> bool:
 
 
 def _has_verb(pieces: Sequence[ClausePiece]) -> bool:
-    """Whether a verb comes before the next mark or connective that always cuts.
+    """Whether a verb comes before the next certain end of clause.
 
     The blank counts as one, because some verb belongs to it.
     """

@@ -50,9 +50,10 @@ class English(Language, data="words_en.toml"):
         return ptb(text)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Start and end of each place where some words occur as whole words.
+        """Start and end of each place where words occur.
 
-        Case is ignored, but if the words have a capital, places with a capital are preferred.
+        They must be whole words. Case is ignored, but if the words have a capital, places with a capital are
+        preferred.
         """
         return verbatim(text, words)
 
@@ -146,9 +147,9 @@ class English(Language, data="words_en.toml"):
         return before, candidate, after
 
     def _with_case(self, before: str, candidate: str, *, clause: bool) -> str:
-        """The candidate with an upper-case or lower-case first letter, as its place requires.
+        """The candidate with the first letter that its place requires.
 
-        Names and "I" keep their capital. `before` is the text before it.
+        It is in upper or lower case. Names and "I" keep their capital. `before` is the text before it.
         """
         first, space, following = candidate.partition(" ")
         if self.opens_sentence(before):
@@ -186,9 +187,9 @@ class English(Language, data="words_en.toml"):
         return "unsure"
 
     def head(self, words: str) -> str:
-        """The noun that says what kind of thing some words name, in lower case.
+        """The noun that says what kind of thing words name.
 
-        It is "sack" in "sack of potatoes" and "bus" in "school bus".
+        It is in lower case. It is "sack" in "sack of potatoes" and "bus" in "school bus".
         """
         before_of = words.split(" of ")[0]
         return before_of.split()[-1].casefold()
@@ -312,7 +313,7 @@ class English(Language, data="words_en.toml"):
         return edits
 
     def _is_plain_place(self, text: str, start: int, end: int, is_noun: bool) -> bool:
-        """Whether a candidate at a place is a whole word without an ending.
+        """Whether a candidate is a whole word without an ending.
 
         A noun must follow "the", and a name must not follow an article.
         """
@@ -430,7 +431,7 @@ def is_possessive(pronoun: str | None, after: str) -> bool:
 
 
 def _choose_possessive_ending(pronoun: str | None, candidate: str) -> str:
-    """The ending that makes a candidate a possessive, in place of a pronoun."""
+    """The ending that makes a candidate a possessive."""
     if candidate.endswith("’"):
         return "’"
     is_plural = (pronoun or "").casefold() in ("their", "theirs")
@@ -509,9 +510,10 @@ def _find_kinds_before(text: str, mentions: Sequence[Mention], form: str) -> set
 
 
 def _make_edits(text: str, one: _Naming | str, other: _Naming | str) -> list[Edit] | str:
-    """The edits that exchange two candidates, or the reason why there are none.
+    """The edits that exchange two candidates.
 
-    Each candidate is given by the way in which the text names it, or by the reason why that is not certain.
+    If there are none, the reason is returned as a text. Each candidate is given by the way in which the text names
+    it, or by the reason why that is not certain.
     """
     if isinstance(one, str):
         return one

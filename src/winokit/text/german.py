@@ -53,7 +53,10 @@ ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.
 
 
 def _inflect_determiner(stem: str, gender: str, case: int) -> str:
-    """A determiner in a gender and case. `stem` is the determiner without ending."""
+    """A determiner in a gender and case.
+
+    `stem` is the determiner without ending.
+    """
     if stem == THE:
         return str(FORMS["definite"][gender].split()[case])
     kind = "like_ein" if stem in LIKE_EIN else "like_der"
@@ -145,7 +148,9 @@ class German(Language, data="words_de.toml"):
         return super().opens_sentence(before.translate(QUOTES))
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one word, in any case and number.
+        """Whether two words are forms of one word.
+
+        Any case and number count.
 
         >>> [GERMAN.same_word("Haus", other) for other in ("Häusern", "Hauses", "Haushalt", "haus")]
         [True, True, False, False]
@@ -235,9 +240,9 @@ class German(Language, data="words_de.toml"):
         return titles.get(first_word) or _load_names().get(first_word.casefold())
 
     def is_proper(self, words: str) -> bool:
-        """Whether some words are a name, by a list of first names and titles.
+        """Whether some words are a name, by lists of names.
 
-        A capital does not show it, since every noun has one.
+        Titles are on the lists too. A capital does not show it, since every noun has one.
         """
         return self.gender_of(words) is not None
 
@@ -288,7 +293,7 @@ class German(Language, data="words_de.toml"):
         return False
 
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
-        """Reason why the gender of a pronoun gives the answer away, or None.
+        """Reason why a pronoun's gender gives the answer away, or None.
 
         It is compared with the grammatical gender of the candidates' nouns.
         """
@@ -309,7 +314,7 @@ class German(Language, data="words_de.toml"):
         return Message.of(text, key, pronoun=pronoun, names=names)
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
-        """Put a candidate in the place of a pronoun, in the pronoun's case.
+        """Put a candidate in the place of a pronoun, in its case.
 
         Returns the text before it, the candidate and the text after it. For a possessive pronoun the candidate is in
         the genitive.
@@ -413,7 +418,9 @@ def _make_edits(
     phrases: Sequence[NounPhrase],
     gender_pairs: Sequence[tuple[str, str]],
 ) -> list[Edit] | str:
-    """The edits that exchange two candidates, or the reason why they are not certain.
+    """The edits that exchange two candidates.
+
+    If they are not certain, the reason is returned as a text.
 
     Parameters
     ----------
@@ -529,14 +536,17 @@ def _put_owner(before: str, word: str, after: str, candidate: str) -> tuple[str,
 
 
 def _replace_weak_ending(adjective: str, ending: str) -> str:
-    """An adjective with another ending in place of -en, or unchanged without -en."""
+    """An adjective with another ending in place of -en.
+
+    Without -en it is unchanged.
+    """
     if not adjective.endswith("en"):
         return adjective
     return f"{_remove_adjective_ending(adjective)}{ending}"
 
 
 def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None:
-    """The article of the noun after "sein" or "ihr", or None if unknown."""
+    """The article of a noun after "sein" or "ihr", or None."""
     if adjectives:
         last_letter = adjectives[0][-1]
         return {"r": "der", "s": "das"}.get(last_letter)
@@ -546,7 +556,7 @@ def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None
 
 @dataclass(frozen=True)
 class _Place:
-    """A mention of a candidate, with the words before it that show its case."""
+    """A candidate's mention, with the words that show its case."""
 
     text: str
     phrase: NounPhrase
@@ -564,7 +574,7 @@ class _Place:
     is_melted: bool = False
 
     def cases(self, gender: str) -> set[int]:
-        """The cases that the candidate may have here, if it has this gender."""
+        """The cases that a candidate of a gender may have here."""
         cases = set(CASES)
         if self.determiner:
             cases = {case for reading_gender, case in self.readings if reading_gender == gender}
@@ -578,9 +588,9 @@ class _Place:
         return _normalize_spelling(self.phrase.after(self.determiner, gender, case))
 
     def ways(self, gender: str, coming_gender: str, coming: NounPhrase) -> set[Edit | None]:
-        """The edits that may put the other candidate here, one for each possible case.
+        """The edits that may put the other candidate here.
 
-        None is among them if it is not clear what to write.
+        There is one for each possible case. None is among them if it is not clear what to write.
 
         Parameters
         ----------
@@ -619,7 +629,7 @@ class _Place:
     def _inflect_coming(
         self, gender: str, coming_gender: str, coming: NounPhrase, case: int
     ) -> tuple[int, list[str]] | None:
-        """Start of the edit, and the words of the other candidate in a case.
+        """Start of the edit, and the other candidate's words.
 
         None if it is not clear what to write. Parameters are those of `ways`.
         """
@@ -636,9 +646,9 @@ class _Place:
         return self.start, self._inflect_with_determiner(coming_gender, coming, case)
 
     def _inflect_with_determiner(self, gender: str, coming: NounPhrase, case: int) -> list[str]:
-        """The determiner and adjectives here, and the other candidate, in its gender and a case.
+        """The determiner and adjectives here, with the other candidate.
 
-        A name has no determiner, so the candidate that replaces it keeps its own.
+        All are in its gender and a case. A name has no determiner, so the candidate that replaces it keeps its own.
         """
         determiner = self.determiner
         if not determiner and self.phrase.is_name:
@@ -662,7 +672,7 @@ class _Place:
 
 
 def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
-    """The place of a mention, with the words before it that show its case.
+    """The place of a mention, with the words before it.
 
     `phrase` is the candidate that is mentioned.
     """
@@ -697,7 +707,10 @@ def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
 
 
 def _find_span(text: str, mention: Mention, phrase: NounPhrase) -> tuple[int, int]:
-    """Start and end of a mention without its determiner, with the apostrophe of a genitive."""
+    """Start and end of a mention without its determiner.
+
+    The apostrophe of a genitive is a part of it.
+    """
     start = mention.start
     end = mention.end
     if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of the mention
@@ -737,7 +750,7 @@ def _find_last_determiner(words: Sequence[str]) -> int | None:
 
 
 def _list_genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
-    """The genders that a candidate may have, by itself and at its mentions.
+    """The genders that a candidate may have at its mentions.
 
     They are letters of `GENDERS`. `places` are the places of both candidates.
     """
@@ -896,7 +909,7 @@ def _is_form_of_slot(token: _Token, forms: frozenset[str], upper: bool) -> bool:
 
 
 def _remove_adjective_ending(word: str) -> str | None:
-    """An adjective without its ending, or None if a word is no adjective."""
+    """An adjective without its ending, or None for other words."""
     match = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
     if match is None or word in NO_ADJECTIVE:
         return None
@@ -1052,7 +1065,10 @@ def _list_plurals(word: str) -> set[str]:
 
 
 def _add_umlaut(word: str) -> str:
-    """A word with an umlaut on its last a, o, u or au."""
+    """A word with an umlaut on its last vowel.
+
+    That is a, o, u or au.
+    """
     match = re.search(r"(au|[aou])(?=[^aou]*$)", word)
     if match is None:
         return word

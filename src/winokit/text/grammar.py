@@ -100,7 +100,7 @@ def goes_with_a_verb(word: str) -> bool:
 
 @cache
 def forms(word: str) -> tuple[str, ...]:
-    """A word and its inflected forms as a verb, the word itself first.
+    """A word and its inflected forms, the word itself first.
 
     The plural of a noun is among them.
 
@@ -197,7 +197,10 @@ for _verb in _VERBS:
 
 
 def _list_forms_of(kind: str) -> frozenset[str]:
-    """All forms of the words in one word list. `kind` is the list's name."""
+    """All forms of the words in one word list.
+
+    `kind` is the list's name.
+    """
     spellings: set[str] = set()
     for word in WORDS[kind]:
         spellings.update(forms(word))

@@ -17,7 +17,10 @@ class Japanese(Language, data="words_ja.toml"):
     """The rules of Japanese for reading, grouping and scoring."""
 
     def split(self, text: str) -> list[str]:
-        """The characters of a text, with runs of katakana or Latin letters as one."""
+        """The characters of a text.
+
+        Runs of katakana or Latin letters are one.
+        """
         return Language.piece.findall(text)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:

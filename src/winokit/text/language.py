@@ -134,7 +134,7 @@ class Language:
         return f"{self.name} ({self.code})" if self.name else f"{self.code!r}"
 
     def refusal(self, what: str) -> str | None:
-        """Reason why this language lacks an ability, or None if it has it.
+        """Reason why this language lacks an ability, or None.
 
         `what` is a name of `ABILITIES`.
         """
@@ -247,7 +247,7 @@ class Language:
         return False
 
     def _has_words_in_a_row(self, text_words: Sequence[str], words: Sequence[str]) -> bool:
-        """Whether a text has some words in a row, each in any form."""
+        """Whether a text has some words in a row, however inflected."""
         if not words:
             return False
         for index in range(len(text_words) - len(words) + 1):
@@ -257,7 +257,7 @@ class Language:
         return False
 
     def _has_form_of_any(self, text_words: Sequence[str], words: Sequence[str]) -> bool:
-        """Whether a text has at least one of some words, in any form."""
+        """Whether a text has one of some words, however inflected."""
         return any(self.same_word(word, other) for word, other in product(words, text_words))
 
     def gender_of(self, name: str) -> str | None:
@@ -291,14 +291,14 @@ class Language:
         return None
 
     def is_proper(self, words: str) -> bool:
-        """Whether a candidate is a name, which keeps its capital in any place."""
+        """Whether a candidate is a name, with a capital in any place."""
         if not words[:1].isupper():
             return False
         first_word = words.split()[0]
         return first_word.casefold() not in self.determiners
 
     def head(self, words: str) -> str:
-        """The word of a candidate that says what kind of thing it is."""
+        """The word that says what kind of thing a candidate is."""
         return words.split()[-1].casefold()
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
@@ -314,7 +314,10 @@ class Language:
         return False
 
     def article_before(self, text: str, start: int) -> re.Match[str] | None:
-        """The article that ends directly before a place, with its space, or None."""
+        """The article that ends directly before a place, or None.
+
+        Its space is a part of it.
+        """
         return self.article_before_place.search(text, max(0, start - 12), start)
 
     def opens_sentence(self, before: str) -> bool:
@@ -356,7 +359,7 @@ class Language:
         return before, candidate, after
 
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
-        """Reason why the form of a pronoun gives the answer away, or None."""
+        """Reason why a pronoun's form gives the answer away, or None."""
         return None
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
@@ -375,7 +378,7 @@ class Language:
 
 
 def _convert_attribute(name: str, written: Any) -> Any:
-    """Convert a value in a pack's asset to the type that the attribute has."""
+    """Convert a value in a pack's asset to its attribute's type."""
     default = getattr(Language, name)
     if isinstance(written, list):
         return tuple(frozenset(words.split()) for words in written)
@@ -399,9 +402,9 @@ def _remove_article(language: Language, candidate: str) -> str:
 
 @cache
 def first_names(file: str) -> dict[str, str]:
-    """Gender of each first name in an asset, by the name in lower case.
+    """Gender of each first name in an asset.
 
-    It is the gender of most bearers: `female`, `male` or `either`.
+    The names are in lower case. It is the gender of most bearers: `female`, `male` or `either`.
     """
     genders = {"f": "female", "m": "male", "e": "either"}
     names = {}
@@ -446,7 +449,7 @@ def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str
 
 
 def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:
-    """Start and end of each place where some words occur, in any case.
+    """Start and end of each place where words occur, in any case.
 
     If the words have a capital, places with a capital are preferred.
 
@@ -634,9 +637,10 @@ class _SampleText:
 
 
 def detect(texts: Sequence[str]) -> str:
-    """Code of the language of some texts, by their letters and most frequent words.
+    """Code of the language of some texts.
 
-    It is `und` if the language has no pack, or cannot be recognised.
+    It is found by their letters and most frequent words. It is `und` if the language has no pack, or cannot be
+    recognised.
 
     A related language without a pack (Dutch, Galician, Ukrainian) is recognised by its own words. Texts in two
     languages are `und` too. A text that is too short to decide is taken for English if nothing in it is foreign.
@@ -696,7 +700,7 @@ def _is_neighbour(sample: _SampleText, best: str, packs: Mapping[str, LanguageSi
 
 @cache
 def _load_neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
-    """For each related language without a pack, the words that only it has.
+    """The particular words of each related language without a pack.
 
     `known` are the codes of the languages with a pack.
     """
@@ -717,7 +721,7 @@ def languages_of(codes: Iterable[str]) -> str:
 
 
 def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]:
-    """For each language without some abilities, a sentence about what is left out.
+    """For each language without some abilities, a sentence about that.
 
     Parameters
     ----------

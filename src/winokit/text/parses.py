@@ -64,5 +64,8 @@ def open_parses(path: Path) -> ParseFile:
 def _convert_token(
     word: str, place: int, part: str, tag: str, label: str, head: int
 ) -> tuple[str, int, str, str, str, int]:
-    """The parts of a token with their types. Raises ValueError for other values."""
+    """The parts of a token with their types.
+
+    Raises ValueError for other values.
+    """
     return str(word), int(place), str(part), str(tag), str(label), int(head)

@@ -91,7 +91,7 @@ def _find_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
     last_kind = _get_last_kind(kinds)
     if word == "'s":
         return "S" if _is_owner_mark(tokens, index, last_kind) else "V"
-    if word == "'" and _follows_plural_directly(tokens, index):
+    if word == "'" and _is_after_plural(tokens, index):
         return "S" if _is_owner_mark(tokens, index, last_kind) else "."
     if not word[0].isalnum():
         return "X" if word in grammar.FUNCTION else "."
@@ -102,11 +102,14 @@ def _find_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
 
 
 def _get_last_kind(kinds: str) -> str:
-    """The last of some parts of speech, or the one of a mark at the start of the text."""
+    """The last of some parts of speech.
+
+    At the start of the text it is that of a mark.
+    """
     return kinds[-1:] or "."
 
 
-def _follows_plural_directly(tokens: Sequence[WordToken], index: int) -> bool:
+def _is_after_plural(tokens: Sequence[WordToken], index: int) -> bool:
     """Whether the token before, without a space between, ends in s."""
     if not _get_word(tokens, index - 1).endswith("s"):
         return False
@@ -208,7 +211,7 @@ def _find_open_kind(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
 
 
 def _is_adjective(word: str) -> bool:
-    """Whether a word is on the list of adjectives, or has the ending of one."""
+    """Whether a word is a known adjective or ends like one."""
     return word in ADJECTIVES or ADJECTIVE.fullmatch(word) is not None
 
 
@@ -231,7 +234,7 @@ def _is_attribute(word: str, after: str) -> bool:
 
 
 def _find_lead(tokens: Sequence[WordToken], index: int) -> str:
-    """The last word before a token that is no negation and no adverb.
+    """The last word before a token, without negations and adverbs.
 
     It is a period if there is none.
     """
@@ -242,7 +245,7 @@ def _find_lead(tokens: Sequence[WordToken], index: int) -> str:
 
 
 def _find_kind_after_verb(tokens: Sequence[WordToken], index: int, last_kind: str) -> str | None:
-    """The part of speech that a verb or subject before a word decides.
+    """The part of speech that a preceding verb or subject decides.
 
     None if they do not decide it.
     """
@@ -260,7 +263,7 @@ def _find_kind_after_verb(tokens: Sequence[WordToken], index: int, last_kind: st
 
 
 def _find_kind_by_place(tokens: Sequence[WordToken], index: int, kinds: str) -> str:
-    """The part of speech of a word that only its neighbours can decide."""
+    """The part of speech that only a word's neighbours can decide."""
     last_kind = _get_last_kind(kinds)
     before = _get_word(tokens, index - 1)
     if last_kind in "NM":
@@ -276,7 +279,10 @@ def _find_kind_by_place(tokens: Sequence[WordToken], index: int, kinds: str) -> 
 
 
 def _can_follow_noun(word: str) -> bool:
-    """Whether a word may come after a noun: "and", a verb or another noun."""
+    """Whether a word may come after a noun.
+
+    "and", a verb and another noun may.
+    """
     return word == "and" or _is_open(word) or _is_verb(word)
 
 
@@ -354,7 +360,10 @@ def _is_past(word: str) -> bool:
 
 
 def _is_verb(word: str) -> bool:
-    """Whether a word looks like a verb, an auxiliary, or an auxiliary with negation."""
+    """Whether a word looks like a verb or an auxiliary.
+
+    An auxiliary may be negated.
+    """
     if word in grammar.AUXILIARIES or word == "n't":
         return True
     return _is_past(word) or grammar.is_verb_like(word)

@@ -79,9 +79,10 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """A list of findings, with the number of examples to show of each.
+    """A list of findings.
 
-    `understood` has what was read from files of predictions, or None if none were checked.
+    `shown` is the number of examples to show of each. `understood` has what was read from files of predictions, or
+    None if none were checked.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class RowPlaces:
         return self.places[row]
 
     def name(self, row: int) -> str:
-        """The place of the problem in a row, for a sentence: "line 12"."""
+        """The place of a row's problem, for a sentence: "line 12"."""
         return name_place(self.of(row))
 
 
@@ -251,7 +252,7 @@ def _choose_limits(dataset: Dataset, rules: str | None) -> Limits | None:
 
 
 def _list_unjudged(dataset: Dataset, only: Collection[str]) -> Iterator[Finding]:
-    """Yield a finding for each language that lacks the rules for a check."""
+    """Yield a finding for each language without rules for a check."""
     abilities = [ability for check_name, ability in NEEDED if check_name in only]
     for sentence in left_out(dataset.languages, dict.fromkeys(abilities)):
         yield Finding(dataset.card.name, "language", False, sentence, 0)
@@ -350,7 +351,10 @@ def _show_both(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, int
 
 
 def _check_leaks(dataset: Dataset) -> Iterator[Finding]:
-    """Yield a finding for each leak of the answer, and one with their number."""
+    """Yield a finding for each leak of the answer.
+
+    Another one has the number of tests and leaks.
+    """
     name = dataset.card.name
     tests = find_leaks(dataset)
     if not tests:
@@ -455,7 +459,10 @@ def _list_shares(counts: Iterable[tuple[str, int]], total: int) -> str:
 
 
 def _check_duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Iterator[Finding]:
-    """Yield a finding for each kind of repetition in each pair of datasets."""
+    """Yield findings on repetitions.
+
+    There is one for each kind in each pair of datasets.
+    """
     rows_by_kind: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
     for match in find_duplicates(datasets):
         index, row = match.first
@@ -514,9 +521,9 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
 
 
 def _classify_match(match: Match, a: Problem, b: Problem) -> str | None:
-    """The kind of repetition of two problems, or None if it is by design.
+    """The kind of repetition of two problems, or None.
 
-    The same text with different answers is a contradiction.
+    None means that it is by design. The same text with different answers is a contradiction.
     """
     bare = language_of(a.language).bare
     has_same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
@@ -543,7 +550,10 @@ def _is_by_design(match: Match, a: Problem, b: Problem) -> bool:
 
 
 def _check_copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress: Progress | None) -> list[Finding]:
-    """Find the problems of a dataset that a corpus contains, by kind of copy."""
+    """Find the problems of a dataset that a corpus contains.
+
+    There is one finding for each kind of copy.
+    """
     name = dataset.card.name
     findings = []
     copies_of_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
@@ -562,7 +572,7 @@ def _check_copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress:
 def _check_facts(
     dataset: Dataset, training: Sequence[Dataset], places: RowPlaces, progress: Progress | None
 ) -> Finding:
-    """Compare the fact behind each problem with the nearest one in training data.
+    """Compare the facts behind problems with those of training data.
 
     The examples begin with the most similar facts.
     """

@@ -64,7 +64,10 @@ def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = No
 
 
 def _find_places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, str | None]]:
-    """Yield kind, sentence and file of each place where a corpus has a problem."""
+    """Yield each place where a corpus has a problem.
+
+    A place is the kind of copy, the corpus sentence and its file.
+    """
     for sentence in _split_sentences(problem):
         words = folded_words(sentence)
         fillings = _fill_blank(words, problem)
@@ -100,9 +103,9 @@ def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
 
 
 def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
-    """The way in which a corpus sentence contains a problem's sentence, or None.
+    """The kind of copy of a problem's sentence in a corpus sentence.
 
-    It is "verbatim", "near" or "part".
+    None if there is no copy. It is "verbatim", "near" or "part".
 
     Parameters
     ----------
@@ -129,9 +132,9 @@ def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) ->
 
 
 def _nearly_contains(corpus_words: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a stretch of a corpus sentence has most of some words in order.
+    """Whether a corpus sentence has most of some words in order.
 
-    The stretch may be a quarter longer than the words.
+    They must be in one stretch of it. The stretch may be a quarter longer than the words.
     """
     enough = ceil(NEAR * len(words))
     size = ceil(len(words) / NEAR)

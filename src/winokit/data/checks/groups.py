@@ -47,7 +47,7 @@ LARGEST_BLOCK = 400
 
 @dataclass
 class Grouping:
-    """The groups of a dataset, the evidence for them, and the undecided rows."""
+    """The groups of a dataset, their evidence, and the undecided rows."""
 
     groups: list[tuple[int, ...]] = field(default_factory=list)
     evidence: dict[str, int] = field(default_factory=lambda: {"ids": 0, "order": 0, "content": 0})
@@ -61,9 +61,9 @@ class Grouping:
 
 
 def with_groups(dataset: Dataset, *, found: Grouping | None = None) -> Dataset:
-    """The dataset with a group name on each problem that is in a group.
+    """Name the group of each problem that is in one.
 
-    Names that problems have stay. Other groups are named after their members.
+    Returns the dataset. Names that problems have stay. Other groups are named after their members.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
 def _find_ambiguous_rows(
     near: dict[int, list[tuple[int, float]]], excluded_rows: set[int]
 ) -> dict[int, tuple[int, ...]]:
-    """Rows without a group, each with the rows that may be its twins.
+    """Rows without a group, each with its possible twins.
 
     Rows without a possible twin are left out.
 
@@ -347,9 +347,10 @@ def _has_twins_in_order(
 
 
 def _cut_groups(texts: _ComparableTexts, excluded_rows: set[int]) -> list[tuple[int, ...]]:
-    """Cut the rows into singles, pairs and triplets of neighbours at least cost.
+    """Cut the rows into singles, pairs and triplets of neighbours.
 
-    Returns the pairs and triplets, without those rows that are in a group already.
+    The cut has the least cost, which is the distance of neighbours. Returns the pairs and triplets, without those
+    rows that are in a group already.
     """
     distances = _measure_neighbours(texts, excluded_rows)
     row_count = len(texts.keys)

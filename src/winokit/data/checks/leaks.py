@@ -33,7 +33,7 @@ RARE = 10
 
 @dataclass(frozen=True)
 class Leak:
-    """A way to guess answers, with its number of right guesses and their p-value.
+    """A way to guess answers, and how often it is right.
 
     `right` of `n` guesses were right, and `chance` is the share that is expected.
     """
@@ -101,7 +101,7 @@ def _link_questions(problem: Problem) -> list[tuple[str, Hashable]]:
 
 
 def _test_ids(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Test whether the last character of a source id goes with the answer."""
+    """Test whether a source id's last character goes with the answer."""
     for field_name, cases_by_id in _group_by_field(cases).items():
         distinct_ids = {value for value, _ in cases_by_id}
         if len(distinct_ids) < MOSTLY * len(cases_by_id):
@@ -171,7 +171,7 @@ def _test_order(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 
 def _test_trend(firsts: Sequence[tuple[int, int]]) -> Leak:
-    """Test whether the answers change from the start of the file to its end.
+    """Test whether the answers change from a file's start to its end.
 
     `firsts` has row and answer of the first problem of each unit, with two different answers.
     """
@@ -227,7 +227,10 @@ def _guess_first_mentioned(problem: Problem) -> int | None:
 
 
 def _guess_longer(problem: Problem) -> int | None:
-    """Index of the candidate with most words, or None if several have as many."""
+    """Index of the candidate with most words, or None.
+
+    None if several have as many.
+    """
     if problem.query is not None:
         return None
     sizes = [len(candidate.split()) for candidate in problem.candidates]
@@ -236,7 +239,10 @@ def _guess_longer(problem: Problem) -> int | None:
 
 
 def _test_candidates(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Test for each frequent candidate whether it is right unusually often or rarely."""
+    """Test for each frequent candidate whether it is right unusually often.
+
+    A candidate that is right unusually rarely is found too.
+    """
     named_guesses = []
     for case in cases:
         # "Yes" is no candidate: the test of its position already says how often it is right.
@@ -288,7 +294,10 @@ def _compare_with_coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: 
 
 
 def _count_outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
-    """Number of right guesses in a unit, for each way to exchange its answers."""
+    """Numbers of right guesses in a unit if its answers are exchanged.
+
+    There is one number for each way to exchange them.
+    """
     sizes = [len(case.problem.candidates) for case, _ in members]
     counts = [0] * lcm(*sizes)
     for (case, index), size in zip(members, sizes, strict=True):

@@ -37,7 +37,7 @@ AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class NearestFact:
-    """The fact behind a test problem, and the most similar fact in training data.
+    """The fact behind a test problem, and the nearest training fact.
 
     `place` is (dataset, row) of the training fact, or None if no fact shares a word.
     """
@@ -128,7 +128,7 @@ def nearest_facts(test: Dataset, training: Sequence[Dataset], progress: Progress
 
 
 def _find_pairs(dataset: Dataset) -> list[set[tuple[str, str]]]:
-    """For each problem, the pairs of special word and candidate in its group."""
+    """For each problem, its group's pairs of special word and candidate."""
     pairs_of_group = {name: fact_pairs(members) for name, members in dataset.groups.items()}
     return [fact_pairs([p]) if p.group is None else pairs_of_group[p.group] for p in dataset]
 
@@ -164,14 +164,17 @@ def _weigh_words(problem: Problem, text: str, special_word: str) -> dict[str, fl
 
 
 def _split_words(problem: Problem, text: str) -> list[str]:
-    """The words of a text, or its letters in a language without spaces."""
+    """The words of a text.
+
+    In a language without spaces they are its letters.
+    """
     if language_of(problem.language).spaced:
         return WORD.findall(text.casefold())
     return list(letters(text))
 
 
 def fact_text(problem: Problem, candidate: str) -> str:
-    """The clause of the blank with a candidate in it, as a statement.
+    """The clause of the blank, filled with a candidate.
 
     "someone" replaces a person's name.
 

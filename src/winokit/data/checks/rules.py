@@ -56,7 +56,7 @@ TALK = ("They talked about the ", " for a while.")
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that a group breaks: its name, the reason, and the group's rows."""
+    """A rule that a group breaks, the reason, and its rows."""
 
     rule: str
     reason: str
@@ -78,7 +78,7 @@ def one_blank(text: str) -> str | None:
 
 
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
-    """Reason why a text has too few or too many words, or None.
+    """Reason why a text has too few or many words, or None.
 
     WinoGrande has 15 to 30. The blank is a word. In languages without spaces, characters are counted.
     """
@@ -157,7 +157,10 @@ def _split_by_kind(candidates: Sequence[str], pack: Language) -> tuple[dict[str,
 
 
 def _explain_two_genders(people: Mapping[str, str | None]) -> Message:
-    """Reason that the people have different genders. `people` has the gender of each."""
+    """Reason that the people have different genders.
+
+    `people` has the gender of each.
+    """
     people_texts = [f"{name} ({being})" for name, being in people.items()]
     text = f"people of two genders: {', '.join(people_texts)}"
     return Message(text, "rules.two_genders_broken", names=", ".join(people))
@@ -180,7 +183,7 @@ def _judge_domain(people: Iterable[str], things: Iterable[str], domain: str | No
 
 
 def people_named(candidates: Sequence[str], domain: str | None, language: str = "en") -> str | None:
-    """Reason why a candidate of a social problem may be no person, or None.
+    """Reason why a social problem's candidate may be no person, or None.
 
     It is a soft rule: a writer may know better.
     """
@@ -213,7 +216,10 @@ def telling_change(one: str, other: str, candidates: Sequence[str], language: st
 
 
 def _list_words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
-    """The words of a text and its blank, in order, without candidates and articles."""
+    """The words of a text and its blank, in order.
+
+    Candidates and articles are left out.
+    """
     places: set[tuple[int, int]] = set()
     for name in candidates:
         places.update(pack.mention_places(text, name))
@@ -306,9 +312,9 @@ def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
 
 
 def word_overlap(one: str, other: str, language: str = "en") -> float:
-    """Share of words that two texts have in common, over the longer text.
+    """Share of words that two texts have in common.
 
-    Words are between spaces and are counted with repetition.
+    It is the share in the longer text. Words are between spaces and are counted with repetition.
 
     >>> word_overlap("the cat sat on a mat", "the cat slept on a mat")
     0.8333333333333334
@@ -333,12 +339,12 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
 
 
 def texts_differ(one: str, other: str) -> str | None:
-    """Reason against twins that have the same text, or None if they differ."""
+    """Reason against twins with the same text, or None if they differ."""
     return broken("texts_differ") if one.split() == other.split() else None
 
 
 def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:
-    """Reason why all right candidates of a group are the same, or None.
+    """Reason why all right candidates are the same, or None.
 
     Hidden answers, which are None, are not judged.
     """
@@ -352,7 +358,7 @@ def opposite_answers(right: Sequence[str | None], language: str = "en") -> str |
 
 
 class _JudgedGroup:
-    """Judges the problems of a group by all rules, and collects the broken ones."""
+    """Judges the problems of a group, and collects the rules they break."""
 
     def __init__(self, judged: Sequence[tuple[Problem, int]], limits: Limits | None) -> None:
         self.members = [problem for problem, _ in judged]
@@ -375,7 +381,10 @@ class _JudgedGroup:
             self.violations.append(Violation(rule, reason, tuple(rows)))
 
     def judge_problem(self, problem: Problem, row: int) -> None:
-        """Judge the rules for a single problem. `row` is its row in the dataset."""
+        """Judge the rules for a single problem.
+
+        `row` is its row in the dataset.
+        """
         rows = [row]
         limits = self.limits
         self.add("one_blank", one_blank(problem.text), rows)
@@ -389,7 +398,10 @@ class _JudgedGroup:
             self.add("same_kind", reason, rows)
 
     def judge_anchor(self) -> None:
-        """Judge whether every text has the group's anchor word, if it has one."""
+        """Judge whether every text has the group's anchor word.
+
+        Nothing is judged without such a word.
+        """
         if self.anchor:
             texts = [problem.text for problem in self.members]
             self.add("anchor_present", anchor_present(texts, self.anchor), self.rows)
@@ -488,7 +500,7 @@ def reader() -> Model:
 
 @lru_cache(4096)
 def surprisal(text: str) -> float:
-    """Mean surprisal of the tokens of a text under the built-in model, in nats.
+    """Mean surprisal of a text's tokens under the built-in model, in nats.
 
     Each token is masked by itself.
     """

@@ -175,7 +175,7 @@ def is_spaced(problem: Problem) -> bool:
 
 
 def tokens(text: str) -> list[str]:
-    """The lower-cased words of a text, its blank, and the marks between clauses."""
+    """The lower-cased words, blanks and clause marks of a text."""
     return TOKEN.findall(text.casefold())
 
 
@@ -211,7 +211,7 @@ def special_is_last(one: Problem, other: Problem) -> bool:
 
 
 def _last_words(text: str) -> list[str]:
-    """The words after the last space of a text, or else all words."""
+    """The words after a text's last space, or else all words."""
     last_part = text.rsplit(None, 1)[-1]
     return words(last_part) or words(text)
 

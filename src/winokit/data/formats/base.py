@@ -20,7 +20,7 @@ from winokit.registry import Registry
 
 
 class FileHead:
-    """The first 64 KiB of a file in several forms, to recognise its format."""
+    """The first 64 KiB of a file, to recognise its format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -90,7 +90,7 @@ Render = Callable[[Problem, WriteOptions], Any]
 
 @dataclass(frozen=True)
 class Format:
-    """One file format: its name, and functions that recognise, read and write it.
+    """A file format, with functions that recognise, read and write it.
 
     `render` turns a problem into one part of a file, and `assemble` joins the parts to the file's text. Both are None
     if the format can only be read.
@@ -215,7 +215,7 @@ def json_format(
     needed_keys = set(keys)
 
     def recognise(head: FileHead) -> bool:
-        """Whether the first row of a file has all keys of the format."""
+        """Whether a file's first row has all keys of the format."""
         row_keys = head.array_keys if array else head.json_keys
         return row_keys >= needed_keys
 

@@ -52,10 +52,10 @@ AnswerReader = Callable[[str, Sequence[str]], int | None]
 
 
 def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
-    """Columns of problems by their roles, from what a user typed or passed.
+    """Check the columns of problems that a user named.
 
-    A role is what a column is for, such as `text`, `option1` or `answer`. Raises BadInput if a column that every
-    problem needs is missing.
+    Returns them by role. A role is what a column is for, such as `text`, `option1` or `answer`. Raises BadInput if a
+    column that every problem needs is missing.
     """
     columns = tables.parse_columns(user_columns, ROLES)
     has_whole_texts = {"text1", "text2"} <= columns.keys() or {"good", "bad"} <= columns.keys()
@@ -90,7 +90,7 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
     drafts: list[tuple[int | str, dict[str, Any], Problem]] = []
 
     def reject(error: Malformed, place: int | str) -> None:
-        """Reject a row, naming the column of the error in place of its role."""
+        """Reject a row, with the error's column in place of its role."""
         column = places.get(error.field or "", error.field)
         source.reject(Malformed(error.expected, field=column), place)
 
@@ -192,7 +192,7 @@ def _read_other_fields(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _get_text(cells: Mapping[str, Any], role: str) -> str:
-    """The cell of a role as text, empty if the row has none."""
+    """The cell of a role as text, or an empty text."""
     return tables.cell_text(cells.get(role), role)
 
 
@@ -280,7 +280,7 @@ def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tupl
 
 
 def _find_only_word(text: str, word: str) -> tuple[int, int]:
-    """Start and end of a word that must occur once in a text.
+    """Start and end of a word that must occur once.
 
     It is searched as a whole word first, then anywhere, as in languages without spaces. Raises Malformed otherwise.
     """
@@ -324,7 +324,10 @@ def _read_number(base: int, cell: str, candidates: Sequence[str]) -> int | None:
 
 
 def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the candidate whose letter, from A, is in a cell, or None."""
+    """Index of the candidate whose letter is in a cell, or None.
+
+    Letters count from A.
+    """
     letter = re.fullmatch(r"\(?([A-Za-z])[.)]?", cell)
     if letter is None:
         return None
@@ -345,7 +348,7 @@ def _read_truth(place: int, cell: str, candidates: Sequence[str]) -> int | None:
 
 
 def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the candidate whose column's name is in a cell, or None.
+    """Index of the candidate whose column a cell names, or None.
 
     `names` are the columns of the candidates. Only letters and digits are compared.
     """
@@ -423,9 +426,10 @@ def _infer_notation(
     drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]],
     readers: Mapping[str, AnswerReader],
 ) -> tuple[str, bool]:
-    """Name of the notation that reads most answers, and whether it reads any.
+    """Infer the notation of answers from all rows.
 
-    Raises BadInput if several notations read equally many and disagree about an answer.
+    Returns the notation that reads most answers, and whether it reads any. Raises BadInput if several notations read
+    equally many and disagree about an answer.
 
     Parameters
     ----------
@@ -480,7 +484,7 @@ def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | No
 
 
 def _are_row_ids(names: Iterable[str | None]) -> bool:
-    """Whether groups of rows are in fact ids of rows, as WinoGrande's qIDs are.
+    """Whether groups are in fact ids of rows, like WinoGrande's qIDs.
 
     They are if more names have twins without the part after their last hyphen.
     """
@@ -531,13 +535,19 @@ def _find_role_columns(column_of_name: Mapping[str, str]) -> dict[str, list[str]
 
 
 def _list_texts(table: Table, column: str) -> list[str]:
-    """The first hundred cells of a column. Cells that are no text are empty."""
+    """The first hundred cells of a column.
+
+    Cells that are no text are empty.
+    """
     cells = [row.get(column) for _, row in table.rows[:100]]
     return [cell if isinstance(cell, str) else "" for cell in cells]
 
 
 def _has_blanks(cells: Sequence[str]) -> bool:
-    """Whether most cells of a column have a blank or a marked pronoun."""
+    """Whether most cells of a column have a blank.
+
+    A marked pronoun counts too.
+    """
     marks = (*BLANKS, MARKED)
     count = 0
     for cell in cells:
@@ -583,7 +593,7 @@ def _guess_options(
 
 
 def advice(path: Path) -> str:
-    """A sentence with a file's columns and a command that may read them.
+    """Describe a file's columns and a command that may read them.
 
     Empty if the file is no table.
     """
@@ -623,7 +633,7 @@ def _guess_rival_columns(table: Table, guess: Mapping[str, str]) -> dict[str, st
 
 
 def _describe_rows(table: Table, roles: Mapping[str, str]) -> str:
-    """In words, how many rows of a table can be read with some columns."""
+    """Describe how many rows of a table some columns can read."""
     source = Source(Path(table.path), lenient=True)
     try:
         count = len(list(read_columns(source, roles, table)))

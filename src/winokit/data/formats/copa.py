@@ -47,9 +47,10 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: 
 
 
 def premise_of(copa: Problem) -> tuple[str, str]:
-    """Find the premise and the question ("cause" or "effect") of a COPA problem.
+    """Find the premise and the question of a COPA problem.
 
-    They are its labels, or else read from its text. Raises CannotWrite if it is not of COPA's form.
+    The question is "cause" or "effect". They are its labels, or else read from its text. Raises CannotWrite if it is
+    not of COPA's form.
     """
     asks_for = copa.labels.get("asks_for")
     premise = copa.labels.get("premise")
@@ -95,7 +96,7 @@ def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def assemble_items(items: Sequence[dict[str, Any]]) -> str:
-    """Join items into the XML of a whole COPA corpus, and number them."""
+    """Join numbered items into the XML of a COPA corpus."""
     rows = []
     for number, item in enumerate(items, 1):
         attributes = {
@@ -143,9 +144,10 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Give the twins of Balanced COPA (Kavumba et al., 2019) a common group.
+    """Give the twins of Balanced COPA a common group.
 
-    Item 1003 there is item 3 mirrored, with the same alternatives. Yields all problems.
+    It is by Kavumba et al. (2019). Item 1003 there is item 3 mirrored, with the same alternatives. Yields all
+    problems.
     """
     items = list(problems)
     keys = [(_find_pair_number(item), frozenset(item.candidates)) for item in items]
@@ -159,7 +161,10 @@ def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Prob
 
 
 def _find_pair_number(item: Problem) -> int | None:
-    """The number that an item and its mirrored twin have in common, or None."""
+    """The number that an item shares with its mirrored twin.
+
+    None if its id is no number.
+    """
     item_id = str(item.provenance.get("id"))[:9]
     if not item_id.isdecimal():
         return None

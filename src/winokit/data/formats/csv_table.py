@@ -23,7 +23,7 @@ OPTION = re.compile(r"option\d{1,3}")
 
 
 def parse(row: Mapping[str, str]) -> Problem:
-    """Parse a row of a table with sentence and options into a problem.
+    """Parse a row with sentence and options into a problem.
 
     Raises Malformed if a cell is missing or wrong.
     """
@@ -98,7 +98,7 @@ def assemble(rows: Sequence[dict[str, str]]) -> str:
 
 
 def _read_csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and cells of each row that may be a problem.
+    """Yield line number and cells of rows that may be problems.
 
     Rows with neither sentence nor options are skipped with a note.
     """

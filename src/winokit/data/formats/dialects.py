@@ -23,7 +23,7 @@ from winokit.problem import Dataset, Problem
 
 
 def _parse_wsc273_row(row: Mapping[str, Any]) -> Problem:
-    """Parse a row of WSC273 as on the Hugging Face hub into a problem.
+    """Parse a row of WSC273 on the Hugging Face hub.
 
     Its fields are text, pronoun, pronoun_loc, options and label.
     """
@@ -55,7 +55,7 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """Parse a row into a problem, in whichever format has the row's keys.
+    """Parse a row into a problem by the format of its keys.
 
     Raises Malformed if no known format has them.
     """
@@ -72,9 +72,9 @@ def parse_sample(row: Mapping[str, Any]) -> Problem:
 
 
 def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the `doc` of a logged sample, the row of data that was evaluated.
+    """Return the `doc` of a logged sample.
 
-    Raises Malformed if it has none.
+    It is the row of data that was evaluated. Raises Malformed if it has none.
     """
     doc = row.get("doc")
     if not isinstance(doc, dict):
@@ -129,7 +129,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
 
 
 def _choose_split(splits: Iterable[str]) -> str:
-    """The split to read: validation, test or train, or else the first one."""
+    """Choose validation, test or train, or else the first split."""
     names = list(splits)
     for name in PREFERRED:
         if name in names:

@@ -68,9 +68,9 @@ def with_twins_in_fours(source: Source, problems: Iterable[Problem]) -> Iterator
 
 
 def _are_two_pairs(four: Sequence[Problem]) -> bool:
-    """Whether four problems are two pairs of twins: first and third, second and fourth.
+    """Whether four problems are two pairs of twins.
 
-    Twins have the same candidates and opposite answers.
+    The first and third are one, the second and fourth the other. Twins have the same candidates and opposite answers.
     """
     if len(four) != 4:
         return False
@@ -79,7 +79,7 @@ def _are_two_pairs(four: Sequence[Problem]) -> bool:
 
 
 def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None:
-    """Find the start of the pronoun that stands for a candidate, or None.
+    """Find the start of the pronoun in question, or None.
 
     If the pronoun occurs several times, the first occurrence after the connective that follows both candidates
     counts. None if there is no such word.

@@ -26,7 +26,7 @@ def _get_present(row: Mapping[str, Any], key: str) -> Any:
 
 
 def string(row: Mapping[str, Any], key: str) -> str:
-    """The value of a field that must be a text and not blank.
+    """The value of a field that must be a non-blank text.
 
     Raises Malformed otherwise, as all functions of this module do.
     """
@@ -78,7 +78,7 @@ def parsed(text: str, kind: type, key: str) -> Any:
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
-    """The text in a field, or None if it is missing, null or empty."""
+    """The text in a field, or None if missing or empty."""
     value = row.get(key)
     if value is None or value == "":
         return None
@@ -121,7 +121,10 @@ def integer(row: Mapping[str, Any], key: str) -> int:
 
 
 def flag(row: Mapping[str, Any], key: str) -> bool:
-    """The value of a field that must be true, false, 1 or 0."""
+    """The value of a field that must be a truth value.
+
+    It is true, false, 1 or 0.
+    """
     value = row.get(key, MISSING)
     is_bool = value is True or value is False
     is_bit = value in (0, 1) and not isinstance(value, float)
@@ -131,9 +134,9 @@ def flag(row: Mapping[str, Any], key: str) -> bool:
 
 
 def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
-    """Index of the candidate that a field counts from 1, or None if empty.
+    """Index of the candidate that a field counts from 1.
 
-    The field is a number or a text. Raises Malformed if it is higher than `count`.
+    None if the field is empty. The field is a number or a text. Raises Malformed if it is higher than `count`.
     """
     value = row.get(key)
     if value is None or value == "":
@@ -189,6 +192,9 @@ def names(row: Iterable[object]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a message, on one line and at most 60 characters long."""
+    """A value for a message, on one short line.
+
+    It has at most 60 characters.
+    """
     text = "nothing" if value is MISSING else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -39,7 +39,7 @@ class NoProblems(BadInput):
 
 @dataclass
 class WrittenFile:
-    """The result of writing a dataset: files, number of problems, problems left out."""
+    """Files that were written, and the problems in and not in them."""
 
     files: list[Path]
     problems: int
@@ -82,7 +82,7 @@ def _make_table_format(columns: Mapping[str, str]) -> base.Format:
 
 
 def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
-    """Whether a file is a table that has the column of the text.
+    """Whether a file is a table with the column of the text.
 
     The columns are named here, or in a winokit.toml beside the file.
     """
@@ -168,7 +168,7 @@ def _list_notes(source: Source) -> list[str]:
 
 
 def _read_release_card(path: Path) -> Card | None:
-    """The card of the winokit release that a file belongs to, or None.
+    """The card of the winokit release with this file, or None.
 
     None if the file is in no release, or was changed.
     """

@@ -71,7 +71,10 @@ def _get_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """Turn a problem into a row of winokit's own JSON lines, without empty fields."""
+    """Turn a problem into a row of winokit's own JSON lines.
+
+    Empty fields are left out.
+    """
     text = problem.text
     is_whole = problem.is_whole
     row: dict[str, Any] = {"id": problem.id}

@@ -43,7 +43,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def _get_only_string(row: Mapping[str, Any], key: str) -> str:
-    """The text of a field, which usually is the only one in a list."""
+    """The text of a field, usually the only one in a list."""
     value = row.get(key)
     if isinstance(value, list) and len(value) == 1:
         return fields.string({key: value[0]}, key)
@@ -97,7 +97,7 @@ def _read_corrected(source: Source) -> Iterable[Problem]:
 
 
 def _correct_row(source: Source, row: dict[str, Any]) -> dict[str, Any]:
-    """Correct a row if it still has a known error of the public file.
+    """Correct a row with a known error of the public file.
 
     Other rows are returned as they are. A note says what was corrected.
     """

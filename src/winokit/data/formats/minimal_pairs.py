@@ -26,7 +26,7 @@ NAME = "minimal-pairs"
 
 @dataclass(frozen=True)
 class PairColumns:
-    """The columns of one public set: its two texts, and what else it has."""
+    """The columns of one public set of minimal pairs."""
 
     good: str
     bad: str
@@ -55,13 +55,13 @@ TWIN = "\0twin"
 
 
 def layout_of(columns: Iterable[str]) -> PairColumns | None:
-    """Find the public set of minimal pairs that has these columns, or None."""
+    """Find the public set that has these columns, or None."""
     column_names = frozenset(columns)
     return next((layout for layout in LAYOUTS if layout.needed <= column_names), None)
 
 
 def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield the rows of a file, with each EWoK row split into two.
+    """Yield rows, with each row of EWoK split into two.
 
     An EWoK row has two contexts and two targets. Its two rows are twins, one for each target.
     """
@@ -78,7 +78,7 @@ def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[t
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """Parse a row with a good and a bad text into a problem.
+    """Parse a row's good and bad text into a problem.
 
     Raises Malformed if the row has none of the known pairs of columns.
     """

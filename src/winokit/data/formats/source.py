@@ -50,7 +50,7 @@ def name_place(place: Place) -> str:
 
 @dataclass
 class FileBeginning:
-    """Limits reading to the first problems of a file, and counts the other records.
+    """Limits reading to a file's first problems, and counts other records.
 
     `most` is the number of problems that are parsed, `unread` the number of records after them.
     """
@@ -77,7 +77,7 @@ def reading_beginnings(most: int) -> Iterator[FileBeginning]:
 
 
 class Source:
-    """A file that is being read, with the notes and errors of its reader.
+    """A file that is being read, with notes and errors.
 
     A malformed record is raised as an error. In lenient mode it is stored in `skipped` instead.
 
@@ -136,7 +136,7 @@ class Source:
                 yield problem
 
     def reject(self, error: Malformed, line: Place | None = None) -> None:
-        """Raise the error of a malformed record, or store it in lenient mode.
+        """Raise a malformed record's error, or store it in lenient mode.
 
         The file and the position, `line`, are added to the error.
         """
@@ -206,7 +206,7 @@ class Source:
                 yield number, line.rstrip("\r")
 
     def _decode_lines(self, data: bytes) -> Iterator[str]:
-        """Yield each line of bytes as text, empty if it cannot be decoded.
+        """Yield each line as text, empty if it cannot be decoded.
 
         It is used in lenient mode only.
         """
@@ -304,10 +304,10 @@ class Source:
             self.reject(Malformed("expected the end of the file after the array's ']'"), line)
 
     def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
-        """Yield the line number and the element of each `tag` directly below the root.
+        """Yield line number and element of each `tag` below the root.
 
-        If the XML breaks off, that is raised as malformed, or in lenient mode the complete elements before it are
-        yielded. Expat resolves no external entities and limits entity expansion.
+        Only elements directly below it count. If the XML breaks off, that is raised as malformed, or in lenient mode
+        the complete elements before it are yielded. Expat resolves no external entities and limits entity expansion.
         """
         content = self.raw()
         parser = expat.ParserCreate()
@@ -349,7 +349,7 @@ def text_at(element: Element, path: str) -> str:
 
 
 def words(element: Element, path: str) -> str:
-    """The text of an XML element at a path, with single spaces between words."""
+    """The text of an XML element at a path, with single spaces."""
     return " ".join(text_at(element, path).split())
 
 
@@ -492,9 +492,9 @@ def _skip_white_space(text: str, at: int) -> int:
 
 
 def _find_half_character(value: object) -> str | None:
-    """The escape of the first half of a character in a JSON value.
+    """The escape of the first half of a character.
 
-    A half is a surrogate without its other half. None if there is none.
+    It is looked for in a JSON value. A half is a surrogate without its other half. None if there is none.
     """
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -525,7 +525,7 @@ def _describe_error(error: Exception) -> str:
 
 @dataclass
 class FileRecords:
-    """Positions of the records of a file that was read, and its malformed records."""
+    """Positions of a file's records, and its malformed records."""
 
     path: Path
     places: dict[str, Place] = field(default_factory=dict)
@@ -537,7 +537,7 @@ _LISTENERS: ContextVar[tuple[list[FileRecords], ...]] = ContextVar("records", de
 
 
 def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malformed: Sequence[Malformed]) -> None:
-    """Pass the positions of a file's records to the callers that collect them.
+    """Pass the positions of a file's records to whoever collects them.
 
     Callers collect them with `remembering_records`. No positions are passed if the dataset does not have one problem
     for each of them.
@@ -562,7 +562,7 @@ def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malf
 
 @contextmanager
 def remembering_records() -> Iterator[list[FileRecords]]:
-    """Context manager that collects the records of every file read in its block.
+    """Context manager that collects the records of every file read.
 
     It gives a list, which grows in the order of reading.
     """

@@ -33,7 +33,7 @@ def _split_pairs(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     assemble=None,
 )
 def parse(row: Mapping[str, Any]) -> Problem:
-    """Parse one of the two problems of a line of Square One's files.
+    """Parse one of the two problems of a Square One line.
 
     `place` in the row says which: 0 or 1.
     """

@@ -71,7 +71,7 @@ def locate(text: str, span: str, index: int) -> tuple[int, int]:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """Turn a yes/no problem into a row of SuperGLUE's WSC, with both spans.
+    """Turn a yes/no problem into a row of SuperGLUE's WSC.
 
     Raises CannotWrite if the problem is a choice between candidates.
     """

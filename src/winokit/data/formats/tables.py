@@ -36,7 +36,7 @@ class Table:
     rows: Sequence[TableRow]
 
     def places(self, columns: Mapping[str, str]) -> dict[str, str]:
-        """Find the columns of some roles, and return them in the file's spelling.
+        """Find the columns of some roles, in the file's spelling.
 
         Case is ignored unless two columns differ in nothing else. Raises BadInput for a column that is not in the
         table.
@@ -113,7 +113,7 @@ def format_columns(columns: Mapping[str, str]) -> str:
 
 
 def numbered(roles: Iterable[str], kind: str) -> list[str]:
-    """The roles of one kind, in the order of their numbers: option1, option2, …"""
+    """The roles of one kind, in order: option1, option2, …"""
     roles_of_kind = [role for role in roles if role.rstrip(digits) == kind]
     return sorted(roles_of_kind, key=lambda role: (len(role), role))
 
@@ -194,7 +194,10 @@ def selected(
 
 
 def refuse_workbook(path: Path) -> bytes:
-    """Read the first bytes of a file, and raise BadInput for an Excel workbook."""
+    """Read a file's first bytes.
+
+    Raises BadInput for an Excel workbook.
+    """
     head = read_bytes(path, 1 << 10)
     if head.startswith(WORKBOOKS):
         raise BadInput(f"{path}: an Excel workbook, or another archive; save the table in it as csv (UTF-8)")
@@ -233,7 +236,10 @@ def _read_delimited(source: Source) -> Table:
 
 
 def _check_header(source: Source, columns: Sequence[str], line: int) -> None:
-    """Raise Malformed if a header has fewer than two columns, or the same twice."""
+    """Raise Malformed for a header without two different columns.
+
+    Two columns of one name are refused too.
+    """
     if len(columns) < 2:
         raise Malformed(
             f"expected a header of two columns or more, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
@@ -279,9 +285,10 @@ def _is_list_of_rows(part: Sequence[Any]) -> bool:
 
 
 def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[TableRow]:
-    """The rows of a JSON object with a list of cells for each column.
+    """The rows of a JSON object with cells for each column.
 
-    An object without such lists is the only row. Raises BadInput if the lists differ in length.
+    The cells of a column are in a list. An object without such lists is the only row. Raises BadInput if the lists
+    differ in length.
     """
     if not content:
         return []

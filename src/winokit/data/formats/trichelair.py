@@ -19,7 +19,7 @@ FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """Parse an element of Trichelair et al.'s JSON array into a problem with labels.
+    """Parse an element of Trichelair et al.'s JSON array.
 
     Raises Malformed if a field is missing or wrong.
     """

@@ -71,9 +71,9 @@ def _read_right(text: str, mark: re.Match[str]) -> str:
 
 
 def _find_other(before: str, after: str, right: str) -> str:
-    """The other candidate: the first other occupation before the pronoun, or else after it.
+    """The other candidate, by a list of occupations.
 
-    Raises Malformed if there is none.
+    It is the first other occupation before the pronoun, or else after it. Raises Malformed if there is none.
     """
     right_occupation = _remove_article(right)
     for part in (before, after):
@@ -148,7 +148,10 @@ def _add_labels_of_name(source: Source, problems: Iterable[Problem]) -> Iterable
 
 
 def _is_winobias(head: FileHead) -> bool:
-    """Whether a file's first line has two bracketed texts, one of them a pronoun."""
+    """Whether a file's first line has two bracketed texts.
+
+    One of them must be a pronoun.
+    """
     first = head.lines[0] if head.lines else ""
     if first.startswith(("[", "{")):
         return False

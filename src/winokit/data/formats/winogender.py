@@ -171,7 +171,10 @@ def _read_statistics(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _add_format(name: str, about: str, header: str, parse: Callable[[str], Problem], render: Render) -> None:
-    """Register one of the two formats, which differ in their header and columns."""
+    """Register one of the two formats.
+
+    They differ in their header and columns.
+    """
 
     def recognise(head: FileHead) -> bool:
         return bool(head.lines) and head.lines[0].strip() == header

@@ -90,7 +90,7 @@ def labels_path(path: Path) -> Path:
 
 
 def _add_listed_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Add the answers of the label list beside a file to its problems.
+    """Add the answers of the label list beside a file.
 
     The problems are unchanged if one of them has an answer already, or there is no list. Raises Malformed if the list
     has another length.

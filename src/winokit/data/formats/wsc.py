@@ -54,7 +54,10 @@ def parse(schema: Element) -> Problem:
 
 
 def _spell_as_written(schema: Element) -> str:
-    """The text with its doubled spaces, as a released evaluation script has it."""
+    """The text with its doubled spaces.
+
+    A released evaluation script has them.
+    """
     before = text_at(schema, "text/txt1").strip()
     after = text_at(schema, "text/txt2").strip()
     parts = around_the_pronoun(re.sub(r"\s", " ", before), re.sub(r"\s", " ", after))
@@ -62,7 +65,10 @@ def _spell_as_written(schema: Element) -> str:
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
-    """Add the spaces that belong next to a pronoun to the texts around it."""
+    """Add the spaces that belong next to a pronoun.
+
+    Returns the texts before and after it.
+    """
     if before and not before.endswith(OPENING):
         before = f"{before} "
     if after and not after.startswith(NO_SPACE_BEFORE):
@@ -71,9 +77,9 @@ def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
 
 
 def _read_answer(letter: str, count: int) -> int | None:
-    """Index of the candidate that a letter names, or None if it is hidden.
+    """Index of the candidate that a letter names, or None.
 
-    `count` is the number of candidates. Raises Malformed for any other letter.
+    None if the answer is hidden. `count` is the number of candidates. Raises Malformed for any other letter.
     """
     letter = letter.rstrip(".").strip()
     if not letter:

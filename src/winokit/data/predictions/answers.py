@@ -40,7 +40,7 @@ def is_number(text: str) -> bool:
 
 
 def is_fraction(text: str) -> bool:
-    """Whether a text is a number that is not whole, or a percentage.
+    """Whether a text is a percentage, or a number with a fraction.
 
     Such a number is a score or a probability, never a choice. Two labels with a comma between ("1,2") are no number.
 
@@ -80,10 +80,11 @@ class AnswerReading:
     def choose_answer(
         self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None
     ) -> int | None:
-        """Index of the candidate that a model chose in a scored sample, or None.
+        """Index of the candidate chosen in a scored sample, or None.
 
-        The answer that the scorer extracted is read first. If it has none, a right verdict stands for `gold`, and
-        otherwise the completion is read. A choice that contradicts a wrong verdict is dropped.
+        The answer that the scorer extracted is read first. Without one, a right verdict stands for `gold`. If the
+        verdict is wrong, or the sample has no score, the completion is read. A choice that contradicts a wrong
+        verdict is dropped.
 
         Parameters
         ----------
@@ -125,10 +126,10 @@ class AnswerReading:
         return choice
 
     def match_label(self, answer: str) -> int | None:
-        """Index of the candidate that a letter or a name means, or None.
+        """Index of the candidate that a letter or name means.
 
-        The text must be nothing else. A letter counts in the order of the candidates if they are lettered, otherwise
-        it means the option that the prompt lists behind it.
+        None if there is none. The text must be nothing else. A letter counts in the order of the candidates if they
+        are lettered, otherwise it means the option that the prompt lists behind it.
         """
         answer = answer.strip()
         letter = answer.upper()
@@ -143,7 +144,7 @@ class AnswerReading:
         return which(option, self.candidates, self.language)
 
     def read_statement(self, text: str) -> int | None:
-        """Index of the candidate after the last "ANSWER:" of a text, or None.
+        """Index of the candidate after a text's last "ANSWER:", or None.
 
         Without "ANSWER:" the whole text must be a letter or a candidate's name.
         """
@@ -169,10 +170,10 @@ class AnswerReading:
 def choose(
     text: str, column: str, names: tuple[str, ...], base: int, language: str = "en"
 ) -> tuple[int | None, str | None]:
-    """Index of the candidate in a cell, from its name, number or letter.
+    """Index of the candidate in a cell.
 
-    Returns the index and None, or None and the reason if the cell is empty or says that nothing is chosen. Raises
-    Malformed if it says anything else.
+    The cell has its name, number or letter. Returns the index and None, or None and the reason if the cell is empty
+    or says that nothing is chosen. Raises Malformed if it says anything else.
 
     Parameters
     ----------

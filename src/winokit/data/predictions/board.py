@@ -67,7 +67,7 @@ class Board:
 
 
 class ItemNames:
-    """Finds a labelled problem by the name that a table has for it.
+    """Finds the labelled problem that a table means by a name.
 
     A name is a problem's id, the id of its source, or its row in the dataset counted from 0.
     """
@@ -96,9 +96,9 @@ class ItemNames:
         return name.isdecimal() and int(name) <= self.size
 
     def of_leaderboard(self) -> "ItemNames":
-        """The same problems, named by their rows on the Open LLM Leaderboard v1.
+        """The same problems, named as on the Open LLM Leaderboard v1.
 
-        Raises BadInput if the dataset is not the one of that leaderboard.
+        Their names are rows counted from 1. Raises BadInput if the dataset is not the one of that leaderboard.
         """
         check_leaderboard_data(self.dataset)
         return LeaderboardNames(self.dataset)
@@ -125,7 +125,10 @@ class ItemNames:
 
 
 class LeaderboardNames(ItemNames):
-    """Finds problems by their rows on the Open LLM Leaderboard v1, counted from 1."""
+    """Finds problems by their rows on the Open LLM Leaderboard v1.
+
+    The rows count from 1.
+    """
 
     def row(self, name: str, path: Path) -> int:
         """Index of the leaderboard's item among the problems with a known answer."""
@@ -218,7 +221,7 @@ def read_board(path: Path, items: ItemNames) -> Board:
 def _read_columns(
     path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames
 ) -> Board:
-    """Read a board with a row for each model, a column for each item.
+    """Read a board with models as rows and items as columns.
 
     Its cells are 1 for right and 0 for wrong, from which the choices between two candidates follow. An empty cell
     means that the model was not asked.
@@ -250,7 +253,7 @@ def _read_columns(
 
 
 def _check_width(path: Path, line: int, cells: Sequence[str], width: int) -> None:
-    """Raise BadInput if a row has not as many cells as the header."""
+    """Raise BadInput if a row is longer or shorter than the header."""
     if len(cells) != width:
         raise BadInput(f"{path}, line {line}: expected {width:,} cells, found {len(cells):,}")
 
@@ -277,7 +280,7 @@ def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
 
 
 def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
-    """Read a board with a row for each item, a column for each model.
+    """Read a board with items as rows and models as columns.
 
     Its cells are choices, counted from 1.
     """
@@ -336,7 +339,7 @@ def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -
 
 
 def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
-    """Raise BadInput if two models have the same name, or one has none."""
+    """Raise BadInput if a model's name is missing or there twice."""
     has_repeated = len(set(names)) < len(names)
     if has_repeated or "" in names:
         repeated = next((name for name in names if names.count(name) > 1), "")

@@ -43,7 +43,7 @@ class CandidateRows:
 
 
 class CandidateReading:
-    """Reads a table in which each row is about one candidate of a problem.
+    """Reads a table with a row for each candidate of a problem.
 
     Parameters
     ----------
@@ -93,10 +93,10 @@ class CandidateReading:
         return cell_text(cells.get(column)).strip() if column else ""
 
     def _find_candidate(self, cells: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], int]:
-        """Indices of the row's problem in the dataset, and index of its candidate.
+        """Find the problem and the candidate of a row.
 
-        There are several indices if the problem is repeated. Raises Unmatched if the row names no candidate. `number`
-        is the index of the row.
+        Returns indices of the problem in the dataset, and the index of the candidate. There are several indices if
+        the problem is repeated. Raises Unmatched if the row names no candidate. `number` is the index of the row.
         """
         text = self._read_text(cells, self.columns.candidate)
         fitting = self._filled_texts.get(letters_of(text), [])

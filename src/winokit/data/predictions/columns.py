@@ -192,9 +192,10 @@ def are_of_predictions(user_columns: str | Mapping[str, str]) -> bool:
 
 
 def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
-    """Columns of predictions by their roles, from what a user typed or passed.
+    """Check the columns of predictions that a user named.
 
-    Raises BadInput if no role says what the model chose, or if there are both scores and losses.
+    Returns them by role. Raises BadInput if no role says what the model chose, or if there are both scores and
+    losses.
     """
     columns = parse_columns(user_columns, ROLES, OPTION)
     if not are_of_predictions(columns):
@@ -209,7 +210,9 @@ def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
 
 
 def verdict_of(cell: str) -> bool | None:
-    """Whether a cell says right or wrong, or None if it says neither.
+    """Whether a cell says right or wrong.
+
+    None if it says neither.
 
     >>> [verdict_of(cell) for cell in ("1.0", "False", "incorrect", "2")]
     [True, False, False, None]
@@ -221,9 +224,9 @@ def verdict_of(cell: str) -> bool | None:
 
 
 def has_verdicts(table: Table, column: str) -> bool:
-    """Whether all cells of a column say right or wrong, and both occur.
+    """Whether a column's cells all say right or wrong.
 
-    Empty cells do not count.
+    Both must occur. Empty cells do not count.
     """
     texts = [cell_text(cells.get(column)).strip() for _, cells in table.rows]
     verdicts = {verdict_of(text) for text in texts if text}
@@ -271,7 +274,7 @@ def columns_of(table: Table, user_columns: Mapping[str, str] | None = None) -> P
 
 
 def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
-    """Columns of one kind of role, in the order of the roles' numbers.
+    """Columns of one kind of role, in order of their numbers.
 
     `places` has the columns by role, and `kind` is a role without its number, such as "option".
     """
@@ -279,9 +282,10 @@ def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
 
 
 def _check_scores(table: Table, places: Mapping[str, str]) -> None:
-    """Raise BadInput for columns that cannot be scores or predictions, by their names.
+    """Raise BadInput for columns that cannot be scores or predictions.
 
-    Scores of the right and of the wrong candidate cannot be scores. Losses can be neither scores nor predictions.
+    Their names tell. Scores of the right and of the wrong candidate cannot be scores. Losses can be neither scores
+    nor predictions.
 
     Parameters
     ----------
@@ -355,7 +359,7 @@ def _index_names(table: Table) -> dict[str, str]:
 
 
 def _find_names(folded: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
-    """Columns whose normalised name is in a list, in the order of the list.
+    """Columns whose normalised name is in a list, in its order.
 
     Parameters
     ----------
@@ -377,9 +381,9 @@ def _find_verdict_column(table: Table, folded: Mapping[str, str]) -> str | None:
 
 
 def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns of scores and columns of losses, at least one of the two empty.
+    """Columns of scores and columns of losses.
 
-    It is used if no columns are called scores and numbered.
+    At least one of the two is empty. It is used if no columns are called scores and numbered.
 
     Parameters
     ----------
@@ -401,7 +405,7 @@ def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...]
 
 
 def _infer_candidate_column(table: Table, columns: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
-    """Add the roles of a table that has a row for each candidate.
+    """Add the roles of a table with a row per candidate.
 
     Columns of any other table are returned as they are.
     """
@@ -449,9 +453,9 @@ def _find_model_column(table: Table, folded: Mapping[str, str]) -> str | None:
 
 
 def _find_loss_columns(table: Table, several: Collection[str]) -> tuple[str, ...]:
-    """Columns of losses: one for each candidate, or one with all of them.
+    """Columns of losses.
 
-    Empty if it is not clear which columns they are.
+    There is one for each candidate, or one with all of them. Empty if it is not clear which columns they are.
 
     Parameters
     ----------
@@ -511,7 +515,9 @@ def is_lower_better(column: str) -> bool:
 
 
 def is_by_rightness(column: str) -> bool:
-    """Whether a column has scores of the right or wrong candidate, by name.
+    """Whether a column is named after the right or wrong candidate.
+
+    It then has scores of that candidate.
 
     >>> [is_by_rightness(name) for name in ("loss_correct", "goldProb", "score1", "label_scores")]
     [True, True, False, False]

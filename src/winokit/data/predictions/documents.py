@@ -26,7 +26,9 @@ KEYS = frozenset({"variant", "of"})
 
 
 def slug(name: str) -> str:
-    """A name in lower case with underscores, fit for files, tasks and Python modules.
+    """A name that files, tasks and Python modules can have.
+
+    It is in lower case with underscores.
 
     >>> slug("Wino-2.1")
     'wino_2_1'
@@ -37,10 +39,11 @@ def slug(name: str) -> str:
 def documents(
     problems: Dataset, variant: str = ORIGINAL, *, name: str = "", labels: bool = True
 ) -> list[dict[str, Any]]:
-    """The rows that a harness evaluates, one for each problem that has an answer.
+    """The rows that a harness evaluates.
 
-    All have the same fields. `contexts` is empty if partial scoring cannot score the problem. If no blank is followed
-    by text, full scoring is used and `filled` has the whole text with each candidate.
+    There is one for each problem that has an answer. All have the same fields. `contexts` is empty if partial scoring
+    cannot score the problem. If no blank is followed by text, full scoring is used and `filled` has the whole text
+    with each candidate.
 
     Parameters
     ----------
@@ -126,7 +129,7 @@ def solved_documents(problems: Dataset) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class LoggedDocument:
-    """A document that winokit wrote, read back from the log of a harness."""
+    """A document that winokit wrote, read from a harness's log."""
 
     variant: str
     of: str
@@ -141,9 +144,10 @@ class LoggedDocument:
 
 
 def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
-    """Read a document that winokit wrote, or return None for any other document.
+    """Parse a document that winokit wrote.
 
-    Fields that are None are ignored: a harness adds them. Raises Malformed if a field is damaged.
+    None for any other document. Fields that are None are ignored: a harness adds them. Raises Malformed if a field is
+    damaged.
     """
     if not doc.keys() >= KEYS:
         return None

@@ -37,7 +37,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class WrittenRecords:
-    """The files that were written for a run, and the number of their records."""
+    """The files written for a run, and the number of samples."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -80,7 +80,7 @@ def write_records(run: Run, folder: Path, *, timestamp: int) -> WrittenRecords:
 
 
 class ModelRecord:
-    """The record of one model under one scoring, in the format Every Eval Ever.
+    """The record of one model and scoring for Every Eval Ever.
 
     Parameters
     ----------
@@ -230,7 +230,10 @@ class ModelRecord:
 
 
 def _describe_interval(row: Metric) -> dict[str, Any]:
-    """The confidence interval of a metric as the format has it, empty without one."""
+    """The confidence interval of a metric in the record's format.
+
+    Empty without one.
+    """
     if row.low is None or row.high is None:
         return {}
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
@@ -255,5 +258,5 @@ def _hash_sample(raw: str, reference: Sequence[str]) -> str:
 
 
 def _make_path_part(name: str) -> str:
-    """A name in which every character is allowed in a path of the datastore."""
+    """A name that can be part of the datastore's paths."""
     return UNSAFE.sub("_", name).strip("._ ") or NOBODY

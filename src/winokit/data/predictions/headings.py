@@ -21,9 +21,10 @@ LOOKED_AT = 200
 
 
 def read_headed(source: Source, matcher: Matcher) -> Table:
-    """Read the table in a file, with names for columns without a header.
+    """Read a table, and name its columns if it has no header.
 
-    They are called "column 1" and so on, and a note says so.
+    They are called "column 1" and so on, and a note says so. They are called "column 1" and so on, and a note says
+    so.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
 
 
 def _is_headless(source: Source, matcher: Matcher) -> bool:
-    """Whether the first line of a table with delimiters is data and no header."""
+    """Whether a table with delimiters begins with data and no header."""
     lines = Source(source.path, lenient=True).csv_rows()
     rows = [cells for _, cells in islice(lines, LOOKED_AT)]
     if len(rows) < 2:

@@ -35,7 +35,7 @@ HOW = "a list, a Series, an array of scores, or a dict by id"
 
 @runtime_checkable
 class HasShape(Protocol):
-    """Anything with a shape: a Series, an array, a tensor or a data frame."""
+    """Anything with a shape: a Series, array, tensor or data frame."""
 
     @property
     def shape(self) -> Any:
@@ -106,7 +106,7 @@ def columns_of_frame(predictions: Predictions, data: object) -> Predictions:
 
 
 def tables_in_memory(predictions: Predictions, dataset: Dataset) -> list[PredictionTable]:
-    """Tables of the predictions that are values in memory, one for each model.
+    """Tables of predictions in memory, one for each model.
 
     Empty if the predictions are files. A list of texts is taken for answers if there is one for each problem and none
     is a file.
@@ -124,7 +124,7 @@ def tables_in_memory(predictions: Predictions, dataset: Dataset) -> list[Predict
 
 
 def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[PredictionTable]:
-    """A list with the table of answers that are texts, or an empty list.
+    """Tables of predictions that are texts: one, or none.
 
     The answers are in the order of the problems. The list is empty if the texts are paths of files, or if there are
     more or fewer than problems.
@@ -172,12 +172,12 @@ def _get_cells(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is a list of predictions, and not a single one."""
+    """Whether a value is a list of predictions, not a single one."""
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a list, array or Series as a list of Python objects.
+    """The values of a list, array or Series as Python objects.
 
     Raises BadInput for anything else.
     """
@@ -192,7 +192,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
-    """A table of one model whose answers are in the order of the problems."""
+    """A table of one model's answers in the order of problems."""
     from winokit.data.predictions.columns import LINE
 
     rows = [{"model": name, "value": value} for value in values]
@@ -200,7 +200,7 @@ def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
 
 
 def _make_table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
-    """A table of one model from pairs of a problem's id and an answer."""
+    """A table of one model's answers by the problem's id."""
     rows = [{"model": name, "id": str(problem_id), "value": value} for problem_id, value in values]
     return _make_table(name, rows, ids=("id",))
 
@@ -226,7 +226,7 @@ def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
 
 
 def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
-    """A table with the column `value`, which has choices or lists of scores.
+    """A table with choices, or lists of scores, in the column `value`.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
 
 
 def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    """Parse the problem in the only line of the input with a blank.
+    """Parse the problem in an input's only line with a blank.
 
     None if the sample has no choices, or no such line, or several.
     """
@@ -117,7 +117,7 @@ def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
 
 
 def _add_place(error: Malformed, place: str) -> Malformed:
-    """The error with the name of its sample in front of its field."""
+    """The error with its sample's name in front of its field."""
     field = f"{place}: {error.field}" if error.field else place
     return Malformed(error.expected, field=field)
 
@@ -159,7 +159,10 @@ def _select_fields(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _open_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
-    """The header and the samples of an .eval log, which is a zip archive."""
+    """The header and the samples of an .eval log.
+
+    It is a zip archive.
+    """
     archive = InspectArchive(source)
     name = next((name for name in HEADERS if name in archive.files), None)
     if name is None:
@@ -168,7 +171,7 @@ def _open_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
 
 
 class InspectArchive:
-    """The files in an .eval log, each unpacked when it is asked for."""
+    """The files in an .eval log, unpacked one by one."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -244,7 +247,10 @@ def _parse_json_log(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
 
 
 def _parse_metadata(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    """The document that winokit's own tasks put into a sample's metadata, or None."""
+    """The document in a sample's metadata, or None.
+
+    winokit's own tasks put it there.
+    """
     metadata = sample.get("metadata")
     return parse_document(metadata) if isinstance(metadata, dict) else None
 
@@ -320,7 +326,10 @@ def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | Non
 
 
 def _get_completion(sample: Mapping[str, Any]) -> str:
-    """The text that the model wrote in a sample, empty if there is none."""
+    """The text that the model wrote in a sample.
+
+    Empty if there is none.
+    """
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, dict) else None
     return completion if isinstance(completion, str) else ""

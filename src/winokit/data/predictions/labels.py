@@ -34,7 +34,7 @@ LONGEST_NAME = 60
 
 
 def is_labels(lines: Sequence[str]) -> bool:
-    """Whether the first lines of a file are a bare list of labels.
+    """Whether a file's first lines are a bare list of labels.
 
     There may be a heading above them, and abstentions among them.
     """
@@ -62,7 +62,7 @@ def may_be_names(lines: Sequence[str]) -> bool:
 
 
 def _is_bare(name: str) -> bool:
-    """Whether a line has no delimiter and does not begin with a bracket."""
+    """Whether a line has no delimiter and no bracket at its start."""
     has_delimiter = any(delimiter in name for delimiter in DELIMITERS)
     return not has_delimiter and name[:1] not in "{[<"
 
@@ -105,7 +105,7 @@ def label_table(source: Source) -> Table:
 
 
 def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """Yield a prediction for each label of a list in the dataset's order.
+    """Yield predictions from a list of labels in the dataset's order.
 
     Each line has one label, or five of the models trained on WinoGrande's five sizes. An empty line abstains. A line
     that is no label is rejected. Raises BadInput if there are more or fewer labels than problems.
@@ -175,10 +175,10 @@ def _read_line(line: str, count: int, problem: Problem) -> list[tuple[int | None
 
 
 def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> None:
-    """Raise BadInput for a list of only 0 and 1, or true and false.
+    """Raise BadInput for a list that may be choices or verdicts.
 
-    Such a list may be choices or say what is right. The message says how many rows each reading would read, and how
-    many are right.
+    It has only 0 and 1, or true and false. Such a list may be choices or say what is right. The message says how many
+    rows each reading would read, and how many are right.
     """
     values = {cell.strip().casefold().removesuffix(".0") for cell in cells} - SILENT
     asks_yes_or_no = any(problem.candidates == ("no", "yes") for problem in matcher.dataset)

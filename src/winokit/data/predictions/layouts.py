@@ -82,7 +82,7 @@ def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layo
 
 
 def layout_of(path: Path) -> str | None:
-    """Name of the layout that a file's keys or columns fit, or None."""
+    """Name of the layout that a file's keys fit, or None."""
     head = FileHead(path)
     if head.bytes.startswith(b"PAR1"):
         return None
@@ -128,9 +128,9 @@ def read_layout(
 
 
 def layout_table(path: Path, name: str) -> Table:
-    """Read a file with a layout into a table whose columns are roles.
+    """Read a file with a layout into a table.
 
-    Raises BadInput if the layout fails or yields no roles.
+    The columns are roles. Raises BadInput if the layout fails or yields no roles.
     """
     read_layout_rows = named_layout(name)
     try:
@@ -153,7 +153,7 @@ def layout_table(path: Path, name: str) -> Table:
 
 
 def is_role(column: str) -> bool:
-    """Whether a key of a row is a role, such as `text` or `option2`."""
+    """Whether a row's key is a role, such as `text` or `option2`."""
     if column in ("where", LAYOUT):
         return False
     bare = column.rstrip("0123456789")
@@ -175,9 +175,9 @@ def listed_choice(reply: str, prompt: str) -> str:
 
 
 def split_layout(user_columns: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
-    """The layout among the columns that a user gives, and the other columns.
+    """Split the layout from the other columns that a user names.
 
-    Both may be None.
+    Returns both. Both may be None.
     """
     if user_columns is None:
         return None, None

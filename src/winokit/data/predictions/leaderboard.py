@@ -36,7 +36,10 @@ def leaderboard_rows() -> tuple[int, ...]:
 
 
 def has_leaderboard_order(dataset: Dataset) -> bool:
-    """Whether a dataset is the whole dev set of WinoGrande, which the leaderboard used."""
+    """Whether a dataset is the whole dev set of WinoGrande.
+
+    The leaderboard used that set.
+    """
     return len(dataset) == SIZE and dataset.card.name == DATASET
 
 

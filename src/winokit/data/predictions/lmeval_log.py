@@ -75,10 +75,11 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 
 def _split_repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Split a row with several answers to one prompt into rows with one answer.
+    """Split a row with several answers into rows with one answer.
 
-    The answers are in `filtered_resps`, or in `resps` if the harness's usual filter kept only the first. The
-    harness's verdict is about the first one, so the others lose it. A row with one answer is returned alone.
+    The answers are to one prompt. The answers are in `filtered_resps`, or in `resps` if the harness's usual filter
+    kept only the first. The harness's verdict is about the first one, so the others lose it. A row with one answer is
+    returned alone.
     """
     requests = row.get("arguments")
     if isinstance(requests, (list, dict)) and len(requests) > 1:
@@ -157,7 +158,10 @@ def rows(source: Source) -> Iterator[tuple[Place, dict[str, Any]]]:
 
 
 def problems(source: Source) -> Iterator[LoggedDocument]:
-    """Yield the problem of each document of a log, once for all filters."""
+    """Yield the problem of each document of a log.
+
+    It is yielded once for all filters.
+    """
     seen_ids = set()
     for line, row in rows(source):
         document_id = str(row.get("doc_id"))
@@ -259,7 +263,10 @@ def _make_log_row(
 
     def start_row(variant: str) -> PredictionRow:
         # All variants of a task are one scoring, though each is a task, and a file, of its own to the harness.
-        """An empty prediction for a variant. All variants of a task are one scoring."""
+        """An empty prediction for a variant.
+
+        All variants of a task are one scoring.
+        """
         suffix = f"_{slug(variant)}"
         model_name = model.removesuffix(suffix) if scoring == UNDATED else model
         scoring_name = scoring.removesuffix(suffix) + ending
@@ -378,9 +385,9 @@ def _make_generated_row(
 def _make_surprisal_row(
     own_document: LoggedDocument, responses: Sequence[Any], matcher: Matcher, draft: PredictionRow
 ) -> PredictionRow:
-    """Complete the row of a solved text with its surprisal per word, in nats.
+    """Complete the row of a solved text with its surprisal.
 
-    Raises Unmatched if the dataset has no such solved text.
+    It is in nats per word. Raises Unmatched if the dataset has no such solved text.
     """
     place = matcher.by_id.get(own_document.of)
     if place is None:

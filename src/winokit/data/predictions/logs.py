@@ -33,7 +33,7 @@ IN_FOLDERS = (*PROBLEM_READERS, "winokit")
 
 
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """Files of predictions, with the logs of a folder in place of the folder.
+    """Files of predictions, with folders replaced by their logs.
 
     If a model did a task several times, only the last log counts. `examples` means the bundled predictions of a few
     models on `open`.
@@ -62,9 +62,9 @@ def check_no_log(data: DataLike, files: Sequence[PredictionFile]) -> None:
 
 
 def _find_logs(folder: Path) -> list[PredictionFile]:
-    """Find the last log of each task in a folder and its subfolders.
+    """Find the last log of each task in a folder.
 
-    Raises BadInput if there is none.
+    Subfolders are searched too. Raises BadInput if there is none.
     """
     logs: dict[tuple[Path, str], Path] = {}
     older_count = 0
@@ -84,7 +84,10 @@ def _find_logs(folder: Path) -> list[PredictionFile]:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether a file is a log of predictions, by its ending and content."""
+    """Whether a file is a log of predictions.
+
+    Its ending and its content tell.
+    """
     if LOGS.isdisjoint(path.suffixes):
         return False
     try:

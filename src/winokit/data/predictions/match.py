@@ -68,7 +68,7 @@ class PredictionRow:
 
 
 class Unmatched(Exception):
-    """A row belongs to no problem, or to one that cannot be determined.
+    """A row belongs to no problem, or to an unclear one.
 
     The message is the reason.
     """
@@ -127,7 +127,10 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
 def _find_named_candidate(name: str, candidates: tuple[str, ...], language: str) -> int | None:
-    """Index of the only candidate that a name means, or None. Results are cached."""
+    """Index of the only candidate that a name means, or None.
+
+    Results are cached.
+    """
     for normalize in (_normalize_case, _normalize_words, _normalize_possessive):
         wanted_form = normalize(name, language)
         indices = [index for index, candidate in enumerate(candidates) if normalize(candidate, language) == wanted_form]
@@ -166,10 +169,10 @@ def _normalize_possessive(name: str, language: str) -> str:
 
 
 def align_difference(texts: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
-    """For each of several texts that differ in a candidate, that candidate's index.
+    """Indices of the candidates in which several texts differ.
 
-    What remains of the texts without their common start and end must be what remains of the candidates. Otherwise
-    None.
+    There is one for each text. What remains of the texts without their common start and end must be what remains of
+    the candidates. Otherwise None.
 
     >>> align_difference(["hid the green car.", "hid the black car."], ["black car", "green car"])
     (1, 0)
@@ -187,14 +190,14 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str], language: 
 
 
 def _remove_common_ends(lists: list[list[str]]) -> list[tuple[str, ...]]:
-    """Remove the start and the end that all lists of words have in common."""
+    """Remove the start and end that all lists of words share."""
     start = _count_common_words(lists)
     end = _count_common_words([words[start:][::-1] for words in lists])
     return [tuple(words[start : len(words) - end]) for words in lists]
 
 
 def _count_common_words(lists: list[list[str]]) -> int:
-    """Number of words at the start that are the same in all lists."""
+    """Number of first words that are the same in all lists."""
     count = 0
     for words in zip(*lists, strict=False):
         if len(set(words)) > 1:
@@ -248,7 +251,10 @@ class Matcher:
         return self._variants[variant]
 
     def _make_variant(self, variant: str) -> Dataset:
-        """The problems of a variant, read from a file or made from the dataset."""
+        """The problems of a variant.
+
+        They are read from a file or made from the dataset.
+        """
         if variant in self.versions:
             return self.versions[variant].problems
         if variant not in TRANSFORMS:
@@ -275,10 +281,10 @@ class Matcher:
         return (self.by_id[document.of],)
 
     def find_in_variants(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
-        """The first variant in which a search succeeds, and the indices that it found.
+        """The first variant in which a search succeeds.
 
-        They are the indices of the original problems from which the variant was made. Raises Unmatched if it succeeds
-        in none.
+        Returns it, and the indices that were found. They are the indices of the original problems from which the
+        variant was made. Raises Unmatched if it succeeds in none.
 
         Parameters
         ----------
@@ -418,7 +424,10 @@ class Matcher:
         return outcome
 
     def _look_up_text(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
-        """Indices of the problem with this text, or the reason why there is none."""
+        """Indices of the problem with this text.
+
+        If there is none, the reason is returned as a text.
+        """
         words = " ".join(tokens(text))
         exact, worded, spoken = self._text_indexes
         first_reason = ""
@@ -461,9 +470,10 @@ class Matcher:
     def _tell_apart(
         self, hits: Sequence[int], candidates: Sequence[str] | None, like: Problem | None = None
     ) -> tuple[int, ...]:
-        """Select the one of several problems that has the given candidates and pronoun.
+        """Select the problem with the given candidates and pronoun.
 
-        Returns its index, or several if it is repeated exactly. Raises Unmatched if none fits, or different ones do.
+        The problems have the same text. Returns its index, or several if it is repeated exactly. Raises Unmatched if
+        none fits, or different ones do.
 
         Parameters
         ----------

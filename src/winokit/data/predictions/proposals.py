@@ -53,7 +53,7 @@ FEWEST_TELLING = 20
 
 @dataclass(frozen=True)
 class TrialReading:
-    """Counts of a trial: rows that some columns can read, and right ones."""
+    """Counts of rows that some columns can read, in a trial."""
 
     rows: int
     """Rows that were tried."""
@@ -74,7 +74,10 @@ The flag says whether replies in sentences are read too; None reads them in ever
 
 @dataclass(frozen=True)
 class TriedOption:
-    """Columns by their roles, and how much of the whole table they can read."""
+    """Columns by their roles, and how many rows they can read.
+
+    All rows of the table were tried.
+    """
 
     columns: Mapping[str, str]
     reading: TrialReading
@@ -94,7 +97,7 @@ class TriedOption:
         return is_telling and self.reading.right == self.reading.read
 
     def __str__(self) -> str:
-        """The option as it is typed, with the number of rows that it reads."""
+        """The option as it is typed, with its count of rows."""
         counts = f"reads {self.reading.read:,} of {self.reading.rows:,} rows"
         return f"{_render_roles(self.columns)} ({counts})"
 
@@ -123,9 +126,9 @@ class TableProposals:
         """The columns that name a problem, by their roles; none where no column does."""
 
     def refuse(self) -> None:
-        """Raise BadInput if column names do not tell the choice or the problem.
+        """Raise BadInput if column names do not tell enough.
 
-        The message proposes options that would read the table.
+        They must tell the choice and the problem. The message proposes options that would read the table.
         """
         columns_by_name = self.named_columns
         if columns_by_name.rivals:
@@ -140,7 +143,7 @@ class TableProposals:
             self._refuse_nameless()
 
     def _refuse_choiceless(self) -> None:
-        """Raise BadInput for a table in which no column is called a prediction."""
+        """Raise BadInput for a table without a column called a prediction."""
         path = self.table.path
         losses = [name for name in self.table.columns if is_lower_better(name)]
         tried = self.best_choices([*self._list_free_columns(), *losses])
@@ -194,7 +197,7 @@ class TableProposals:
         return "; or ".join(ways) + unproposed
 
     def _join_options(self, tried: Sequence[TriedOption]) -> list[str]:
-        """The option that takes each of several columns as a model, in a list.
+        """A list with the option that takes columns as models.
 
         The list is empty unless several columns can be read in the same role.
         """
@@ -316,9 +319,9 @@ class TableProposals:
         return self.try_roles({**self.naming, "prediction": name}, in_sentences=False)
 
     def reads_as_replies(self, name: str) -> bool:
-        """Whether nine of ten cells of a column can be read as replies.
+        """Whether most cells of a column can be read as replies.
 
-        Only a sample of the rows is tried.
+        Nine in ten must be. Only a sample of the rows is tried.
         """
         if not self.naming:
             return False
@@ -372,10 +375,10 @@ class TableProposals:
         return [name for name in free if not is_lower_better(name)]
 
     def _find_naming(self) -> dict[str, str]:
-        """The columns that name the problem in nine rows of ten, by their roles.
+        """The columns that name the problem, by their roles.
 
-        Columns that are called so are tried first, then any other. If none does and there are as many rows as
-        problems, it is the order of the rows. Empty otherwise.
+        They name it in nine rows of ten. Columns that are called so are tried first, then any other. If none does and
+        there are as many rows as problems, it is the order of the rows. Empty otherwise.
         """
         columns_by_name = self.named_columns
         required = self._get_required_columns()
@@ -433,7 +436,7 @@ class TableProposals:
         return [option for option in (*labels, *replies) if not option.has_answers]
 
     def _list_choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
-        """Yield every way in which some columns may be choices, losses or scores.
+        """Yield ways to read columns as choices, losses or scores.
 
         A way is columns by their roles.
         """
@@ -452,7 +455,10 @@ class TableProposals:
                 yield {**self.naming, **roles}
 
     def _list_roles(self, name: str) -> Iterator[dict[str, str]]:
-        """Yield the ways in which one column may be the choice, by its cells."""
+        """Yield ways to read a column as the choice.
+
+        Its cells tell.
+        """
         if not self._does_zero_mean_wrong(name):
             yield {**self.naming, "prediction": name}
         if has_verdicts(self.table, name):
@@ -501,7 +507,7 @@ class TableProposals:
         return TriedOption(roles, trial)
 
     def _sample_rows(self) -> Iterator[Sequence[int]]:
-        """Yield indices of rows to try: first a sample of the table, then all."""
+        """Yield indices of a sample of rows, then of all rows."""
         count = len(self.table.rows)
         if count > SAMPLED:
             yield range(0, count, count // SAMPLED)
@@ -509,7 +515,7 @@ class TableProposals:
 
 
 def _is_enough(count: int, trial: TrialReading) -> bool:
-    """Whether a count is at least nine in ten of the rows tried."""
+    """Whether a count is nine in ten rows tried, or more."""
     return trial.rows > 0 and count >= LEAST_READ * trial.rows
 
 

@@ -56,7 +56,7 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class PredictionsWithin:
-    """Predictions that were found in a file of problems, with notes on them.
+    """Predictions found in a file of problems, with notes on them.
 
     The files are empty if the predictions are not used.
     """
@@ -201,9 +201,10 @@ def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
 
 
 def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
-    """Read the predictions of a source, one result for each model, scoring and variant.
+    """Read the predictions of a source.
 
-    Raises NothingMatches if no prediction is about a problem of the dataset.
+    There is one result for each model, scoring and variant. Raises NothingMatches if no prediction is about a problem
+    of the dataset.
     """
     path = source.path
     groups = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
@@ -311,7 +312,7 @@ def _find_keys(text: str) -> frozenset[str]:
 
 
 def _recognise_text(path: Path, first: str, text: str) -> str:
-    """The reader of a file that does not begin with a JSON object.
+    """The reader of a file that begins with no JSON object.
 
     Returns a key of `READERS`, or raises BadInput.
 
@@ -449,7 +450,7 @@ class RowMatching:
         """Of the hidden rows, those that are right by the file's answer."""
 
     def take(self, row: PredictionRow) -> None:
-        """Add the prediction of a row, or the reason why it has none."""
+        """Add a row's prediction, or the reason why it has none."""
         if not row.hits:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return
@@ -569,7 +570,7 @@ class RowMatching:
         return matcher.dataset[origin]
 
     def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
-        """Count the rows that are right by the file's verdict, and by ours."""
+        """Count rows that are right by the file and by us."""
         self.read_right += int(is_right)
         self.said_right += int(bool(row.verdict))
         if row.verdict != is_right:

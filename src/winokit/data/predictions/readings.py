@@ -18,7 +18,7 @@ KINDS = {
 
 
 class ReplyReadings:
-    """Counts how many replies are right by each of several ways to read them."""
+    """Counts the replies that are right by several ways of reading."""
 
     def __init__(self) -> None:
         self.rows = self.in_words = 0
@@ -62,7 +62,7 @@ class ReplyReadings:
         return {way: self.right[way] / self.rows for way in ways}
 
     def notes(self) -> list[str]:
-        """A list with a note on how far the ways of reading differ.
+        """A list with a note on how far ways of reading differ.
 
         Empty if they do not differ.
         """

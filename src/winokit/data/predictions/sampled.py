@@ -92,7 +92,7 @@ def _make_column_name(name: str, others: Sequence[str]) -> str:
 
 
 def _find_numbering(table: Table, columns: PredictionColumns) -> str | None:
-    """The column with the number of each answer to a problem, or None.
+    """The column that numbers the answers to a problem, or None.
 
     Its name and its cells must fit.
     """
@@ -159,9 +159,9 @@ def _index_values(values: Sequence[str]) -> dict[str, int]:
 
 
 def sample_hint(table: Table, columns: PredictionColumns) -> str:
-    """A sentence with the option that would read rows of one problem as samples.
+    """A sentence with the option that reads rows as samples.
 
-    Empty if the problems do not have several rows.
+    They are several rows of one problem. Empty if the problems do not have several rows.
     """
     if columns.sample is not None or columns.order is not None:
         return ""

@@ -181,9 +181,10 @@ def _expand_object(table: Table, matcher: Matcher) -> Table:
 def try_reading(
     table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
 ) -> "TrialReading":
-    """Count the rows that some columns can read, and those that are right.
+    """Count the rows that some columns can read.
 
-    It stops early if too few rows can be read. Raises BadInput if the columns cannot be of predictions.
+    Right ones are counted too. It stops early if too few rows can be read. Raises BadInput if the columns cannot be
+    of predictions.
 
     Parameters
     ----------
@@ -238,7 +239,7 @@ def _is_right(row: PredictionRow, prediction: int, problem: Problem) -> bool:
 
 @dataclass
 class TableReading:
-    """Reads the rows of a table, and collects notes on what it finds."""
+    """Reads the rows of a table, and collects notes on them."""
 
     table: Table
     columns: PredictionColumns
@@ -304,7 +305,7 @@ class TableReading:
         return 0 if counts_from_0 else 1
 
     def _find_positions(self) -> Sequence[int]:
-        """For each row, the index of its problem, if rows are matched by order.
+        """For each row, the index of its problem, by the order.
 
         Empty otherwise.
         """
@@ -353,9 +354,9 @@ class TableReading:
         return [int(match[1]) for match in matches if match]
 
     def _read_positions(self, column: str) -> list[int]:
-        """For each row, the index of its problem, from a column that counts.
+        """For each row, the index of its problem, by a column.
 
-        Raises BadInput unless the column has each number from 0 or 1 once.
+        The column counts the problems. Raises BadInput unless the column has each number from 0 or 1 once.
         """
         all_numbers = self._read_numbers(column, POSITION)
         numbers = all_numbers[: len(all_numbers) // self.columns.copies]
@@ -497,9 +498,10 @@ class TableReading:
         return names
 
     def _choose_by_verdict(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
-        """Index of the candidate chosen in a row that says only right or wrong.
+        """Index of the candidate that a verdict implies.
 
-        It follows from the dataset's answer, or else from the row's. Raises Unmatched if it does not follow.
+        The row says only whether the choice is right. It follows from the dataset's answer, or else from the row's.
+        Raises Unmatched if it does not follow.
         """
         answer = gold
         if problem.right is not None:
@@ -558,7 +560,7 @@ class TableReading:
         return ""
 
     def _find_by_id(self, cells: Mapping[str, Any], reasons: list[str]) -> tuple[int, ...] | None:
-        """Indices of the problem that an id of a row names, or None.
+        """Indices of the problem that a row's id names, or None.
 
         The reason against each id is added to `reasons`.
         """
@@ -581,9 +583,9 @@ class TableReading:
     def _find_by_text(
         self, cells: Mapping[str, Any], candidates: Sequence[str] | None, reasons: list[str]
     ) -> tuple[int, ...] | None:
-        """Indices of the problem whose text a row has or contains, or None.
+        """Indices of the problem whose text a row has, or None.
 
-        The reason against each text is added to `reasons`.
+        The row's text may contain the problem's. The reason against each text is added to `reasons`.
         """
         for column in self.columns.texts:
             text = cell_text(cells.get(column))
@@ -654,7 +656,7 @@ class TableReading:
         return named_in(text, names, problem.language, filled)
 
     def _add_unread(self, text: str, place: str) -> str:
-        """Store a text in which no answer was found, and return the reason."""
+        """Store a text without an answer, and return the reason."""
         self.unread.append(f"{place}: {shown(text)}")
         return f"{UNREAD}: {shown(text)}"
 
@@ -692,9 +694,9 @@ class TableReading:
         return FLOAT.findall(_normalize_number(stripped_text(cell)))
 
     def _read_scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
-        """The scores of an object by candidate, as texts in the order of `names`.
+        """The scores of an object by candidate, as texts.
 
-        Raises Malformed unless it has one score for each candidate.
+        They are in the order of `names`. Raises Malformed unless it has one score for each candidate.
         """
         column = self.columns.scores[0]
         base = self.score_base(by_name)
@@ -711,7 +713,10 @@ class TableReading:
 
     @staticmethod
     def score_base(by_name: Mapping[str, Any]) -> int:
-        """The number of the first candidate in an object of scores, 0 or 1."""
+        """The number of the first candidate in an object of scores.
+
+        It is 0 or 1.
+        """
         return 0 if "0" in by_name else 1
 
     def finish(self) -> None:
@@ -748,7 +753,7 @@ def _check_candidates(candidates: tuple[str, ...] | None, problem: Problem) -> N
 
 
 def _normalize_number(text: str) -> str:
-    """A number without percent sign, and with a point for a decimal comma."""
+    """A number without percent sign, with a decimal point."""
     number = text.removesuffix("%").strip()
     return COMMA.sub(r"\1.\2", number)
 

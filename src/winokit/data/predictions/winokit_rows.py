@@ -43,7 +43,10 @@ def are_own(keys: Collection[str], row: Mapping[str, Any]) -> bool:
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """Yield the predictions in winokit's own format, of every model, scoring and variant."""
+    """Yield the predictions in winokit's own format.
+
+    They are of every model, scoring and variant.
+    """
     stem = source.path.stem
     for line, row in source.json_lines():
         try:

@@ -45,10 +45,10 @@ OF_PROBLEMS = re.compile(
 
 
 def split_columns(user_columns: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
-    """The columns of problems and those of predictions, of a table with both.
+    """Split the columns of problems from those of predictions.
 
-    Each is columns by their roles. The columns of problems are None if no candidates are named: the file is then read
-    in its own format.
+    The table has both. Each is columns by their roles. The columns of problems are None if no candidates are named:
+    the file is then read in its own format.
 
     >>> split_columns("text=satz,option1=a,option2=b,answer=gut,group=paar,prediction=wahl")[1]
     {'text': 'satz', 'option1': 'a', 'option2': 'b', 'answer': 'gut', 'prediction': 'wahl'}
@@ -61,13 +61,13 @@ def split_columns(user_columns: str | Mapping[str, str]) -> tuple[dict[str, str]
 
 
 def _is_role(role: str, roles: frozenset[str]) -> bool:
-    """Whether a role is one of some roles, with or without its number."""
+    """Whether a role, with or without number, is one of some."""
     bare = role.rstrip("0123456789")
     return bare in roles or f"{bare}1" in roles
 
 
 def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
-    """The predictions in the file of problems that DATA names, if there are any.
+    """The predictions in DATA's file of problems, if there are any.
 
     Parameters
     ----------
@@ -89,7 +89,10 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
 
 
 def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    """The predictions in one file of problems, none if it cannot be read."""
+    """The predictions in one file of problems.
+
+    None are found if it cannot be read.
+    """
     try:
         head = FileHead(path)
         if head.json_keys >= LMEVAL_KEYS or head.array_keys >= LMEVAL_KEYS:
@@ -119,7 +122,7 @@ def _may_be_predicted(column: str) -> bool:
 
 
 def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
-    """The predictions of a log of a harness, with a note on them."""
+    """The predictions of a harness's log, with a note on them."""
     if is_scored:
         way_out = f"to audit its predictions: --predictions {quote(str(path))}"
         return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
@@ -153,9 +156,9 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
 
 
 def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
-    """The columns that are no part of the problems, as far as names tell.
+    """The columns that are no part of the problems.
 
-    They may be of predictions.
+    They may be of predictions, as far as names tell. They may be of predictions.
     """
     explained: set[str] = set()
     for problem in problems:
@@ -199,7 +202,9 @@ def _render_names(names: Sequence[str]) -> str:
 
 
 def _describe_way_out(path: Path, option: TriedOption | None, names: Sequence[str]) -> str:
-    """The option that audits predictions which were not used, or why none can.
+    """The option that audits predictions which were not used.
+
+    If none can, it is the reason.
 
     Parameters
     ----------
