@@ -91,7 +91,7 @@ Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
 @dataclass(frozen=True)
 class Loading(Reading):
-    """Settings with which a verb loads its data."""
+    """Settings with which a command loads its data."""
 
     as_: As = None
     labels: Labels = ()

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sets(Settings):
-    """The datasets and the variant with which a verb trains and tests.
+    """The datasets and the variant for training and testing.
 
-    A verb with other words for `dev` or `test` declares these fields again.
+    A command with other words for `dev` or `test` declares these fields again.
     """
 
     dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None

@@ -105,7 +105,7 @@ def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
 def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
     """The kind of copy of a problem's sentence in a corpus sentence.
 
-    None if there is no copy. It is "verbatim", "near" or "part".
+    It is "verbatim", "near" or "part", or None if there is no copy.
 
     Parameters
     ----------

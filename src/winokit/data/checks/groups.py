@@ -349,8 +349,8 @@ def _has_twins_in_order(
 def _cut_groups(texts: _ComparableTexts, excluded_rows: set[int]) -> list[tuple[int, ...]]:
     """Cut the rows into singles, pairs and triplets of neighbours.
 
-    The cut has the least cost, which is the distance of neighbours. Returns the pairs and triplets, without those
-    rows that are in a group already.
+    The cut has the least cost: the distances within groups, and a fixed price for each single. Returns the pairs and
+    triplets, without those rows that are in a group already.
     """
     distances = _measure_neighbours(texts, excluded_rows)
     row_count = len(texts.keys)

@@ -56,7 +56,8 @@ class Leak:
 class _Case:
     """A problem with an answer, and what it depends on.
 
-    A unit is what varies independently. Judgements about one text are one question of a unit.
+    `row` is its row in the dataset. A unit is what varies independently. Judgements about one text are one question
+    of a unit.
     """
 
     row: int

@@ -80,7 +80,7 @@ def one_blank(text: str) -> str | None:
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
     """Reason why a text has too few or many words, or None.
 
-    WinoGrande has 15 to 30. The blank is a word. In languages without spaces, characters are counted.
+    WinoGrande allows 15 to 30. The blank is a word. In languages without spaces, characters are counted.
     """
     words = language_of(language).split(text)
     fewest = limits.fewest_words
@@ -330,7 +330,7 @@ def word_overlap(one: str, other: str, language: str = "en") -> float:
 def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
     """Reason why twins share too few of their words, or None.
 
-    In WinoGrande they share at least 70 %.
+    WinoGrande requires 70 %.
     """
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:

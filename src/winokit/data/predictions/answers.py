@@ -126,10 +126,10 @@ class AnswerReading:
         return choice
 
     def match_label(self, answer: str) -> int | None:
-        """Index of the candidate that a letter or name means.
+        """Index of the candidate that a letter or name means, or None.
 
-        None if there is none. The text must be nothing else. A letter counts in the order of the candidates if they
-        are lettered, otherwise it means the option that the prompt lists behind it.
+        The text must be nothing else. A letter counts in the order of the candidates if they are lettered, otherwise
+        it means the option that the prompt lists behind it.
         """
         answer = answer.strip()
         letter = answer.upper()

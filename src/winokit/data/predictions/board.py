@@ -154,7 +154,10 @@ def split_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
 
 
 def is_board(path: Path, items: ItemNames) -> bool:
-    """Whether a file is a table of the answers of many models."""
+    """Whether a file is a table of the answers of many models.
+
+    Its path may have a prefix such as "leaderboard-v1:".
+    """
     path, items = split_order(path, items)
     if not path.is_file():
         return False
@@ -176,10 +179,10 @@ def _split_headings(text: str) -> list[str]:
 
 
 def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
-    """The layout of a board: `columns`, `rows` or `long`.
+    """The layout of a table with many models' answers.
 
     In `columns` each item is a column, in `rows` each item is a row, and in `long` each answer is a row. None if the
-    table is no board.
+    table has no such layout.
     """
     if len(headings) < 3:
         return None
@@ -221,7 +224,7 @@ def read_board(path: Path, items: ItemNames) -> Board:
 def _read_columns(
     path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames
 ) -> Board:
-    """Read a board with models as rows and items as columns.
+    """Read a table with models as rows and items as columns.
 
     Its cells are 1 for right and 0 for wrong, from which the choices between two candidates follow. An empty cell
     means that the model was not asked.
@@ -280,7 +283,7 @@ def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
 
 
 def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
-    """Read a board with items as rows and models as columns.
+    """Read a table with items as rows and models as columns.
 
     Its cells are choices, counted from 1.
     """
@@ -301,7 +304,7 @@ def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
 
 
 def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
-    """Read a board with a row for each answer.
+    """Read a table with a row for each answer of each model.
 
     The row has the model, the item and the choice, counted from 1.
     """
@@ -347,11 +350,11 @@ def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
 
 
 def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple[Answers, dict[str, IntArray]]:
-    """Join the answers of all boards.
+    """Join tables of many models' answers.
 
     Returns the answers, and for each language the indices of the scorers that answered in it.
 
-    A model that is in several boards is one scorer. Raises BadInput if it answers an item in two ways.
+    A model that is in several tables is one scorer. Raises BadInput if it answers an item in two ways.
     """
     numbers: dict[str, int] = {}
     for _, board in boards:
@@ -371,9 +374,9 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
 
 
 def _refuse_conflicts(path: Path, board: Board, earlier_choices: StateArray, items: ItemNames) -> None:
-    """Raise BadInput if a board contradicts an earlier one.
+    """Raise BadInput if a table's answers contradict an earlier one's.
 
-    `earlier_choices` has the choices of earlier boards, with the rows and columns of this board's choices.
+    `earlier_choices` has the choices of earlier tables, with the rows and columns of this table's choices.
     """
     are_both = np.minimum(earlier_choices, board.choices) > UNASKED
     nothing = np.zeros_like(are_both)

@@ -284,8 +284,8 @@ def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
 def _check_scores(table: Table, places: Mapping[str, str]) -> None:
     """Raise BadInput for columns that cannot be scores or predictions.
 
-    Their names tell. Scores of the right and of the wrong candidate cannot be scores. Losses can be neither scores
-    nor predictions.
+    They are judged by their names. Scores of the right and of the wrong candidate cannot be scores. Losses can be
+    neither scores nor predictions.
 
     Parameters
     ----------
@@ -453,7 +453,7 @@ def _find_model_column(table: Table, folded: Mapping[str, str]) -> str | None:
 
 
 def _find_loss_columns(table: Table, several: Collection[str]) -> tuple[str, ...]:
-    """Columns of losses.
+    """The columns of losses in a table.
 
     There is one for each candidate, or one with all of them. Empty if it is not clear which columns they are.
 

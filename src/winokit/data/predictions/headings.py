@@ -23,8 +23,7 @@ LOOKED_AT = 200
 def read_headed(source: Source, matcher: Matcher) -> Table:
     """Read a table, and name its columns if it has no header.
 
-    They are called "column 1" and so on, and a note says so. They are called "column 1" and so on, and a note says
-    so.
+    They are called "column 1" and so on, and a note says so.
 
     Parameters
     ----------

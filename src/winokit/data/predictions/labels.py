@@ -177,8 +177,8 @@ def _read_line(line: str, count: int, problem: Problem) -> list[tuple[int | None
 def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> None:
     """Raise BadInput for a list that may be choices or verdicts.
 
-    It has only 0 and 1, or true and false. Such a list may be choices or say what is right. The message says how many
-    rows each reading would read, and how many are right.
+    It has only 0 and 1, or true and false. The message says how many rows each reading of the list would read, and
+    how many are right.
     """
     values = {cell.strip().casefold().removesuffix(".0") for cell in cells} - SILENT
     asks_yes_or_no = any(problem.candidates == ("no", "yes") for problem in matcher.dataset)

@@ -77,9 +77,9 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 def _split_repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Split a row with several answers into rows with one answer.
 
-    The answers are to one prompt. The answers are in `filtered_resps`, or in `resps` if the harness's usual filter
-    kept only the first. The harness's verdict is about the first one, so the others lose it. A row with one answer is
-    returned alone.
+    The answers are to one prompt. They are in `filtered_resps`, or in `resps` if the harness's usual filter kept only
+    the first. The harness's verdict is about the first one, so the others lose it. A row with one answer is returned
+    alone.
     """
     requests = row.get("arguments")
     if isinstance(requests, (list, dict)) and len(requests) > 1:

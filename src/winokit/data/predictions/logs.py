@@ -84,10 +84,7 @@ def _find_logs(folder: Path) -> list[PredictionFile]:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether a file is a log of predictions.
-
-    Its ending and its content tell.
-    """
+    """Whether a file is a log of predictions, by ending and content."""
     if LOGS.isdisjoint(path.suffixes):
         return False
     try:

@@ -455,9 +455,9 @@ class TableProposals:
                 yield {**self.naming, **roles}
 
     def _list_roles(self, name: str) -> Iterator[dict[str, str]]:
-        """Yield ways to read a column as the choice.
+        """Yield ways to read one column as the choice.
 
-        Its cells tell.
+        It may have choices, verdicts or scores, depending on its cells. A way is columns by their roles.
         """
         if not self._does_zero_mean_wrong(name):
             yield {**self.naming, "prediction": name}

@@ -130,16 +130,16 @@ def read_predictions(
 
     There is one result for each model, scoring and variant in it, in order of appearance.
 
-    A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
-    is skipped and noted when lenient. Rows that contradict each other are an error that names both; when lenient, both
-    are left out. A file of which nothing matches is an error.
+    A row that fits no problem, or more than one, is listed as unmatched. A malformed row is an error that names it,
+    or in lenient mode is skipped with a note. Rows that contradict each other are an error that names both, or in
+    lenient mode are left out. A file without any match is an error.
 
     Parameters
     ----------
     versions
-        Variants of the dataset that are read, and not made of it: perturbed ones.
+        Variants of the dataset that were read from files, by name, since they cannot be made from it.
     columns
-        The columns of a table by their roles. Without them, the names of the columns tell.
+        Columns of a table by their roles. None if they are to be guessed.
     """
     reader = reader_of(Path(path), columns)
     return rows_read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
@@ -155,7 +155,15 @@ def read_files(
 ) -> tuple[dict[Path, list[ReadPredictions]], list[str]]:
     """Read several files of predictions.
 
-    Notes say which files of a folder are about other problems and were skipped.
+    Returns the results by file, and notes on files of a folder that were skipped because they are about other
+    problems. Raises NothingMatches for a file that the user named itself.
+
+    Parameters
+    ----------
+    versions
+        Variants of the dataset that were read from files, by name, since they cannot be made from it.
+    columns
+        Columns of a table by their roles. None if they are to be guessed.
     """
     matcher = Matcher(dataset, versions)
     reads: dict[Path, list[ReadPredictions]] = {}
@@ -409,7 +417,7 @@ def _count_things(count: int, noun: str) -> str:
 def _make_row_note(places: Sequence[str], fact: str) -> str:
     """A note that a fact is true of some rows.
 
-    It has their number and the first of them. `places` are the places of the rows in the file.
+    It has their number and the first of them. `places` are the rows' places in the file: "line 12".
     """
     rows = _count_things(len(places), "row")
     return f"in {rows} {fact}; the first: {places[0]}"

@@ -156,9 +156,9 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
 
 
 def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
-    """The columns that are no part of the problems.
+    """The columns that are no part of the problems, by their names.
 
-    They may be of predictions, as far as names tell. They may be of predictions.
+    They may be of predictions.
     """
     explained: set[str] = set()
     for problem in problems:
