@@ -86,24 +86,26 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
     answer_column, notation = _split_notation(columns.get("answer", ""), table)
     if notation:
         columns = {**columns, "answer": answer_column}
-    places = table.places(columns)
+    column_of_role = table.find_columns(columns)
     drafts: list[tuple[int | str, dict[str, Any], Problem]] = []
 
     def reject(error: Malformed, place: int | str) -> None:
         """Reject a row, with the error's column in place of its role."""
-        column = places.get(error.field or "", error.field)
+        column = column_of_role.get(error.field or "", error.field)
         source.reject(Malformed(error.expected, field=column), place)
 
     for place, row in table.rows:
-        cells = {role: row.get(name) for role, name in places.items()}
+        cells = {role: row.get(name) for role, name in column_of_role.items()}
         try:
             drafts.append((place, cells, _make_draft(cells)))
         except Malformed as error:
             reject(error, place)
-    read_answer = _choose_reader(source, places, drafts, notation)
+    read_answer = _choose_reader(source, column_of_role, drafts, notation)
     has_row_ids = _are_row_ids(draft.group for *_, draft in drafts)
     if has_row_ids:
-        source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
+        source.note(
+            f"column {column_of_role['group']!r} has ids of rows; their part before the last hyphen is the group"
+        )
     neither_count = 0
     for place, cells, draft in drafts:
         try:
@@ -335,16 +337,15 @@ def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
     return index if index < len(candidates) else None
 
 
-def _read_truth(place: int, cell: str, candidates: Sequence[str]) -> int | None:
+def _read_truth(candidate_index: int, cell: str, candidates: Sequence[str]) -> int | None:
     """Index of the right candidate, from a cell with true or false.
 
-    There must be two candidates, and `place` is the index of the one of which the cell says it. None for anything
-    else.
+    There must be two candidates, and the cell says it of the one at `candidate_index`. None for anything else.
     """
     word = cell.lower()
     if len(candidates) != 2 or word not in ("true", "false"):
         return None
-    return place if word == "true" else 1 - place
+    return candidate_index if word == "true" else 1 - candidate_index
 
 
 def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
@@ -376,7 +377,10 @@ NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
 
 
 def _choose_reader(
-    source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], notation: str
+    source: Source,
+    column_of_role: Mapping[str, str],
+    drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]],
+    notation: str,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], int | None]:
     """The function that reads the answer of a row.
 
@@ -385,23 +389,24 @@ def _choose_reader(
 
     Parameters
     ----------
-    places
+    column_of_role
         Column names by role.
     drafts
         Place, cells and problem of each row.
     notation
         A key of `NOTATIONS`, or empty to infer it from all rows.
     """
-    if "answer1" in places:
+    if "answer1" in column_of_role:
         return _read_flags
-    if "answer" not in places:
+    if "answer" not in column_of_role:
         return lambda cells, candidates: None
-    names = [places[role] for role in numbered(places, "option" if "text" in places else "text")]
+    kind = "option" if "text" in column_of_role else "text"
+    names = [column_of_role[role] for role in numbered(column_of_role, kind)]
     readers = {name: reader for name, (_, reader) in NOTATIONS.items()}
     readers["column"] = partial(_match_column_name, names)
     addition = ""
     if not notation:
-        notation, reads_some = _infer_notation(source, places["answer"], drafts, readers)
+        notation, reads_some = _infer_notation(source, column_of_role["answer"], drafts, readers)
         addition = ", as in other rows" if reads_some else ""
     reader = readers[notation]
     meaning, _ = NOTATIONS[notation]

@@ -95,7 +95,7 @@ def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     text_column = columns.get("text") or columns["text1"]
     try:
         table = read_table(Source(path, lenient=True))
-        table.places({"text": text_column})
+        table.find_columns({"text": text_column})
     except WinokitError:
         return False
     return True

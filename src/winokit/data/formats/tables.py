@@ -35,7 +35,7 @@ class Table:
     columns: tuple[str, ...]
     rows: Sequence[TableRow]
 
-    def places(self, columns: Mapping[str, str]) -> dict[str, str]:
+    def find_columns(self, columns: Mapping[str, str]) -> dict[str, str]:
         """Find the columns of some roles, in the file's spelling.
 
         Case is ignored unless two columns differ in nothing else. Raises BadInput for a column that is not in the
@@ -47,16 +47,16 @@ class Table:
             Column names by role, as the user spelled them.
         """
         folded_names = grouped((name.casefold(), name) for name in self.columns)
-        places = {}
+        spelled_columns = {}
         for role, column in columns.items():
             if column in self.columns:
-                places[role] = column
+                spelled_columns[role] = column
                 continue
             alike = folded_names.get(column.strip().casefold(), [])
             if len(alike) != 1:
                 raise BadInput(f"{self.path}: no column {column!r} for {role!r}; it has {', '.join(self.columns)}")
-            places[role] = alike[0]
-        return places
+            spelled_columns[role] = alike[0]
+        return spelled_columns
 
 
 def parse_columns(
@@ -181,7 +181,7 @@ def selected(
     column, _, value = user_columns["where"].partition("=")
     if not value:
         raise BadInput(f"{option}: where: expected COLUMN=VALUE, as where=Split=dev, found {user_columns['where']!r}")
-    name = table.places({"where": column})["where"]
+    name = table.find_columns({"where": column})["where"]
     selected_values = {part.strip().casefold() for part in value.split("|")}
     cells = [cell_text(row.get(name)).strip() for _, row in table.rows]
     rows = [row for row, cell in zip(table.rows, cells, strict=True) if cell.casefold() in selected_values]

@@ -252,36 +252,36 @@ def columns_of(table: Table, user_columns: Mapping[str, str] | None = None) -> P
         roles["order"] = order
     if sample is not None and sample != LINE:
         roles["sample"] = sample
-    places = table.places(roles)
-    _check_scores(table, places)
-    losses = _get_numbered(places, "losses")
+    column_of_role = table.find_columns(roles)
+    _check_scores(table, column_of_role)
+    losses = _get_numbered(column_of_role, "losses")
     return PredictionColumns(
-        texts=_get_numbered(places, "text"),
-        ids=_get_numbered(places, "id"),
-        order=order if order in ORDERS else places.get("order"),
-        options=_get_numbered(places, "option"),
-        prediction=places.get("prediction"),
-        scores=_get_numbered(places, "scores") or losses,
-        candidate=places.get("candidate"),
-        answer=places.get("answer"),
-        correct=places.get("correct"),
-        model=places.get("model"),
-        sample=LINE if sample == LINE else places.get("sample"),
+        texts=_get_numbered(column_of_role, "text"),
+        ids=_get_numbered(column_of_role, "id"),
+        order=order if order in ORDERS else column_of_role.get("order"),
+        options=_get_numbered(column_of_role, "option"),
+        prediction=column_of_role.get("prediction"),
+        scores=_get_numbered(column_of_role, "scores") or losses,
+        candidate=column_of_role.get("candidate"),
+        answer=column_of_role.get("answer"),
+        correct=column_of_role.get("correct"),
+        model=column_of_role.get("model"),
+        sample=LINE if sample == LINE else column_of_role.get("sample"),
         base=int(base) if has_base else None,
         are_losses=bool(losses),
         is_given=True,
     )
 
 
-def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
+def _get_numbered(column_of_role: Mapping[str, str], kind: str) -> tuple[str, ...]:
     """Columns of one kind of role, in order of their numbers.
 
-    `places` has the columns by role, and `kind` is a role without its number, such as "option".
+    `column_of_role` has the columns by role, and `kind` is a role without its number, such as "option".
     """
-    return tuple(places[role] for role in numbered(places, kind))
+    return tuple(column_of_role[role] for role in numbered(column_of_role, kind))
 
 
-def _check_scores(table: Table, places: Mapping[str, str]) -> None:
+def _check_scores(table: Table, column_of_role: Mapping[str, str]) -> None:
     """Raise BadInput for columns that cannot be scores or predictions.
 
     They are judged by their names. Scores of the right and of the wrong candidate cannot be scores. Losses can be
@@ -289,10 +289,10 @@ def _check_scores(table: Table, places: Mapping[str, str]) -> None:
 
     Parameters
     ----------
-    places
+    column_of_role
         Columns by their roles.
     """
-    for role, name in places.items():
+    for role, name in column_of_role.items():
         if role.startswith(("scores", "losses")) and is_by_rightness(name):
             raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
         is_higher_better = role == "prediction" or role.startswith("scores")

@@ -66,7 +66,7 @@ class TrialReading:
 
 
 Attempt = Callable[[PredictionColumns, Sequence[int], bool | None], TrialReading]
-"""Reads the rows of a table at some places with some columns, as long as nine of ten may be read.
+"""Reads the rows of a table at some indices with some columns, as long as nine of ten may be read.
 
 The flag says whether replies in sentences are read too; None reads them in every row, however few can be read.
 """
@@ -235,17 +235,17 @@ class TableProposals:
         """
         if not self.naming or is_lower_better(name):
             return None
-        places = next(self._sample_rows())
-        cells = [str(self.table.rows[place][1].get(name) or "") for place in places]
+        row_indices = next(self._sample_rows())
+        cells = [str(self.table.rows[row_index][1].get(name) or "") for row_index in row_indices]
         if not any(" " in cell for cell in cells):
             return None
-        all_places = range(len(self.table.rows))
-        trial = self._test_prediction(name, all_places, None)
+        all_rows = range(len(self.table.rows))
+        trial = self._test_prediction(name, all_rows, None)
         if trial is None or trial.rows == 0:
             return None
         return trial if 3 * trial.read >= trial.rows else None
 
-    def _test_prediction(self, name: str, places: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
+    def _test_prediction(self, name: str, row_indices: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
         """Try to read a column as the prediction, in some rows.
 
         None if the columns cannot be of predictions.
@@ -254,14 +254,14 @@ class TableProposals:
         ----------
         name
             The column.
-        places
+        row_indices
             Indices of the rows.
         in_sentences
             Whether replies in sentences are read too. None reads them in every row, however few can be read.
         """
         try:
             columns = columns_of(self.table, {**self.naming, "prediction": name})
-            return self.attempt(columns, places, in_sentences)
+            return self.attempt(columns, row_indices, in_sentences)
         except BadInput:
             return None
 
@@ -325,8 +325,8 @@ class TableProposals:
         """
         if not self.naming:
             return False
-        places = next(self._sample_rows())
-        trial = self._test_prediction(name, places, True)
+        row_indices = next(self._sample_rows())
+        trial = self._test_prediction(name, row_indices, True)
         return trial is not None and _is_enough(trial.read, trial)
 
     def _render_placeholder(self) -> str:
@@ -408,8 +408,8 @@ class TableProposals:
         texts = tuple(name for role, name in naming.items() if role == "text")
         ids = tuple(name for role, name in naming.items() if role == "id")
         columns = PredictionColumns(texts, ids, is_given=True)
-        for places in self._sample_rows():
-            trial = self.attempt(columns, places, False)
+        for row_indices in self._sample_rows():
+            trial = self.attempt(columns, row_indices, False)
             if not _is_enough(trial.found, trial):
                 return False
         return True
@@ -498,8 +498,8 @@ class TableProposals:
         trial = TrialReading(0)
         try:
             columns = columns_of(self.table, dict(roles))
-            for places in self._sample_rows():
-                trial = self.attempt(columns, places, in_sentences)
+            for row_indices in self._sample_rows():
+                trial = self.attempt(columns, row_indices, in_sentences)
                 if not _is_enough(trial.read, trial):
                     return None
         except BadInput:
@@ -554,11 +554,11 @@ def refuse_lists(table: Table, user_columns: Mapping[str, str] | None, attempt: 
         selections.append(names)
     ways = []
     for selection in selections:
-        places = [place for place, name in enumerate(list_of_row) if name in selection]
+        row_indices = [row_index for row_index, name in enumerate(list_of_row) if name in selection]
         roles = {**(user_columns or {}), "where": f"{LIST}={'|'.join(selection)}"}
-        gives = f"{len(places):,} rows"
+        gives = f"{len(row_indices):,} rows"
         if columns.is_complete:
-            trial = attempt(columns, places, None)
+            trial = attempt(columns, row_indices, None)
             gives = TriedOption(roles, trial).gives
         ways.append(f"{_render_roles(roles)} ({gives})")
     listed_names = ", ".join(map(repr, names))

@@ -46,7 +46,7 @@ def expand_samples(table: Table, user_columns: Mapping[str, str] | None) -> tupl
         return table, columns_of(table, user_columns)
     if SAMPLE in user_columns:
         raise BadInput(f"{OPTION}: expected a column for each sample, or sample=COLUMN; found both")
-    names = [table.places({role: user_columns[role]})[role] for role in sample_roles]
+    names = [table.find_columns({role: user_columns[role]})[role] for role in sample_roles]
     others = {role: name for role, name in user_columns.items() if role not in sample_roles}
     long_table = _join_columns(table, names)
     prediction, sample = long_table.columns[-2:]
@@ -155,7 +155,7 @@ def _index_values(values: Sequence[str]) -> dict[str, int]:
     distinct: list[Any] = list(dict.fromkeys(values))
     if all(value.isdecimal() for value in distinct):
         distinct.sort(key=int)
-    return {value: place for place, value in enumerate(distinct)}
+    return {value: index for index, value in enumerate(distinct)}
 
 
 def sample_hint(table: Table, columns: PredictionColumns) -> str:

@@ -179,7 +179,7 @@ def _expand_object(table: Table, matcher: Matcher) -> Table:
 
 
 def try_reading(
-    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
+    table: Table, matcher: Matcher, columns: PredictionColumns, row_indices: Sequence[int], in_sentences: bool | None
 ) -> "TrialReading":
     """Count the rows that some columns can read.
 
@@ -188,7 +188,7 @@ def try_reading(
 
     Parameters
     ----------
-    places
+    row_indices
         Indices of the rows to read.
     in_sentences
         Whether replies in sentences are read too. None reads them in every row, however few can be read.
@@ -199,21 +199,21 @@ def try_reading(
     source = Source(Path(table.path), lenient=True)
     reading = TableReading(table, columns, matcher, source, in_sentences is not False, is_trial=True)
     chooses = columns.prediction is not None or bool(columns.scores) or columns.correct is not None
-    most_missed = len(places) if in_sentences is None else (1 - LEAST_READ) * len(places)
+    most_missed = len(row_indices) if in_sentences is None else (1 - LEAST_READ) * len(row_indices)
     row_count = 0
     found_count = 0
     read_count = 0
     right_count = 0
-    for place in places:
+    for row_index in row_indices:
         fitting_count = read_count if chooses else found_count
         if row_count - fitting_count > most_missed:
             break
-        _, cells = table.rows[place]
+        _, cells = table.rows[row_index]
         if _is_nameless(cells, columns):
             continue
         row_count += 1
         try:
-            row = reading.row(cells, "", place)
+            row = reading.row(cells, "", row_index)
         except Malformed:
             continue
         if not row.hits:
