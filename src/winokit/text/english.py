@@ -630,7 +630,7 @@ def _is_part_of_phrase(text: str, mention: Mention) -> bool:
 
 
 def _with_indefinite_article(words: str) -> str:
-    """Some words with "a" or "an" in front."""
+    """The words with "a" or "an" in front, by their first sound."""
     article = "an" if VOWEL_SOUND.match(words) else "a"
     return f"{article} {words}"
 

@@ -661,7 +661,7 @@ class _Place:
         return words
 
     def _find_melted(self, determiner: str) -> str | None:
-        """The one word for the preposition here and a determiner, or None.
+        """The contraction of the preposition here and a determiner, or None.
 
         For "in" and "dem" it is "im".
         """
@@ -741,7 +741,7 @@ def _find_tokens_before(text: str, at: int) -> "list[_Token]":
 def _find_last_determiner(words: Sequence[str]) -> int | None:
     """Index of the last determiner, or None.
 
-    It may be one word with a preposition, as "im" is.
+    It may be contracted with a preposition, as in "im".
     """
     for index in reversed(range(len(words))):
         if words[index] in READINGS or words[index] in MELTED:

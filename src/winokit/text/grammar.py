@@ -178,7 +178,10 @@ def _with_ed(base: str) -> str:
 
 
 def _double_last_letter(base: str) -> str:
-    """A short base form with its last letter doubled, as in "stopped"."""
+    """A short base form with its last letter doubled, as in "stopped".
+
+    Other forms are unchanged.
+    """
     has_two_consonants_first = base[0] not in VOWELS and base[1:2] not in VOWELS
     is_short = len(base) == 3 or (len(base) == 4 and has_two_consonants_first)
     ends_in_consonant = base[-1] not in "aeiouwxy"
