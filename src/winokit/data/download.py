@@ -20,9 +20,9 @@ TIMEOUT = 60.0
 
 
 def find_file(entry: CatalogueEntry, part: str) -> Path:
-    """The file of a part of a public dataset.
+    """The file with a part of a public dataset.
 
-    Below $WINOKIT_DATA, in the cache, or downloaded into the cache.
+    It is searched below $WINOKIT_DATA and in the cache, and otherwise downloaded into the cache.
     """
     path = entry.files[part][0]
     cached = user_cache("datasets") / path
@@ -35,9 +35,10 @@ def find_file(entry: CatalogueEntry, part: str) -> Path:
 
 
 def _download_part(entry: CatalogueEntry, part: str, target: Path) -> None:
-    """Download a part into the cache, with the rest of its archive.
+    """Download a part of a dataset into the cache.
 
-    Raises BadInput, and keeps nothing, if the part is not the published file.
+    Other parts in the same archive are stored too. Raises BadInput, and stores nothing, if the part is not the
+    published file.
     """
     home, _, inside = entry.home.partition("#")
     path = entry.files[part][0]
@@ -47,7 +48,7 @@ def _download_part(entry: CatalogueEntry, part: str, target: Path) -> None:
     contents = {part: content}
     if inside:
         contents = _unpack_parts(entry, content, inside, url)
-    digests = {name: hashlib.sha256(own).hexdigest() for name, own in contents.items()}
+    digests = {name: hashlib.sha256(part_content).hexdigest() for name, part_content in contents.items()}
     for name, (file_path, expected) in entry.files.items():
         if digests.get(name) == expected:
             write_whole(user_cache("datasets") / file_path, contents[name])
@@ -61,7 +62,17 @@ def _download_part(entry: CatalogueEntry, part: str, target: Path) -> None:
 
 
 def _fetch_content(url: str, why: str, way_out: str) -> bytes:
-    """Return the content of an address, redirects followed."""
+    """The bytes at an address, after redirects.
+
+    Raises BadInput if they cannot be downloaded.
+
+    Parameters
+    ----------
+    why
+        Why they are needed, for the message.
+    way_out
+        What the user can do instead, for the message.
+    """
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import urlopen
@@ -81,7 +92,19 @@ def _fetch_content(url: str, why: str, way_out: str) -> bytes:
 
 
 def _unpack_parts(entry: CatalogueEntry, content: bytes, inside: str, url: str) -> dict[str, bytes]:
-    """The parts of a dataset in a folder of an archive."""
+    """The bytes of each part of a dataset that an archive has.
+
+    Raises BadInput if it cannot be unpacked.
+
+    Parameters
+    ----------
+    content
+        The bytes of the archive.
+    inside
+        The folder of the parts in it.
+    url
+        The address of the archive, for the message.
+    """
     members = {}
     for part, (path, _) in entry.files.items():
         members[part] = f"{inside}/{Path(path).name}"

@@ -37,7 +37,10 @@ IDS = ("qID", "idx", "id", "index", "UID")
 
 @dataclass(frozen=True)
 class Erratum:
-    """The verdict of people on one problem, with their numbers."""
+    """The verdict of people on the label of one problem.
+
+    `agreed` of `people` people gave this verdict.
+    """
 
     id: str
     verdict: str
@@ -48,15 +51,15 @@ class Erratum:
 
     @property
     def words(self) -> str:
-        """The verdict with how many say so: "wrong label (3 of 3 people)"."""
+        """The verdict with its numbers: "wrong label (3 of 3 people)"."""
         people = f"{self.agreed:,} of {self.people:,} people"
         return f"{self.verdict} ({people})"
 
 
 def read_errata(path: str | Path) -> list[Erratum]:
-    """Read the errata in a file.
+    """Read the errata in a TOML file.
 
-    Raises BadInput if an entry lacks what is needed to judge it.
+    Raises BadInput if an entry is not complete.
     """
     toml_path = Path(path)
     try:
@@ -75,7 +78,10 @@ def read_errata(path: str | Path) -> list[Erratum]:
 
 
 def _check_erratum(row: object, place: str) -> Erratum:
-    """Check the fields of one entry."""
+    """The erratum in one entry of the file.
+
+    Raises BadInput if a field is missing or wrong. `place` names the entry in the message.
+    """
     if not isinstance(row, Mapping):
         raise BadInput(f"{place}: expected a table [[erratum]]")
     for key in row:
@@ -99,9 +105,9 @@ def _check_erratum(row: object, place: str) -> Erratum:
 
 
 def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
-    """Label each problem of a dataset that has an erratum.
+    """Label each problem that has an erratum in a file.
 
-    Entries that fit no problem are noted.
+    A note says which errata fit no problem. Raises BadInput if none fits.
     """
     errata = read_errata(path)
     rows_by_name: dict[str, list[int]] = {}
@@ -127,18 +133,18 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
 
 
 def _collect_names(problem: Problem) -> set[str]:
-    """The ids of a problem: its own, and those of its source."""
+    """The public id of a problem, and the ids of its source."""
     source_ids = {str(problem.provenance[key]) for key in IDS if key in problem.provenance}
     return {problem.id} | source_ids
 
 
 def has_wrong_label(problem: Problem) -> bool:
-    """Whether people found that a problem's label is wrong."""
+    """Whether people found that a problem's label is wrong, by its erratum."""
     return str(problem.labels.get(ERRATUM, "")).startswith(WRONG_LABEL)
 
 
 def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
-    """Write errata as TOML."""
+    """Write errata as TOML, and return the path."""
     lines: list[str] = []
     for erratum in errata:
         lines.append("[[erratum]]")
@@ -151,18 +157,25 @@ def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
 
 
 def _write_value(value: str | int) -> str:
-    """A value as TOML writes it."""
+    """A text or a number as TOML."""
     if isinstance(value, int):
         return str(value)
     return json.dumps(value, ensure_ascii=False)  # A text in TOML escapes as one in JSON does.
 
 
 def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
-    """Errata from people's votes on problems, and the number with votes.
+    """Errata from people's votes on problems.
 
-    `problems` are those of `evaluated.jsonl` or `labels.jsonl` of `winokit collect export`: their votes are in the
-    provenance. A label is wrong if more than half chose one other candidate, and ambiguous if more than half cannot
-    tell, or find both candidates equally plausible.
+    Returns them, and the number of problems that have an answer and votes. A label is wrong if more than half chose
+    one other candidate, and ambiguous if more than half cannot tell, or find both candidates equally plausible.
+
+    Parameters
+    ----------
+    problems
+        Problems of `evaluated.jsonl` or `labels.jsonl` of `winokit collect export`, with their votes in the
+        provenance.
+    who
+        Who voted, as the errata state it.
     """
     errata = []
     judged = 0
@@ -182,17 +195,20 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
 
 
 def _count_other_choice(choices: Sequence[Any], answer: int) -> int:
-    """Number of votes for the commonest choice that is not the answer."""
+    """Number of votes for the most frequent candidate besides the answer."""
     others = [choice for choice in choices if choice is not None and choice != answer]
     return max((others.count(choice) for choice in set(others)), default=0)
 
 
 def is_counted(vote: Mapping[str, Any]) -> bool:
-    """Whether a vote counts and is on the original problem's answer."""
+    """Whether a vote counts as evidence about a problem's answer.
+
+    Votes on variants, on other questions, or for testing workers do not.
+    """
     on_answer = vote.get("variant", "original") == "original" and vote.get("kind", "evaluate") in ON_ANSWERS
     return on_answer and bool(vote.get("counted", True)) and not vote.get("gold")
 
 
 def choice_of_vote(vote: Mapping[str, Any]) -> Any:
-    """The candidate that a vote is for, or None."""
+    """Index of the candidate for which a vote is, or None."""
     return None if vote.get("equally_plausible") else vote.get("choice")

@@ -59,7 +59,10 @@ def from_frame(
 def problems_of_frame(
     frame: Any, columns: Mapping[str, str] | None = None, *, name: str = "frame", lenient: bool = False
 ) -> Dataset:
-    """Problems in a data frame, without a search for language and groups."""
+    """The problems in a data frame, with its own languages and groups.
+
+    Neither is searched for. Parameters are those of `from_frame`.
+    """
     names, rows = frame_rows(frame)
     roles = dict(columns or {})
     if roles.keys().isdisjoint({"options", "text1", "good"}):  # these take the place of the others

@@ -70,9 +70,14 @@ class CatalogueEntry:
 
     @classmethod
     def of(cls, name: str, facts: dict[str, Any]) -> CatalogueEntry:
-        """Build an entry from a table of the catalogue.
+        """Make an entry from its table in the catalogue.
 
-        The table has the fields of the entry and those of the card.
+        Parameters
+        ----------
+        name
+            The name of the dataset.
+        facts
+            Fields of the entry and of its card.
         """
         entry_fields: dict[str, Any] = {}
         for known_field in fields(cls):
@@ -86,11 +91,11 @@ CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("a
 
 
 def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
-    """The dataset and the parts that a name means.
+    """The dataset that a name means, and the names of its parts.
 
-    `winogrande/xl` is a part, `winogrande` the default part.
-
-    None where the catalogue has no such dataset. A part may go by the name of its file too: `winogrande/train_xl`.
+    `winogrande/xl` means one part, and `winogrande` the default part. A part may be called like its file too:
+    `winogrande/train_xl`. None if the catalogue has no such dataset. Raises UnknownName if the dataset has no such
+    part.
 
     >>> named_parts("winogrande")[1], named_parts("winogrande/train_xl")[1], named_parts("my/dev")
     (('dev',), ('xl',), None)
@@ -109,20 +114,28 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
         part_of_stem[stem] = own_part
     if part not in part_of_stem:
         kind = f"file or part of {dataset}" if "." in part else f"part of {dataset}"
-        meant = _meant_part(entry, part_of_stem.get(part.partition(".")[0]))
-        raise UnknownName(kind, part, entry.files, meant)
+        part_name = _find_part(entry, part_of_stem.get(part.partition(".")[0]))
+        raise UnknownName(kind, part, entry.files, part_name)
     return entry, (part_of_stem[part],)
 
 
-def _meant_part(entry: CatalogueEntry, known: str | None) -> str | None:
-    """The name of a known part, or of a dataset with one part only."""
+def _find_part(entry: CatalogueEntry, part: str | None) -> str | None:
+    """The name to propose for an unknown part, or None.
+
+    A dataset with one part is proposed by its own name.
+
+    Parameters
+    ----------
+    part
+        The part that is probably meant, or None.
+    """
     if len(entry.files) == 1:
         return entry.name
-    return f"{entry.name}/{known}" if known else None
+    return f"{entry.name}/{part}" if part else None
 
 
 def dataset_names() -> list[str]:
-    """Every name of the catalogue: datasets, and parts if there are several."""
+    """Every name in the catalogue: datasets, and parts of those with several."""
     names = list(CATALOGUE)
     for name, entry in CATALOGUE.items():
         if len(entry.files) > 1:
@@ -132,7 +145,7 @@ def dataset_names() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownSet:
-    """One file of a public dataset, with sums of its problems' hashes."""
+    """A file of a public dataset, with sums of its problems' hashes."""
 
     name: str
     card: str
@@ -148,9 +161,9 @@ class KnownSet:
 
 @dataclass(frozen=True, slots=True)
 class KnownIdentity:
-    """The known set that problems come from, and the way they do.
+    """The public set from which problems come, and what changed.
 
-    Whole, part, with other answers, with repeats, or some.
+    `how` says whether they are the whole set, a part of it, with other answers, with repeats, or only some from it.
     """
 
     known: KnownSet
@@ -159,9 +172,9 @@ class KnownIdentity:
     """Of the problems at hand, how many are in the known set; estimated where its hashes are sampled."""
 
     def card(self, problems: int) -> Card | None:
-        """The card that is true of the problems.
+        """The card for these problems, or None.
 
-        None if only some of them are known.
+        None if only some are from the set. `problems` is their number.
         """
         card = replace(CATALOGUE[self.known.card].card, name=self.known.name)
         if self.how == PART:
@@ -173,19 +186,18 @@ class KnownIdentity:
 
 
 def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: int = 0) -> KnownIdentity | None:
-    """The known set that problems are, or come from.
+    """Find the public set from which problems come, by their content.
 
-    None if no such set is known.
-
-    Text, pronoun and query make a problem here, by letters and digits alone: spaces, case, punctuation and the order of
-    candidates and rows do not count.
+    None if no such set is known. A problem is recognised by the letters and digits of its text, pronoun and query:
+    spaces, case, punctuation and the order of candidates and rows do not count.
 
     Parameters
     ----------
     prefer
-        Of sets with the same problems (Trichelair et al.'s labels of WSC273), the dataset whose format they are in.
+        The dataset to take if several have the same problems, as Trichelair et al.'s labels of WSC273 do.
     unread
-        Problems of their file that were not parsed. The beginning of a known set with as many is taken for that set.
+        Number of problems in the file that were not parsed. With them, the beginning of a set is taken for the
+        whole set.
     """
     keys = [problem_key(problem) for problem in problems]
     hashes = hashes_of(keys)
@@ -212,9 +224,14 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
 
 
 def _estimate_shares(hashes: Hashes) -> Iterator[tuple[KnownSet, float]]:
-    """The known sets that have some of these problems, each with the share it has of them.
+    """Yield public sets, with the share of the problems in each.
 
-    Sets of which only a sample of hashes is known need eight problems with such hashes.
+    A set of which only a sample of hashes is stored needs eight problems with hashes in the sampled range.
+
+    Parameters
+    ----------
+    hashes
+        The 64-bit hash of each problem.
     """
     import numpy as np
 
@@ -233,9 +250,16 @@ def _estimate_shares(hashes: Hashes) -> Iterator[tuple[KnownSet, float]]:
 def _identify_whole(
     problems: Sequence[Problem], keys: Sequence[str], same_sets: Sequence[KnownSet], repeated: int
 ) -> KnownIdentity:
-    """Identify problems that are all those of some known sets.
+    """The identity of problems that are exactly those of some public sets.
 
-    `repeated` problems of them are there again.
+    Parameters
+    ----------
+    keys
+        The key of each problem, from `problem_key`.
+    same_sets
+        The sets with these problems, the preferred first.
+    repeated
+        Number of problems that repeat an earlier one.
     """
     with_as_many_repeats = [known_set for known_set in same_sets if known_set.repeated == repeated]
     if not with_as_many_repeats:
@@ -247,11 +271,11 @@ def _identify_whole(
 
 
 def are_public(problems: Sequence[Problem]) -> list[bool]:
-    """Whether each problem is in a public set or bundled with winokit.
+    """For each problem, whether its answer can be found in public data.
 
-    Its answer can then be found elsewhere.
+    It can if the problem is in a public set or bundled with winokit.
 
-    Of sets of more than 2,000 problems only the eighth with the smallest hashes is known. Where all problems with such
+    Of sets of more than 2,000 problems only the eighth with the smallest hashes is stored. If all problems with such
     hashes are known, and eight or more are from such a set, those with other hashes are taken for its problems too: a
     few foreign ones among them may pass, one of them with a chance of seven in eight, twenty with one of 1 in 14.
     """
@@ -277,9 +301,10 @@ def are_public(problems: Sequence[Problem]) -> list[bool]:
 
 
 def _look_up_hashes(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
-    """Look up hashes in the table of known problems.
+    """Look up hashes in the table of public problems.
 
-    The first bits of each hash, whether the table has them, and a bit for each set they are in.
+    Returns three arrays: the first bits of each hash, whether the table has them, and a bit mask of the sets that
+    they are in.
     """
     import numpy as np
 
@@ -291,10 +316,7 @@ def _look_up_hashes(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
 
 
 def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether each problem was merged from known yes/no questions.
-
-    The questions are about its candidates.
-    """
+    """For each problem, whether it joins public yes/no questions about its candidates."""
     import numpy as np
 
     rows = []
@@ -312,7 +334,7 @@ def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> ND
 
 @cache
 def _read_bundled_texts() -> frozenset[str]:
-    """The normalised texts of the twins that come with winokit."""
+    """Keys of the texts that are bundled with winokit."""
     from winokit.data.formats.jsonl import parse
     from winokit.methods.overlap import copy_keys
 
@@ -321,22 +343,27 @@ def _read_bundled_texts() -> frozenset[str]:
 
 
 def with_true_card(
-    dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None, *, unread: int = 0
+    dataset: Dataset, path_name: str, stated_card: Card | None = None, prefer: str | None = None, *, unread: int = 0
 ) -> Dataset:
-    """Give a dataset the card that its content deserves.
+    """Set the card of a dataset by its content.
+
+    Returns the dataset.
 
     Parameters
     ----------
     path_name
-        What it is called where it is no known set.
-    own
-        The card that came with it. It is believed, unless it claims the name of a known dataset.
+        The name of the dataset if it is no known set.
+    stated_card
+        The card in its file, or None. It is used unless it claims the name of a public dataset that the content
+        does not confirm.
+    prefer
+        The dataset to take if several have the same problems.
     unread
-        Problems of its file that were not parsed.
+        Number of problems in its file that were not parsed.
     """
-    dataset.card = own or Card(path_name)
-    if own is not None:
-        claimed_name = own.name.replace(",", "/").split("/")[0]
+    dataset.card = stated_card or Card(path_name)
+    if stated_card is not None:
+        claimed_name = stated_card.name.replace(",", "/").split("/")[0]
         claimed = CATALOGUE.get(claimed_name)
         if claimed is None or claimed.bundled:
             return dataset
@@ -344,9 +371,9 @@ def with_true_card(
     card = identity.card(len(dataset) + unread) if identity else None
     if card is not None:
         dataset.card = card
-    elif own is not None:
-        own_name = own.name.split(",")[0]
-        dataset.card = replace(own, name=f"{own_name}, changed", human_accuracy=None)
+    elif stated_card is not None:
+        own_name = stated_card.name.split(",")[0]
+        dataset.card = replace(stated_card, name=f"{own_name}, changed", human_accuracy=None)
     if identity and card is None:
         prefix = "about " if identity.known.sampled else ""
         share = f"{prefix}{100 * identity.share:.1f} %"
@@ -356,9 +383,9 @@ def with_true_card(
 
 
 def problem_key(problem: Problem) -> str:
-    """Letters and digits of a problem's text, pronoun and query.
+    """The letters and digits of a problem's text, pronoun and query.
 
-    Problems with the same key are the same.
+    Problems with the same key are taken for the same.
     """
     if problem.is_whole:
         return "|".join(sorted(map(letters, problem.candidates)))
@@ -367,7 +394,7 @@ def problem_key(problem: Problem) -> str:
 
 
 def hashes_of(keys: Sequence[str]) -> Hashes:
-    """64-bit hashes of keys."""
+    """The 64-bit hash of each key, as an array."""
     import numpy as np
 
     encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
@@ -376,7 +403,7 @@ def hashes_of(keys: Sequence[str]) -> Hashes:
 
 
 def answers_total(keys: Sequence[str], problems: Sequence[Problem]) -> str:
-    """One number for the right candidates of problems with these keys."""
+    """A checksum of the problems with their right candidates."""
     answer_keys = []
     for key, problem in zip(keys, problems, strict=True):
         right = letters(problem.right or "")
@@ -385,9 +412,9 @@ def answers_total(keys: Sequence[str], problems: Sequence[Problem]) -> str:
 
 
 def total(hashes: Hashes) -> str:
-    """One number for a set of hashes.
+    """A checksum of hashes, as a hexadecimal number.
 
-    It is the sum of the distinct ones, so that neither order nor repeats count.
+    It is the sum of the distinct ones, so that order and repetitions do not count.
     """
     import numpy as np
 
@@ -396,9 +423,9 @@ def total(hashes: Hashes) -> str:
 
 @cache
 def _read_known_sets() -> tuple[tuple[KnownSet, ...], Hashes, Hashes]:
-    """The known sets, the sorted hashes of their problems, and a bit per set.
+    """The public sets, and the table of their problems' hashes.
 
-    The bits of a hash say which sets have it.
+    Returns the sets, the sorted hashes, and for each hash a bit mask of the sets that have it.
     """
     import numpy as np
 

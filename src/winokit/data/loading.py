@@ -47,7 +47,7 @@ Perturbed = Annotated[
 
 @dataclass(frozen=True)
 class Reading(Settings):
-    """Settings for data that does not describe itself."""
+    """Settings for files that do not state their language and columns."""
 
     language: Annotated[
         str | None,
@@ -75,7 +75,7 @@ class Reading(Settings):
 
     @property
     def named_columns(self) -> dict[str, str] | None:
-        """The columns by their roles, however they were given."""
+        """Column names by role, from either form of the setting, or None."""
         if self.columns is None:
             return None
         from winokit.data.formats.columns import checked_columns
@@ -91,7 +91,7 @@ Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
 @dataclass(frozen=True)
 class Loading(Reading):
-    """Settings with which a verb loads its data."""
+    """Settings with which a command loads its data."""
 
     as_: As = None
     labels: Labels = ()
@@ -101,7 +101,7 @@ class Loading(Reading):
 
     @property
     def how(self) -> dict[str, Any]:
-        """The keywords of `load`."""
+        """The settings as keyword arguments of `load`."""
         return {
             "as_": self.as_,
             "labels": self.labels,
@@ -111,7 +111,7 @@ class Loading(Reading):
         }
 
     def one(self, data: DataLike) -> Dataset:
-        """Load a dataset, and report its notes."""
+        """Load a dataset, and show its notes to the user."""
         return load_one(data, limit=self.limit, **self.how)
 
 
@@ -184,9 +184,9 @@ def load(
 
 
 def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
-    """Another view of the problems.
+    """The problems in another view, or unchanged if `view` is None.
 
-    The dataset itself if none is asked for.
+    Raises BadInput if no problem can be converted. `data` is named in the message.
     """
     if view is None:
         return dataset
@@ -201,10 +201,7 @@ def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset
 
 
 def view_beside(data: DataLike) -> str | None:
-    """The view of problems that a winokit.toml beside DATA asks for.
-
-    None if there is none.
-    """
+    """The view that a winokit.toml beside DATA asks for, or None."""
     folders = {path.parent for path in paths_of(data) if path.is_file()}
     if not any((folder / PROJECT_FILE).is_file() for folder in folders):
         return None
@@ -215,6 +212,7 @@ def view_beside(data: DataLike) -> str | None:
 
 
 def _load_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
+    """The dataset that DATA names or is."""
     if isinstance(data, Dataset):
         return data
     if isinstance(data, Frame):
@@ -230,11 +228,14 @@ def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
 
 
 def in_language(dataset: Dataset, language: str | None) -> Dataset:
-    """The dataset with its language: as given, as stated, or as recognised.
+    """The dataset with its language, and with problems in that language only.
 
-    Its card or its problems may state it.
+    The language is the one given, or else stated by problems or card, or else recognised from the texts.
 
-    Of problems in several languages those in the one given are taken.
+    Parameters
+    ----------
+    language
+        BCP 47. None if the user named none.
     """
     card = dataset.card
     spoken = dataset.languages
@@ -263,7 +264,10 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
 
 
 def _choose_language(dataset: Dataset, language: str) -> Dataset:
-    """The problems of a dataset in one language, whatever the region."""
+    """The problems of a dataset in one language, of any region.
+
+    Raises BadInput if there are none.
+    """
     main_code = language.partition("-")[0]
     problems = [problem for problem in dataset if problem.language.partition("-")[0] == main_code]
     card = dataset.card
@@ -275,9 +279,9 @@ def _choose_language(dataset: Dataset, language: str) -> Dataset:
 
 
 def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
-    """A note if the texts look like a language other than stated.
+    """A note if texts look like another language than stated.
 
-    Nothing is said of a few words.
+    It is in a list. Empty if they do not, or are too short to tell.
     """
     texts = [problem.texts[0] for problem in dataset]
     word_count = sum(len(text.split()) for text in texts[:ENOUGH])
@@ -289,9 +293,9 @@ def _check_stated_language(dataset: Dataset, code: str) -> list[str]:
 
 @dataclass(frozen=True)
 class LoadedData:
-    """A dataset, and the records of the files that were read for it.
+    """A dataset, and the records of the files behind it.
 
-    No records if it was given loaded.
+    There are no records if it was in memory.
     """
 
     dataset: Dataset
@@ -299,12 +303,16 @@ class LoadedData:
 
 
 def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **how: Any) -> list[Dataset]:
-    """Load one or several datasets, folders replaced by the datasets in them.
+    """Load one or several datasets, and those in folders.
 
-    A loaded dataset is taken as it is.
+    Notes are shown to the user. Datasets that would have the same name get the name under which they were asked for.
 
-    Notes are told as they come. Datasets that would go by one name go by the one they were given under. `how` is what
-    `load` takes besides.
+    Parameters
+    ----------
+    data
+        Datasets, their names, or folders.
+    how
+        Other arguments of `load`.
     """
     return [each.dataset for each in load_with_records(data, lenient=lenient, **how)]
 
@@ -346,7 +354,12 @@ def load_with_records(
 def _load_with_files(name: str, lenient: bool, keep_empty: bool, how: Mapping[str, Any]) -> LoadedData:
     """Load one dataset with the records of its files.
 
-    With `keep_empty`, a file of malformed records is a dataset without problems.
+    Parameters
+    ----------
+    keep_empty
+        Whether a file of only malformed records is a dataset without problems, instead of an error.
+    how
+        Other arguments of `load`.
     """
     with remembering_records() as files:
         try:
@@ -360,9 +373,9 @@ def _load_with_files(name: str, lenient: bool, keep_empty: bool, how: Mapping[st
 
 
 def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
-    """Write the settings of reading into a winokit.toml beside each file.
+    """Write language and columns into a winokit.toml beside each file of DATA.
 
-    Returns the paths that were written.
+    Returns the files that were written. Raises BadInput without columns or files.
     """
     paths = [path for path in map(path_of, one_or_several(data)) if path is not None]
     if reading.named_columns is None or not paths:
@@ -374,20 +387,32 @@ def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> l
 
 
 def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset:
-    """Load a dataset for a verb, as `load` does.
+    """Load the first `limit` problems of a dataset.
 
-    Reports its notes, and keeps the first `limit` problems.
+    Its notes are shown to the user.
+
+    Parameters
+    ----------
+    limit
+        None for all problems.
+    how
+        Other arguments of `load`.
     """
     return load_first(data, limit, **how)[:limit]
 
 
 def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
-    """Load the first `limit` problems of a dataset, with their twins.
+    """Load the beginning of a dataset.
 
-    Reports its notes.
+    Its notes are shown to the user. It has at least the first `limit` problems and their twins. The rest of a large
+    file is counted in `Dataset.unread` and not parsed. With another view, labels or a language, everything is read.
 
-    Of a large file the rest is counted and not parsed (`Dataset.unread`). Another view, labels, and one of several
-    languages need all problems.
+    Parameters
+    ----------
+    limit
+        None for all problems.
+    how
+        Other arguments of `load`.
     """
     reading = how.get("reading", Reading())
     other_settings = [how[name] for name in how if name not in ("reading", "lenient")]
@@ -403,7 +428,10 @@ def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
 
 
 def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
-    """Load the pool of shots, without problems that give the dataset's away."""
+    """Load the problems that are shown to a model as solved examples.
+
+    Problems that would give those of the dataset away are left out. A plan without examples is returned as it is.
+    """
     if plan.shots_from is None:
         return plan
     if not plan.shots:
@@ -422,7 +450,14 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
 def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
     """Replace each folder by the datasets in it.
 
-    Or by the tables with the columns given. The second list has notes on the other files.
+    Returns the names of all datasets, and notes on files of the folders that are no datasets.
+
+    Parameters
+    ----------
+    data
+        Names of datasets, files or folders.
+    columns
+        Column names by role. With them, tables with these columns are the datasets of a folder.
     """
     names: list[str] = []
     notes: list[str] = []
@@ -449,7 +484,10 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
 
 
 def _is_readable(path: Path, columns: Mapping[str, str] | None) -> bool:
-    """Whether a file is a dataset, or a table with the columns given."""
+    """Whether a file is a dataset.
+
+    With columns, it must be a table that has them.
+    """
     try:
         return has_columns(path, columns) if columns else bool(recognise(path))
     except BadInput:
@@ -457,9 +495,9 @@ def _is_readable(path: Path, columns: Mapping[str, str] | None) -> bool:
 
 
 def _join_datasets(parts: Sequence[Dataset]) -> Dataset:
-    """Several datasets as one, such as WinoBias's pro and anti files.
+    """Join datasets, such as WinoBias's pro and anti files.
 
-    Groups of the same name stay apart.
+    Groups of the same name in different parts stay apart. The card has the facts that all parts share.
     """
     problems: list[Problem] = []
     notes: list[str] = []
@@ -479,9 +517,9 @@ def _join_datasets(parts: Sequence[Dataset]) -> Dataset:
 
 
 def is_data_name(name: str) -> bool:
-    """Whether a text is a name of `winokit datasets`.
+    """Whether a text is a name that `winokit datasets` lists.
 
-    A dataset, a part of one, or several with +. Such a text is never a path.
+    It may be a dataset, a part of one, or several with + between. Such a text is never a path.
 
     >>> is_data_name("winogrande/dev"), is_data_name("winogrande/dev.jsonl"), is_data_name("./open")
     (True, False, False)
@@ -490,6 +528,7 @@ def is_data_name(name: str) -> bool:
 
 
 def _is_dataset(name: str) -> bool:
+    """Whether a text names a bundled, generated or public dataset."""
     if name in BUNDLED or _is_generated(name):
         return True
     try:
@@ -499,14 +538,15 @@ def _is_dataset(name: str) -> bool:
 
 
 def _is_generated(name: str) -> bool:
+    """Whether a text names a generated dataset, such as "synthetic-1000"."""
     kind, _, count = name.partition("-")
     return kind == GENERATED and count.isdecimal()
 
 
 def path_of(data: DataLike) -> Path | None:
-    """The file or folder that DATA is the path of.
+    """The file or folder of which DATA is the path, or None.
 
-    None for anything else, and for a name of the catalogue.
+    It is None for a name of the catalogue, and if there is no such file.
     """
     if not isinstance(data, (str, Path)):
         return None
@@ -517,7 +557,7 @@ def path_of(data: DataLike) -> Path | None:
 def paths_of(data: DataLike) -> list[Path]:
     """The files that DATA names.
 
-    By their path alone, with a format before them, or joined with +.
+    DATA is a path, `format:path`, or several with + between. Other parts are left out.
     """
     if not isinstance(data, (str, Path)):
         return []
@@ -531,9 +571,9 @@ def paths_of(data: DataLike) -> list[Path]:
 
 
 def as_typed(data: str | Path) -> str:
-    """DATA as it would be typed.
+    """DATA as a user would type it.
 
-    A `Path` is a path, also one that is called like a dataset.
+    A `Path` that is called like a dataset gets "./" in front.
 
     >>> as_typed(Path("open")), as_typed("open"), as_typed(Path("dev.jsonl"))
     ('./open', 'open', 'dev.jsonl')
@@ -543,6 +583,7 @@ def as_typed(data: str | Path) -> str:
 
 
 def _is_path(name: str) -> bool:
+    """Whether a file or folder of this name exists."""
     try:
         return bool(name) and Path(name).exists()  # an empty name is no folder, though Path takes it for this one
     except OSError:  # a name too long for a file, or in a folder we may not enter
@@ -550,9 +591,9 @@ def _is_path(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """The datasets that a name joins with +.
+    """Split a name into the datasets that it joins with +.
 
-    A + inside a path that exists belongs to the path.
+    A + inside the path of an existing file belongs to the path.
 
     >>> parts_of("open+synthetic-3")
     ['open', 'synthetic-3']
@@ -567,11 +608,15 @@ def parts_of(name: str) -> list[str]:
 
 
 def _split_rest(pieces: Sequence[str]) -> list[str]:
-    """The datasets that the remaining pieces of a name join."""
+    """The datasets that the remaining pieces of a split name join."""
     return parts_of("+".join(pieces)) if pieces else []
 
 
 def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
+    """Read the dataset that a name or a path means.
+
+    A dataset's name comes before a file of the same name, with a note.
+    """
     if not _is_path(name):
         return _read_named_or_joined(name, lenient, columns)
     if not is_data_name(name):
@@ -587,9 +632,9 @@ def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = Non
 
 
 def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
-    """Read DATA that is no path.
+    """Read a dataset by a name that is no path.
 
-    A name, `format:path`, `hub:…`, or several with + between.
+    It is a name of the catalogue, `format:path`, `hub:…`, or several with + between.
     """
     prefix, colon, location = name.partition(":")
     is_joined = "+" in name and all(name.split("+")) and prefix != "hub"
@@ -605,19 +650,25 @@ def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] |
         from winokit.data.formats.dialects import load_hub
 
         return load_hub(location, lenient=lenient, columns=columns)
-    dataset = _read_own(name, lenient)
+    dataset = _read_by_name(name, lenient)
     if columns is not None:
         dataset.notes = (*dataset.notes, f"{name}: has columns of its own; --columns is for files named by path alone")
     return dataset
 
 
 def _is_readable_part(part: str) -> bool:
-    """Whether a part of a joined name is bundled, a path, or a path with a format before it."""
+    """Whether a part of a joined name is bundled or a file.
+
+    A format may stand before the file.
+    """
     return part in BUNDLED or _is_path(part) or _is_path(part.partition(":")[2])
 
 
-def _read_own(name: str, lenient: bool) -> Dataset:
-    """Read a dataset whose name says which format it has."""
+def _read_by_name(name: str, lenient: bool) -> Dataset:
+    """Read a bundled, generated or public dataset, or `format:path`.
+
+    Raises UnknownName or BadInput if there is none.
+    """
     if name in BUNDLED:
         with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
@@ -659,7 +710,10 @@ def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient:
 
 
 def check_part(data: DataLike) -> None:
-    """Refuse the bare name of a dataset whose default part is one to test on."""
+    """Raise BadInput for a public dataset without the name of its part.
+
+    Training needs that name if there are several parts: the default part is one to test on.
+    """
     if not isinstance(data, str) or "/" in data:
         return
     entry_and_parts = named_parts(data)

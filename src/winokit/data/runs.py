@@ -42,7 +42,7 @@ READING_PREDICTIONS = "readings.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Problems that a protocol could not use, and why."""
+    """Number of problems that a protocol could not use, and why."""
 
     protocol: str
     subset: str
@@ -56,7 +56,7 @@ PROTOCOLS_NAMED = "protocols_named"
 
 @dataclass(repr=False)
 class Run(Brief):
-    """The outcome of an audit: rows of metrics, predictions, and what was left out.
+    """The outcome of an audit: metrics, predictions, and problems left out.
 
     `summary` says what the scores are worth, `accuracy` and `pairs` are the rows most asked for, and `find` picks any
     other. `to_frame` makes a data frame of all, `figure` draws one of the report's figures, and `save` and `load` write
@@ -89,9 +89,14 @@ class Run(Brief):
     def find(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
     ) -> Metric:
-        """The first row of that name.
+        """The first row of metrics with these names.
 
-        Of one model and scoring, if there are several.
+        Parameters
+        ----------
+        protocol, subset, metric
+            The names in the row.
+        model, scoring
+            The scorer of the row. None takes any.
 
         Raises
         ------
@@ -125,20 +130,23 @@ class Run(Brief):
     def accuracy(self) -> Metric:
         """The row of the accuracy on all problems.
 
-        If there are several scorers, use `find` with the name of one.
+        Raises BadInput if there are several scorers: use `find` with the name of one.
         """
         return self._find_only_row("accuracy", "all", "accuracy")
 
     @property
     def pairs(self) -> Metric:
-        """The row of the pairs of which both twins are right.
+        """The row of the share of pairs with both twins right.
 
-        If there are several scorers, use `find` with the name of one.
+        Raises BadInput if there are several scorers: use `find` with the name of one.
         """
         return self._find_only_row("groups", "complete", "group_accuracy")
 
     def _find_only_row(self, protocol: str, subset: str, metric: str) -> Metric:
-        """The row of the only scorer of the run."""
+        """The row with these names of the run's only scorer.
+
+        Raises BadInput if there are several scorers.
+        """
         scorers = {(row.model, row.scoring) for row in self.metrics}
         if len(scorers) > 1:
             scorer_names = [f"{model} ({scoring})" for model, scoring in scorers]
@@ -148,7 +156,7 @@ class Run(Brief):
         return self.find(protocol, subset, metric)
 
     def summary(self) -> str:
-        """The verdict on each scorer, and the way to the report or to every row."""
+        """The verdict on each scorer, and where to find more."""
         return "\n".join(import_module(self.shown_by).summary(self))
 
     def answers(
@@ -160,12 +168,11 @@ class Run(Brief):
     ) -> Answers:
         """Answers of one scorer to the problems of one variant.
 
-        In the order of the dataset.
+        They are in the dataset's order. A scorer that was asked several times has a row for each sample of each
+        problem.
 
-        A scorer that was asked several times has a row for each sample of each problem.
-
-        Problems without an answer or a prediction are left out. The right answer is the one beside the prediction,
-        where that differs from the dataset's. Problems that the run does not keep are made again.
+        Problems without an answer or a prediction are left out. The right answer is the one beside the prediction if
+        that differs from the dataset's. The problems of a variant that is not stored in the run are made again.
 
         Parameters
         ----------
@@ -212,14 +219,14 @@ class Run(Brief):
         )
 
     def _find_formalization(self, model: str, scoring: str) -> str | None:
-        """The formalization in the first row of a scorer; None if it has no row."""
+        """The formalization in a scorer's first row, or None."""
         for row in self.metrics:
             if (row.model, row.scoring) == (model, scoring):
                 return row.formalization
         return None
 
     def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Sequence[Prediction]]:
-        """Predictions of one scorer for one variant, by the id of the problem."""
+        """Predictions of one scorer for one variant, by the problem's id."""
         count, by_scorer = self._predictions_by_scorer
         if count != len(self.predictions):
             del self._predictions_by_scorer
@@ -228,9 +235,10 @@ class Run(Brief):
 
     @cached_property
     def _predictions_by_scorer(self) -> tuple[int, dict[tuple[str, str, str], dict[str, list[Prediction]]]]:
-        """The number of predictions, and the predictions by scorer.
+        """The number of predictions, and the predictions by scorer and problem.
 
-        By model, scoring and variant, and then by the id of the problem.
+        The first key is model, scoring and variant, the second the problem's id. The number tells whether predictions
+        were added since.
         """
         by_scorer: dict[tuple[str, str, str], dict[str, list[Prediction]]] = {}
         for row in self.predictions:
@@ -239,10 +247,7 @@ class Run(Brief):
         return len(self.predictions), by_scorer
 
     def _find_asked(self, variant: str) -> AskedProblems:
-        """The problems as they were asked in a variant.
-
-        Those of the run, or made again by the name of the variant.
-        """
+        """The problems of a variant, stored in the run or made again."""
         if variant in (ORIGINAL, *self.variants):
             return self._kept_problems
         if variant not in self._problems_made_again:
@@ -251,21 +256,18 @@ class Run(Brief):
 
     @cached_property
     def _kept_problems(self) -> AskedProblems:
-        """The problems of all variants that the run keeps.
-
-        Stored once however many scorers answered.
-        """
+        """The problems of all variants that are stored in the run."""
         return AskedProblems.of(self.dataset, self.variants)
 
     @cached_property
     def _problems_made_again(self) -> dict[str, AskedProblems]:
-        """The problems of variants that the run does not keep."""
+        """The problems of other variants that were made so far, by variant."""
         return {}
 
     def _make_again(self, variant: str) -> Dataset:
-        """Make the problems of a variant that the run does not keep.
+        """Make the problems of a variant not stored in the run.
 
-        The original ones for an unknown name.
+        An unknown variant gives the original problems.
         """
         if variant in TRANSFORMS:
             variants = make_variants(self.dataset, [variant])
@@ -273,16 +275,19 @@ class Run(Brief):
         return self.dataset
 
     def of_models(self, names: Collection[str]) -> "Run":
-        """The same run with only some of its models."""
+        """The same run with only the models that are named."""
         metrics = [row for row in self.metrics if row.model in names]
         predictions = [row for row in self.predictions if row.model in names]
         transcripts = [row for row in self.transcripts if row.model in names]
         return replace(self, metrics=metrics, predictions=predictions, transcripts=transcripts)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The metrics as a data frame of pandas or polars.
+        """The metrics as a data frame, with a row for each.
 
-        A row each, with the columns of `results.json`.
+        Parameters
+        ----------
+        library
+            "pandas" or "polars". None takes the one that is installed.
         """
         return to_frame(rows_to_json(self.metrics), library)
 
@@ -300,9 +305,9 @@ class Run(Brief):
 
     @collector_off()
     def save(self, folder: str | Path) -> None:
-        """Write the run into a folder, in place of an earlier audit.
+        """Write the run into a folder, replacing an earlier audit.
 
-        Each file is written atomically.
+        Raises BadInput if the folder has other files. Each file is written atomically.
         """
         folder = Path(folder)
         check_folder(folder)
@@ -329,7 +334,10 @@ class Run(Brief):
 
     @classmethod
     def load(cls, folder: str | Path) -> "Run":
-        """Read a run back from its folder."""
+        """Read a run from its folder.
+
+        Raises BadInput if it is not there or damaged.
+        """
         folder = Path(folder)
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
@@ -361,7 +369,15 @@ def _make_key(row: Prediction) -> tuple[str, str, str, str, int]:
 
 
 def _choose_only(kind: str, present: Iterable[str], wanted: str | None) -> str:
-    """The name that is wanted, or the only one there is."""
+    """The name that is wanted, or without one the only name present.
+
+    Raises BadInput if there are several, UnknownName if the wanted one is not there.
+
+    Parameters
+    ----------
+    kind
+        "model" or "scoring", for the message.
+    """
     names = list(dict.fromkeys(present))
     if wanted is None and len(names) == 1:
         return names[0]
@@ -376,9 +392,16 @@ def _choose_only(kind: str, present: Iterable[str], wanted: str | None) -> str:
 def _find_rows_with_answers(
     asked: AskedProblems, variant: str, predictions: Mapping[str, Sequence[Prediction]]
 ) -> tuple[AskedProblems, list[int]]:
-    """The problems with the predictions' right answers, and their rows.
+    """The problems with the right answers that the predictions state.
 
-    Only rows that have a prediction.
+    Returns them, and the rows of those in the variant that have a prediction.
+
+    Parameters
+    ----------
+    asked
+        The problems of all stored variants.
+    predictions
+        Predictions by the id of the original problem.
     """
     names = [original_id(problem) for problem in asked.problems]
     rows = []
@@ -398,7 +421,7 @@ def _find_rows_with_answers(
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder with files that are not an audit's, and would be lost."""
+    """Raise BadInput if an audit in a folder would overwrite other files."""
     names = (RESULTS, PREDICTIONS, TRANSCRIPTS, READING_PREDICTIONS, PROBLEMS, VARIANTS, "report")
     check_own_folder(folder, names, ours="protocols" in _read_settings(folder), of="an audit")
 
@@ -406,7 +429,7 @@ def check_folder(folder: Path) -> None:
 def _read_settings(folder: Path) -> dict[str, Any]:
     """The settings of the run in a folder.
 
-    Empty if none can be read.
+    Empty if they cannot be read.
     """
     try:
         return dict(json.loads((folder / RESULTS).read_bytes())["run"])
@@ -415,7 +438,7 @@ def _read_settings(folder: Path) -> dict[str, Any]:
 
 
 def _list_audited(settings: Mapping[str, Any]) -> set[str]:
-    """The models and the files of predictions of a run."""
+    """Models and files of predictions in the settings of a run."""
     audited: set[str] = set()
     for names in (settings.get("models"), settings.get("predictions")):
         if isinstance(names, (list, dict)):
@@ -424,9 +447,9 @@ def _list_audited(settings: Mapping[str, Any]) -> set[str]:
 
 
 def _read_transcripts(path: Path) -> "Iterator[Transcript]":
-    """Transcripts in a file.
+    """Yield the transcripts in a file, none if it does not exist.
 
-    None for a run of an earlier version, or of models that are not asked questions.
+    Only models that are asked questions have transcripts.
     """
     if path.exists():
         from winokit.methods.scoring.transcripts import Transcript

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sets(Settings):
-    """The sets beside DATA, the variant, and the way to load them.
+    """The datasets and the variant for training and testing.
 
-    The variant is what is trained and tested on.
-
-    A verb that has other words for `dev` or `test` declares these fields again.
+    A command with other words for `dev` or `test` declares these fields again.
     """
 
     dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None
@@ -50,31 +48,36 @@ class Sets(Settings):
 
     @property
     def variant_arm(self) -> "VariantArm":
-        """The variants to train and test on."""
+        """The variants on which a model is trained and tested."""
         from winokit.methods.training.data import VariantArm
 
         return VariantArm.of(self.variant, self.train_on)
 
     def loaded(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
-        """Load every set, and make sure that none gives another away.
+        """Load all datasets, and check that none gives away answers of another.
 
-        Reports the notes.
+        Notes are shown to the user.
 
         Parameters
         ----------
         data
-            What is trained on; the holdout is taken from it.
+            The training data, from which the holdout is taken.
         seed
-            Draws the holdout.
+            Seed of the draw of the holdout.
         """
         checked = self.unchecked(data, seed=seed).checked(drop_overlap=self.drop_overlap)
         tell(checked.notes)
         return checked
 
     def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
-        """Load every set.
+        """Load all datasets without a check for overlap.
 
-        They may overlap.
+        Parameters
+        ----------
+        data
+            The training data, from which the holdout is taken.
+        seed
+            Seed of the draw of the holdout.
         """
         from winokit.methods.training.data import TrainingData, hold_out
 

@@ -20,9 +20,9 @@ SCENES: list[tuple[str, str, tuple[str, str]]] = _PARTS["scenes"]
 
 
 def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
-    """Make `n` twin pairs with a planted artifact.
+    """Make `n` pairs of twins with a planted artifact.
 
-    In a share `bias` of them a word at the end gives the answer away.
+    In a share `bias` of the pairs, a word at the end gives the answer away.
 
     >>> data = synthetic(100, bias=0.4, seed=1)
     >>> len(data), sum(problem.labels["planted"] for problem in data)

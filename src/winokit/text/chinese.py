@@ -4,4 +4,4 @@ from winokit.text.language import Language
 
 
 class Chinese(Language, data="words_zh.toml"):
-    """Chinese for reading, grouping and scoring."""
+    """The rules of Chinese for reading, grouping and scoring."""

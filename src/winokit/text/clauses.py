@@ -19,7 +19,11 @@ PREPOSITIONS_TOO = frozenset("after before since until till as once".split())
 
 @dataclass(frozen=True, slots=True)
 class ClausePiece:
-    """One token of a problem's text, one mention of a candidate, or the blank."""
+    """A token of a problem's text, a candidate's mention, or the blank.
+
+    `start` and `end` are offsets in the text. A mention has an empty `word`, and `candidate` is None for anything
+    else.
+    """
 
     word: str
     start: int
@@ -30,7 +34,7 @@ class ClausePiece:
 
 
 def take_apart(problem: Problem) -> list[ClausePiece]:
-    """Split a problem's text into tokens, mentions and the blank."""
+    """Split a problem's text into tokens, mentions of candidates, and the blank."""
     mentions = ENGLISH.mentions(problem.text, problem.candidates)
     blank_start = len(problem.before)
     before = _make_pieces(problem.before, 0, mentions)
@@ -40,7 +44,10 @@ def take_apart(problem: Problem) -> list[ClausePiece]:
 
 
 def _make_pieces(text: str, offset: int, mentions: Sequence[Mention]) -> list[ClausePiece]:
-    """The pieces of one side of the blank, with places in the whole text."""
+    """The pieces of the text on one side of the blank.
+
+    `offset` is where this side begins in the whole text, in which pieces and mentions are counted.
+    """
     pieces: list[ClausePiece] = []
     for token in grammar.tokenise(text):
         start = token.start + offset
@@ -55,25 +62,25 @@ def _make_pieces(text: str, offset: int, mentions: Sequence[Mention]) -> list[Cl
 
 def find_cuts(pieces: Sequence[ClausePiece]) -> list[int]:
     """Indices of the pieces at which a clause ends or begins."""
-    return [i for i in range(len(pieces)) if _is_cut(pieces, i)]
+    return [index for index in range(len(pieces)) if _is_cut(pieces, index)]
 
 
-def _is_cut(pieces: Sequence[ClausePiece], at: int) -> bool:
-    """Whether a clause ends or begins at a piece."""
-    piece = pieces[at]
+def _is_cut(pieces: Sequence[ClausePiece], index: int) -> bool:
+    """Whether a clause ends or begins at the piece with an index."""
+    piece = pieces[index]
     if piece.candidate is not None or piece.blank:
         return False
     if _is_certain_cut(piece):
         return True
     if piece.word not in grammar.CONNECTIVES:
         return False
-    is_last = at + 1 == len(pieces)
-    following = piece if is_last else pieces[at + 1]
+    is_last = index + 1 == len(pieces)
+    following = piece if is_last else pieces[index + 1]
     if not _can_open_clause(following):
         return False
     if piece.word == "that" and following.word == "" and not following.capital:
         return False
-    return piece.word not in PREPOSITIONS_TOO or _has_verb(pieces[at + 1 :])
+    return piece.word not in PREPOSITIONS_TOO or _has_verb(pieces[index + 1 :])
 
 
 def _is_certain_cut(piece: ClausePiece) -> bool:
@@ -82,16 +89,16 @@ def _is_certain_cut(piece: ClausePiece) -> bool:
 
 
 def _can_open_clause(piece: ClausePiece) -> bool:
-    """Whether a piece may begin a noun phrase, and so a clause."""
+    """Whether a piece can begin a noun phrase, and so a clause."""
     if piece.candidate is not None or piece.blank or piece.capital:
         return True
     return piece.word in grammar.DETERMINERS or piece.word in grammar.PRONOUNS
 
 
 def _has_verb(pieces: Sequence[ClausePiece]) -> bool:
-    """Whether a verb or the blank comes before the next certain cut.
+    """Whether a verb comes before the next certain end of clause.
 
-    The blank counts, because some verb belongs to it.
+    The blank counts as one, because some verb belongs to it.
     """
     for piece in pieces:
         if _is_certain_cut(piece):
@@ -101,18 +108,27 @@ def _has_verb(pieces: Sequence[ClausePiece]) -> bool:
     return False
 
 
-def clause_around(cuts: Sequence[int], at: int, end: int) -> tuple[int, int]:
-    """Range of the pieces of the clause that contains a piece.
+def clause_around(cuts: Sequence[int], index: int, end: int) -> tuple[int, int]:
+    """The range of pieces in the clause that contains a piece.
 
-    The first index is inside the clause, the second is not.
+    It begins with the first index and ends before the second.
+
+    Parameters
+    ----------
+    cuts
+        Indices of the pieces at which clauses end or begin.
+    index
+        Index of the piece.
+    end
+        Number of pieces in the text.
     """
-    starts = [cut + 1 for cut in cuts if cut < at]
-    ends = [cut for cut in cuts if cut > at]
+    starts = [cut + 1 for cut in cuts if cut < index]
+    ends = [cut for cut in cuts if cut > index]
     return max(starts, default=0), min(ends, default=end)
 
 
 def is_content(piece: ClausePiece) -> bool:
-    """Whether a piece is a content word and no candidate."""
+    """Whether a piece is a content word, and no candidate or blank."""
     if not piece.word or piece.blank:
         return False
     return not (piece.word in grammar.EMPTY or grammar.is_adverb(piece.word))

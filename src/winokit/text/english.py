@@ -32,32 +32,35 @@ TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+$")
 
 
 def _find_words(text: str) -> list[str]:
-    """The words of a text without a possessive ending."""
+    """The words of a text, without possessive endings."""
     return [_APOSTROPHE.sub("", word) for word in WORD.findall(text)]
 
 
 class English(Language, data="words_en.toml"):
-    """English, with every ability."""
+    """The rules of English, which has every ability."""
 
     knows = frozenset(ABILITIES)
 
     def split(self, text: str) -> list[str]:
-        """Words between spaces."""
+        """The words of a text, split at spaces."""
         return text.split()
 
     def tokens(self, text: str) -> list[str]:
-        """Penn-Treebank-like tokens."""
+        """The tokens of a text, as in the Penn Treebank."""
         return ptb(text)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Places of some words as whole words, in any case.
+        """Start and end of each place where words occur.
 
-        If the words have a capital, places with a capital are preferred.
+        They must be whole words. Case is ignored, but if the words have a capital, places with a capital are
+        preferred.
         """
         return verbatim(text, words)
 
     def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
-        """Places of a candidate as whole words, in any case, with any article.
+        """Start and end of each place where a text names a candidate.
+
+        Case and article are ignored. Only whole words count.
 
         >>> ENGLISH.mention_places("The cup hit the cups.", "a cup")
         [(4, 7)]
@@ -79,7 +82,7 @@ class English(Language, data="words_en.toml"):
     def is_mentioned(self, text: str, name: str, *, partly: bool = False) -> bool:
         """Whether a text names a candidate, in any inflected form.
 
-        With `partly`, one word that says something about the candidate is enough.
+        With `partly`, one word of the candidate that says something is enough.
 
         >>> ENGLISH.is_mentioned("She bought brushes.", "the brush"), ENGLISH.is_mentioned("We juggled.", "a juggler")
         (True, True)
@@ -96,7 +99,7 @@ class English(Language, data="words_en.toml"):
         return self._has_form_of_any(text_words, telling_words)
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one word.
+        """Whether two words are inflected forms of one word.
 
         A name has a possessive and a plural, and no other form.
         """
@@ -108,10 +111,9 @@ class English(Language, data="words_en.toml"):
         return not is_upper and _remove_ending(word) == _remove_ending(other)
 
     def gender_of(self, name: str) -> str | None:
-        """Gender of the bearers of a first name.
+        """Gender of a first name: `female`, `male` or `either`.
 
-        It is `female`, `male` or `either` (neither gender has nine in ten bearers). None if it is no name on the
-        list.
+        It is `either` if neither gender has nine in ten bearers, and None if the name is not on the list.
 
         >>> [ENGLISH.gender_of(name) for name in ("Nora", "Robin", "the plumber", "My uncle")]
         ['female', 'either', None, None]
@@ -127,7 +129,13 @@ class English(Language, data="words_en.toml"):
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate in the place of a pronoun.
 
-        It gets the pronoun's possessive, no second article and a fitting first letter.
+        Returns the text before it, the candidate as it is written there, and the text after it. The candidate gets a
+        possessive ending if the pronoun is a possessive, no second article, and a fitting first letter.
+
+        Parameters
+        ----------
+        clause
+            Whether the candidate is a whole clause, which may lose its capital (COPA).
         """
         after = re.sub(r"^\s+(?=[.,;:?!]|['’]s\b)", "", after)
         candidate = " ".join(candidate.split())
@@ -139,9 +147,9 @@ class English(Language, data="words_en.toml"):
         return before, candidate, after
 
     def _with_case(self, before: str, candidate: str, *, clause: bool) -> str:
-        """The candidate with a first letter that fits its place.
+        """The candidate with the first letter that its place requires.
 
-        Names and "I" keep their capital.
+        It is in upper or lower case. Names and "I" keep their capital. `before` is the text before it.
         """
         first, space, following = candidate.partition(" ")
         if self.opens_sentence(before):
@@ -153,13 +161,13 @@ class English(Language, data="words_en.toml"):
             return lowered + space + following
         return candidate
 
-    def how_it_stands(self, text: str, start: int) -> str:
-        """Kind of the words before a noun.
+    def find_kind_before(self, text: str, start: int) -> str:
+        """Kind of the words directly before a noun.
 
-        It is `article`, `determined` (his cup, the brown cup), `bare` or `unsure`.
+        It is `article`, `determined` (his cup, the brown cup), `bare` or `unsure`. `start` is where the noun begins.
 
         >>> before = ("a", "of his", "the red", "with", "took hot")
-        >>> [ENGLISH.how_it_stands(f"{words} cup", len(words) + 1) for words in before]
+        >>> [ENGLISH.find_kind_before(f"{words} cup", len(words) + 1) for words in before]
         ['article', 'determined', 'determined', 'bare', 'unsure']
         """
         if self.article_before(text, start):
@@ -179,15 +187,17 @@ class English(Language, data="words_en.toml"):
         return "unsure"
 
     def head(self, words: str) -> str:
-        """The noun that names the kind of thing.
+        """The noun that says what kind of thing words name.
 
-        That is "sack" in a sack of potatoes, "bus" in a school bus.
+        It is in lower case. It is "sack" in "sack of potatoes" and "bus" in "school bus".
         """
         before_of = words.split(" of ")[0]
         return before_of.split()[-1].casefold()
 
     def being(self, candidate: str) -> str | None:
-        """Kind of being that a candidate names, by first name, title or noun.
+        """Kind of being that a candidate names, or None.
+
+        It is `female`, `male`, `person` or `thing`, by first name, title or noun.
 
         >>> [ENGLISH.being(words) for words in ("Nora", "my uncle", "Aunt Mary", "the man in the hat", "two ladders")]
         ['female', 'male', 'female', 'male', 'thing']
@@ -196,13 +206,13 @@ class English(Language, data="words_en.toml"):
         return super().being(noun_parts[0])
 
     def singular(self, word: str) -> str:
-        """The word without a plural ending."""
+        """A word without its plural ending."""
         return PLURAL.sub("", re.sub(r"ies$", "y", word))
 
     def is_plural(self, words: str) -> bool:
-        """Whether a candidate looks like more than one.
+        """Whether some words look like a plural.
 
-        Its head ends in s, or its words are joined by "and".
+        They do if their head ends in s, or they are joined by "and".
 
         >>> [ENGLISH.is_plural(words) for words in ("sack of potatoes", "Fred and Alice", "firemen", "bus", "cups")]
         [False, True, True, False, True]
@@ -218,9 +228,16 @@ class English(Language, data="words_en.toml"):
         return ends_in_plural_s and word not in WORDS["look_like_plurals"]
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
-        """Whether other words of the text may also mean a candidate.
+        """Whether a text may mean a candidate by other words too.
 
         Such words are its head alone, its plural, or a part of its name.
+
+        Parameters
+        ----------
+        words
+            The candidate without its article.
+        mentions
+            Mentions of the candidates, which do not count.
 
         >>> mentions = ENGLISH.mentions("The school bus", ["school bus"])
         >>> ENGLISH.stands_in_another_form("The school bus hit a bus.", "school bus", mentions)
@@ -242,7 +259,9 @@ class English(Language, data="words_en.toml"):
         return False
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
-        """Edits that exchange two candidates, or the reason why that is impossible.
+        """The edits that exchange two candidates in a text.
+
+        If that is impossible, the reason is returned as a text.
 
         Articles stay where they are when both candidates have one ("a gap in the wall", "a wall in the gap"), and
         travel with their noun when the other is a name or has none ("Sam fooled the con artist").
@@ -264,11 +283,10 @@ class English(Language, data="words_en.toml"):
         return _make_edits(text, one, other)
 
     def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
-        """Edits that exchange two simple candidates, else None.
+        """The edits that exchange two simple candidates, or None.
 
-        Both must be one-word names that appear by themselves, or both must be nouns after "the".
-
-        This must hold for every mention, in one spelling, without endings.
+        Simple are two one-word names without anything that belongs to them, or two nouns after "the". Every mention
+        must be so, in one spelling and without endings. A second exchange undoes these edits.
 
         >>> ENGLISH.plain_exchange("Ann met Bo, and _ left.", ("Ann", "Bo"))
         [(0, 3, 'Bo'), (8, 10, 'Ann')]
@@ -288,16 +306,23 @@ class English(Language, data="words_en.toml"):
                 return None
             while at >= 0:
                 end = at + len(name)
-                if text[end : end + 1] not in AFTER_A_NAME:
-                    return None
-                if are_nouns:
-                    if lowered[max(0, at - 5) : at] not in AFTER_THE:
-                        return None
-                elif (at and text[at - 1] != " ") or self.article_before(text, at):
+                if not self._is_plain_place(text, at, end, are_nouns):
                     return None
                 edits.append((at, end, new))
                 at = text.find(name, end)
         return edits
+
+    def _is_plain_place(self, text: str, start: int, end: int, is_noun: bool) -> bool:
+        """Whether a candidate is a whole word without an ending.
+
+        A noun must follow "the", and a name must not follow an article.
+        """
+        if text[end : end + 1] not in AFTER_A_NAME:
+            return False
+        if is_noun:
+            return text[max(0, start - 5) : start].lower() in AFTER_THE
+        follows_space = start == 0 or text[start - 1] == " "
+        return follows_space and not self.article_before(text, start)
 
 
 ENGLISH = English("en")
@@ -312,11 +337,12 @@ AFTER_THE = ("the ", " the ")
 
 @lru_cache(1 << 16)
 def _find_plain_pair(one: str, other: str) -> tuple[bool, str, str] | None:
-    """Whether two simple candidates are nouns, and the letters that find each.
+    """Check that two candidates are simple, and how to find them.
 
-    The letters are in every word that may mean the candidate. None if the candidates are not simple.
+    Returns whether they are nouns, and for each candidate the letters in every word that may mean it. None if they
+    are not simple.
 
-    Nouns have no word in common and are both singular or both plural, so that changing places once more undoes it.
+    Nouns must have no word in common and be both singular or both plural, so that a second exchange undoes the first.
     """
     if _is_plain_name(one) and _is_plain_name(other):
         is_same_name = one.lower() == other.lower()
@@ -337,9 +363,9 @@ def _find_plain_pair(one: str, other: str) -> tuple[bool, str, str] | None:
 
 @lru_cache(1 << 16)
 def _list_other_forms(words: str) -> tuple[frozenset[str], str]:
-    """Other words that may mean a candidate, and the letters common to them.
+    """Other words that may mean a candidate, and their common letters.
 
-    The letters are empty if they are not certain.
+    The letters are empty if there are none for certain.
     """
     if ENGLISH.is_proper(words):
         return frozenset(words.split()) - {words, "and", "of", "the"}, ""
@@ -351,7 +377,7 @@ def _list_other_forms(words: str) -> tuple[frozenset[str], str]:
 
 @lru_cache(1 << 16)
 def _is_plain_name(words: str) -> bool:
-    """Whether a candidate is one word that is a name in any context."""
+    """Whether a candidate is a single word that is always a name."""
     if not (words.isascii() and words.isalpha() and ENGLISH.is_proper(words)):
         return False
     if words.casefold() in PHRASE_STARTS:
@@ -360,7 +386,7 @@ def _is_plain_name(words: str) -> bool:
 
 
 def _is_only_in_mentions(text: str, letters: str, mentions: Sequence[Mention]) -> bool:
-    """Whether some letters occur only inside mentions."""
+    """Whether some letters occur in a text only inside mentions."""
     at = text.find(letters)
     while at >= 0:
         if not is_inside_mention(mentions, at, at + len(letters)):
@@ -370,9 +396,9 @@ def _is_only_in_mentions(text: str, letters: str, mentions: Sequence[Mention]) -
 
 
 def _remove_ending(word: str) -> str:
-    """The word without its ending.
+    """A word without its ending, as a stem for comparisons.
 
-    It is enough to find "brush" in "brushes", "juggler" in "juggling" and "bark" in "barked".
+    "brush" and "brushes" have the same stem, and so do "juggler" and "juggling", "bark" and "barked".
     """
     word = re.sub(r"ies$", "y", word)
     word = re.sub(r"(?<=\w{3})(?:ings?|ers?|ed|es|(?<!s)s|e)$", "", word)
@@ -380,13 +406,14 @@ def _remove_ending(word: str) -> str:
 
 
 def _is_word(character: str) -> bool:
+    """Whether a character is part of a word."""
     return character.isalnum() or character == "_"
 
 
 def is_possessive(pronoun: str | None, after: str) -> bool:
     """Whether a pronoun is a possessive.
 
-    "his" always is. "her" is one if the thing she has follows.
+    "his" always is. "her" is one if a noun phrase follows in the text `after` it.
 
     >>> is_possessive("her", " hand."), is_possessive("her", " to go."), is_possessive("her", ".")
     (True, False, False)
@@ -404,7 +431,7 @@ def is_possessive(pronoun: str | None, after: str) -> bool:
 
 
 def _choose_possessive_ending(pronoun: str | None, candidate: str) -> str:
-    """The ending that makes a candidate the owner in place of a pronoun."""
+    """The ending that makes a candidate a possessive."""
     if candidate.endswith("’"):
         return "’"
     is_plural = (pronoun or "").casefold() in ("their", "theirs")
@@ -415,9 +442,10 @@ def _choose_possessive_ending(pronoun: str | None, candidate: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """The way in which one candidate is named in a text.
+    """The way in which a text names one candidate.
 
-    It has the form inside a sentence, the mentions, and the kinds of words before them.
+    It has the form inside a sentence, the mentions, and the kinds of words before them: "name" or a kind of
+    `find_kind_before`.
     """
 
     form: str
@@ -426,13 +454,10 @@ class _Naming:
 
 
 def _remove_common_ending(one: str, other: str) -> list[str]:
-    """The two candidates without the words at their end that they share.
+    """Both candidates without the words that they share at their end.
 
-    That leaves "older" and "younger" of two students.
-
-    That leaves "older" and "younger" of two students.
-
-    A text that says "the older students" and "the younger ones" names the second no further than that.
+    "older students" and "younger students" become "older" and "younger": a text may name the second as "the younger
+    ones". Both are empty if nothing is shared.
     """
     one_words = one.split()
     other_words = other.split()
@@ -445,7 +470,19 @@ def _remove_common_ending(one: str, other: str) -> list[str]:
 
 
 def _describe_naming(text: str, mentions: list[Mention], index: int, words: str) -> _Naming | str:
-    """Describe how a candidate is named in a text, or say why that is not certain."""
+    """The way in which a text names a candidate.
+
+    If it is not certain, the reason is returned as a text.
+
+    Parameters
+    ----------
+    mentions
+        Mentions of both candidates.
+    index
+        The candidate.
+    words
+        The candidate without its article.
+    """
     own_mentions = tuple(mention for mention in mentions if mention.candidate == index)
     inside_mentions = [m for m in own_mentions if not ENGLISH.opens_sentence(text[: m.start])]
     inside_forms = {text[m.start : m.end] for m in inside_mentions}
@@ -460,17 +497,24 @@ def _describe_naming(text: str, mentions: list[Mention], index: int, words: str)
 
 
 def _find_kinds_before(text: str, mentions: Sequence[Mention], form: str) -> set[str]:
-    """The kinds of the words before the mentions of one candidate."""
+    """Kinds of the words before the mentions of one candidate.
+
+    `form` is the candidate as it is written inside a sentence.
+    """
     if form.split()[0].casefold() in PHRASE_STARTS:
         return {"bare"}  # "my uncle" is a phrase of its own in any context
     has_article = any(ENGLISH.article_before(text, mention.start) for mention in mentions)
     if form[0].isupper() and not has_article:
         return {"name"}
-    return {ENGLISH.how_it_stands(text, mention.start) for mention in mentions}
+    return {ENGLISH.find_kind_before(text, mention.start) for mention in mentions}
 
 
 def _make_edits(text: str, one: _Naming | str, other: _Naming | str) -> list[Edit] | str:
-    """The edits that exchange two candidates, or why there are none."""
+    """The edits that exchange two candidates.
+
+    If there are none, the reason is returned as a text. Each candidate is given by the way in which the text names
+    it, or by the reason why that is not certain.
+    """
     if isinstance(one, str):
         return one
     if isinstance(other, str):
@@ -491,9 +535,16 @@ def _make_edits(text: str, one: _Naming | str, other: _Naming | str) -> list[Edi
 
 
 def _has_fitting_possessives(text: str, leaving: _Naming, coming: _Naming) -> bool:
-    """Whether the endings after one candidate also fit the other.
+    """Whether the possessive endings after one candidate also fit the other.
 
-    Examples are James' hat and the men's hats.
+    "James' hat" and "the men's hats" have such endings.
+
+    Parameters
+    ----------
+    leaving
+        The candidate that is in the text.
+    coming
+        The candidate that is to replace it.
     """
     endings = {text[mention.end : mention.end + 2].replace("’", "'") for mention in leaving.mentions}
     has_bare_apostrophe = any(ending[:1] == "'" and ending != "'s" for ending in endings)
@@ -505,9 +556,16 @@ def _has_fitting_possessives(text: str, leaving: _Naming, coming: _Naming) -> bo
 
 
 def _put_in_place(text: str, leaving: _Naming, coming: _Naming) -> list[Edit]:
-    """Put one candidate where the other is named.
+    """The edits that replace each mention of one candidate by the other.
 
     "a" and "an" change to fit.
+
+    Parameters
+    ----------
+    leaving
+        The candidate that is in the text.
+    coming
+        The candidate that replaces it.
     """
     edits = []
     for mention in leaving.mentions:
@@ -522,7 +580,10 @@ def _put_in_place(text: str, leaving: _Naming, coming: _Naming) -> list[Edit]:
 
 
 def _move_article(text: str, noun: _Naming, bare: _Naming) -> list[Edit] | str:
-    """Exchange a noun and its article with a name or a bare noun."""
+    """The edits that exchange a noun and a bare noun or name.
+
+    The article moves with its noun. If it cannot, the reason is returned as a text.
+    """
     if any(_is_part_of_phrase(text, mention) for mention in bare.mentions):
         return "a candidate has words before it that may not fit the other"
     articles = _find_articles(text, noun.mentions)
@@ -542,7 +603,7 @@ def _move_article(text: str, noun: _Naming, bare: _Naming) -> list[Edit] | str:
 
 
 def _find_articles(text: str, mentions: Sequence[Mention]) -> list[re.Match[str]]:
-    """The article directly before each mention, for the mentions that have one."""
+    """The articles directly before some mentions, without those that have none."""
     articles = []
     for mention in mentions:
         article = ENGLISH.article_before(text, mention.start)
@@ -552,11 +613,15 @@ def _find_articles(text: str, mentions: Sequence[Mention]) -> list[re.Match[str]
 
 
 def _is_indefinite(article: re.Match[str]) -> bool:
+    """Whether an article is "a" or "an"."""
     return article.group(1).casefold() != "the"
 
 
 def _is_part_of_phrase(text: str, mention: Mention) -> bool:
-    """Whether a title, a determiner or a first name belongs to a name."""
+    """Whether the word before a name belongs to it.
+
+    It does if it is a title, a determiner or a first name.
+    """
     before = text[: mention.start]
     last_word = before.split()[-1] if before.strip() else ""
     if last_word.casefold() in ENGLISH.determiners - {"that"}:
@@ -565,14 +630,15 @@ def _is_part_of_phrase(text: str, mention: Mention) -> bool:
 
 
 def _with_indefinite_article(words: str) -> str:
+    """The words with "a" or "an" in front, by their first sound."""
     article = "an" if VOWEL_SOUND.match(words) else "a"
     return f"{article} {words}"
 
 
 def _match_capital(text: str, start: int, new: str) -> str:
-    """The new words, with a capital if they begin a sentence.
+    """New words, with a capital if they begin a sentence.
 
-    They get none if the text itself has none at that place.
+    They are unchanged if the text has no capital at this place, `start`.
     """
     if text[start].isupper() and ENGLISH.opens_sentence(text[:start]):
         return new[:1].upper() + new[1:]

@@ -11,10 +11,10 @@ CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à
 
 
 class French(Language, data="words_fr.toml"):
-    """French for reading, grouping and scoring."""
+    """The rules of French for reading, grouping and scoring."""
 
     def singular(self, word: str) -> str:
-        """The singular of a lower-case word.
+        """The singular of a word in lower case.
 
         >>> [French("fr").same_word("manteau", other) for other in ("manteau", "manteaux", "menteur")]
         [True, True, False]
@@ -25,7 +25,8 @@ class French(Language, data="words_fr.toml"):
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate in the place of a pronoun.
 
-        The words before it are elided, contracted or written out as the candidate requires.
+        Returns the text before it, the candidate and the text after it. A word before the candidate is elided,
+        contracted or written out as the candidate requires.
 
         >>> put = lambda before, name: "".join(French("fr").fill(before, "il", " dort.", name, clause=False))
         >>> put("Je crois qu'", "Le chat"), put("Je crois qu'", "Anne"), put("s'", "Anne"), put("près de ", "Le roi")
@@ -40,7 +41,10 @@ class French(Language, data="words_fr.toml"):
 
 
 def _fit_elision(before: str, pronoun: str | None, candidate: str) -> str:
-    """The text before a candidate, elided or written out as it requires."""
+    """The text before a candidate, with its last word fitted to it.
+
+    The word is elided, or written out.
+    """
     elided = ELIDED.search(before)
     elidable = ELIDES.search(before)
     vowel = VOWEL.match(candidate)

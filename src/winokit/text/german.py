@@ -53,7 +53,10 @@ ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.
 
 
 def _inflect_determiner(stem: str, gender: str, case: int) -> str:
-    """A determiner in a gender and case, from its stem."""
+    """A determiner in a gender and case.
+
+    `stem` is the determiner without ending.
+    """
     if stem == THE:
         return str(FORMS["definite"][gender].split()[case])
     kind = "like_ein" if stem in LIKE_EIN else "like_der"
@@ -70,7 +73,10 @@ for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
 
 
 def _find_declension(determiner: str | None) -> str:
-    """The kind of endings that adjectives have after a determiner."""
+    """The kind of endings that adjectives have after a determiner.
+
+    It is "bare" without a determiner, and otherwise "ein" or "der".
+    """
     if determiner is None:
         return "bare"
     return "ein" if determiner in LIKE_EIN else "der"
@@ -80,7 +86,7 @@ def _find_declension(determiner: str | None) -> str:
 class NounPhrase:
     """A candidate as determiner, adjectives, noun and following words.
 
-    The determiner is given by its stem.
+    The determiner is its stem, without ending, or None.
     """
 
     determiner: str | None
@@ -92,9 +98,18 @@ class NounPhrase:
     is_name: bool
 
     def after(self, determiner: str | None, gender: str, case: int, apostrophe: str = "'") -> str:
-        """The words in a case, after some determiner or none.
+        """The candidate in a case, without its own determiner.
 
-        The candidate's own determiner is not part of them.
+        Parameters
+        ----------
+        determiner
+            The determiner that will stand before it, on which adjective endings depend. None for none.
+        gender
+            One letter of `GENDERS`.
+        case
+            Index of the case in `CASES`.
+        apostrophe
+            The apostrophe of a genitive such as "Hans'".
         """
         kind = _find_declension(determiner)
         adjectives = [_inflect_adjective(word, kind, gender, case) for word in self.adjectives]
@@ -117,22 +132,25 @@ class NounPhrase:
 
 
 class German(Language, data="words_de.toml"):
-    """German, without the hunter's grammar and without pronoun scoring.
+    """The rules of German.
 
-    Pronoun scoring would put "jemand" in the sentence. It is masculine, and a pronoun would answer to it.
+    It has no grammar for the hunter and no pronoun scoring. Pronoun scoring would put "jemand" in the sentence, which
+    is masculine, and a pronoun would refer to it.
     """
 
     determiners = frozenset([*READINGS, *WORDS["other_openings"]])
 
     def opens_sentence(self, before: str) -> bool:
-        """Whether the next word is the first of a sentence.
+        """Whether the word after a text is the first of a sentence.
 
         In German “ and « close a quotation.
         """
         return super().opens_sentence(before.translate(QUOTES))
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one, in any case and number.
+        """Whether two words are forms of one word.
+
+        Any case and number count.
 
         >>> [GERMAN.same_word("Haus", other) for other in ("Häusern", "Hauses", "Haushalt", "haus")]
         [True, True, False, False]
@@ -149,9 +167,9 @@ class German(Language, data="words_de.toml"):
         return stem is not None and stem == _remove_adjective_ending(other_folded)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Places of some words as whole words, in any case, without an article.
+        """Start and end of each place where a text has some words.
 
-        Their number does not change.
+        Any case is found. Their article is left out, and their number must be the same.
 
         >>> GERMAN.occurrences("Der Weg des Koffers zum Kofferraum.", "der Koffer")
         [(12, 19)]
@@ -170,13 +188,16 @@ class German(Language, data="words_de.toml"):
         return places
 
     def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
-        """Places of a candidate, in any case, with any article."""
+        """Start and end of each place where a text names a candidate.
+
+        Any case and article are found.
+        """
         return self.occurrences(text, name)
 
     def mentions(self, text: str, candidates: Sequence[str]) -> list[Mention]:
-        """Every mention of every candidate, in order.
+        """Every mention of every candidate, in the order of the text.
 
-        If two share a place, the longer counts, then the one with the same letters.
+        If two overlap, the longer counts, or else the one that is not inflected.
         """
         places = []
         for index, candidate in enumerate(candidates):
@@ -205,9 +226,9 @@ class German(Language, data="words_de.toml"):
         return self._has_form_of_any(text_words, telling_words)
 
     def gender_of(self, name: str) -> str | None:
-        """Gender of a first name, with a surname or a title or alone.
+        """Gender of a first name: `female`, `male` or `either`.
 
-        It is `female`, `male` or `either`, or None if it is no name. "Frau Meier" has one too.
+        A surname may follow it, or a title stand before it, as in "Frau Meier". None if it is no name on the list.
         """
         words = name.split()
         if not words or len(words) > 2:
@@ -219,16 +240,16 @@ class German(Language, data="words_de.toml"):
         return titles.get(first_word) or _load_names().get(first_word.casefold())
 
     def is_proper(self, words: str) -> bool:
-        """Whether it is a name, by a list.
+        """Whether some words are a name, by lists of names.
 
-        A capital does not show it, since every noun has one.
+        Titles are on the lists too. A capital does not show it, since every noun has one.
         """
         return self.gender_of(words) is not None
 
     def being(self, candidate: str) -> str | None:
-        """Kind of being that a candidate names.
+        """Kind of being that a candidate names, or None.
 
-        For people in a role, the article or the ending shows the gender.
+        It is `female`, `male`, `person` or `thing`. For people in a role, the article or the ending shows the gender.
 
         >>> [GERMAN.being(words) for words in ("die Tante", "der Arzt", "die Ärztin", "die Leiter", "der Leiter")]
         ['female', 'male', 'female', 'thing', None]
@@ -248,13 +269,20 @@ class German(Language, data="words_de.toml"):
         return genders.get(phrase.genders, kind)
 
     def head(self, words: str) -> str:
-        """The noun of some words."""
+        """The noun of some words, in lower case."""
         return _parse_phrase(words).noun.casefold()
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
-        """Whether other words of the text may also mean a candidate.
+        """Whether a text may mean a candidate by other words too.
 
         Such words are its noun alone, its plural, or a part of its name.
+
+        Parameters
+        ----------
+        words
+            The candidate without its article.
+        mentions
+            Mentions of the candidates, which do not count.
         """
         parts = words.split() if self.is_proper(words) else [_parse_phrase(words).noun]
         for _, start, end, is_upper in _find_tokens(text):
@@ -267,7 +295,7 @@ class German(Language, data="words_de.toml"):
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
         """Reason why a pronoun's gender gives the answer away, or None.
 
-        The gender is that of the noun.
+        It is compared with the grammatical gender of the candidates' nouns.
         """
         word = (pronoun or "").casefold()
         pronoun_genders = {gender for gender, _ in _list_pronoun_readings(word)}
@@ -288,10 +316,11 @@ class German(Language, data="words_de.toml"):
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate in the place of a pronoun, in its case.
 
-        For a possessive pronoun the candidate is in the genitive.
+        Returns the text before it, the candidate and the text after it. For a possessive pronoun the candidate is in
+        the genitive.
 
-        "Sie" and "es" are nominative and accusative; only a masculine candidate, which they do not fit, would show
-        which, and gets the nominative. A pronoun that is not known (darauf) leaves a candidate as it is.
+        "Sie" and "es" are nominative and accusative. Only for a masculine candidate would the case be visible, and it
+        does not fit them: it gets the nominative. A pronoun that is not known (darauf) leaves a candidate as it is.
 
         >>> "".join(GERMAN.fill("Sie sah ", "ihn", ".", "der alte Bär", clause=False))
         'Sie sah den alten Bären.'
@@ -322,11 +351,13 @@ class German(Language, data="words_de.toml"):
         return before, filled, after
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
-        """Edits that exchange two candidates, or the reason why that is impossible.
+        """The edits that exchange two candidates in a text.
 
-        Determiners stay where they are and bend to the gender that comes. The case of a place is read off its
-        determiner, its noun and the preposition before it; where more than one is left, and they would differ in what
-        is to be written, it does not show, and nothing is guessed.
+        If that is impossible, the reason is returned as a text.
+
+        Determiners stay where they are and change to the gender of the other candidate. The case is read from the
+        determiner, the noun and the preposition before it. If several cases are possible and differ in what would be
+        written, nothing is guessed.
         """
         phrases = [_parse_phrase(candidate) for candidate in candidates]
         if self.bare(candidates[0]) == self.bare(candidates[1]):
@@ -358,7 +389,10 @@ def _has_fitting_gender(name: str, pronoun_genders: set[str]) -> bool:
 
 
 def _pair_genders(ones: str, others: str) -> list[tuple[str, str]]:
-    """Pairs of possible genders of two candidates that agree in number."""
+    """Pairs of a gender of each candidate that agree in number.
+
+    `ones` and `others` have the possible genders of two candidates, as letters.
+    """
     pairs = []
     for one, other in product(ones, others):
         is_one_plural = one == "p"
@@ -369,7 +403,10 @@ def _pair_genders(ones: str, others: str) -> list[tuple[str, str]]:
 
 
 def _has_pronoun(text: str, places: "Sequence[_Place]", pronoun: str | None) -> bool:
-    """Whether a text has a pronoun that may mean a candidate, by its gender."""
+    """Whether a text has a pronoun that may fit one candidate alone.
+
+    It may be the problem's own pronoun, a relative pronoun after a mention, or another one.
+    """
     if pronoun or any(RELATIVE.match(text, place.end) for place in places):
         return True
     return any(OTHER_PRONOUN.fullmatch(token[0]) for token in _find_tokens(text))
@@ -381,7 +418,21 @@ def _make_edits(
     phrases: Sequence[NounPhrase],
     gender_pairs: Sequence[tuple[str, str]],
 ) -> list[Edit] | str:
-    """One edit for each place, or why it is not certain."""
+    """The edits that exchange two candidates.
+
+    If they are not certain, the reason is returned as a text.
+
+    Parameters
+    ----------
+    places
+        The place of each mention.
+    mentions
+        All mentions of both candidates.
+    phrases
+        Both candidates.
+    gender_pairs
+        Possible pairs of the genders of the candidates.
+    """
     edits: list[Edit] = []
     for place, mention in zip(places, mentions, strict=True):
         leaving = mention.candidate
@@ -403,9 +454,9 @@ GERMAN = German("de")
 
 
 def is_possessive(word: str, after: str) -> bool:
-    """Whether a pronoun is a possessive.
+    """Whether a pronoun in lower case is a possessive.
 
-    "sein" always is. "ihr" is one if the thing she has follows.
+    "sein" always is. "ihr" is one if a noun phrase follows in the text `after` it.
 
     >>> is_possessive("ihr", " neuer Hut."), is_possessive("ihr", " Hut."), is_possessive("ihr", " der Hut gefiel.")
     (True, True, False)
@@ -417,9 +468,9 @@ def is_possessive(word: str, after: str) -> bool:
 
 
 def _list_pronoun_readings(word: str) -> set[tuple[str, int]]:
-    """Genders and cases that a pronoun may have.
+    """The genders and cases that a pronoun may have, as pairs.
 
-    For a possessive they are those of the owner.
+    For a possessive they are those of the owner. Empty for an unknown word.
     """
     if POSSESSIVE.fullmatch(word) and word != "ihr":
         owner_genders = "mn" if word.startswith(("sein", "dess")) else "fp"
@@ -431,9 +482,14 @@ def _list_pronoun_readings(word: str) -> set[tuple[str, int]]:
 
 
 def _put_in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
-    """The candidate in the case of a pronoun's reading that fits it.
+    """The candidate in the case that a pronoun had.
 
-    Each part of an "und" is put in that case.
+    Each part of a candidate with "und" is put in that case.
+
+    Parameters
+    ----------
+    readings
+        The genders and cases that the pronoun may have.
     """
     pronoun_genders = {gender for gender, _ in readings}
     parts = []
@@ -448,7 +504,8 @@ def _put_in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
 def _put_owner(before: str, word: str, after: str, candidate: str) -> tuple[str, str, str]:
     """Put a candidate where a possessive pronoun was.
 
-    The result is "Annas Hut" or "der Hut der Frau", or "der Frau Zopf" if the article is not certain.
+    Returns the text before it, the candidate and the text after it. Together they are "Annas Hut" or "der Hut der
+    Frau", or "der Frau Zopf" if the article of the owned thing is not certain.
     """
     owner = _put_in_case(candidate, [(gender, GENITIVE) for gender in GENDERS])
     possessive = POSSESSIVE.fullmatch(word)
@@ -479,14 +536,17 @@ def _put_owner(before: str, word: str, after: str, candidate: str) -> tuple[str,
 
 
 def _replace_weak_ending(adjective: str, ending: str) -> str:
-    """The adjective with another ending if its own is -en."""
+    """An adjective with another ending in place of -en.
+
+    Without -en it is unchanged.
+    """
     if not adjective.endswith("en"):
         return adjective
     return f"{_remove_adjective_ending(adjective)}{ending}"
 
 
 def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None:
-    """The article of a noun after "sein" or "ihr", or None if it is unknown."""
+    """The article of a noun after "sein" or "ihr", or None."""
     if adjectives:
         last_letter = adjectives[0][-1]
         return {"r": "der", "s": "das"}.get(last_letter)
@@ -496,7 +556,7 @@ def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None
 
 @dataclass(frozen=True)
 class _Place:
-    """A mention with the words before it that show its case."""
+    """A candidate's mention, with the words that show its case."""
 
     text: str
     phrase: NounPhrase
@@ -514,7 +574,7 @@ class _Place:
     is_melted: bool = False
 
     def cases(self, gender: str) -> set[int]:
-        """The possible cases of the candidate here, if it has this gender."""
+        """The cases that a candidate of a gender may have here."""
         cases = set(CASES)
         if self.determiner:
             cases = {case for reading_gender, case in self.readings if reading_gender == gender}
@@ -524,18 +584,30 @@ class _Place:
         return governed_cases or cases
 
     def _spell_phrase(self, gender: str, case: int) -> str:
-        """The spelling of the candidate itself in a case, for comparisons."""
+        """The candidate in a case, spelled for comparisons."""
         return _normalize_spelling(self.phrase.after(self.determiner, gender, case))
 
     def ways(self, gender: str, coming_gender: str, coming: NounPhrase) -> set[Edit | None]:
-        """The possible edits that put the other candidate here.
+        """The edits that may put the other candidate here.
 
-        There is one for each case. None is among them if it is not clear what to write.
+        There is one for each possible case. None is among them if it is not clear what to write.
+
+        Parameters
+        ----------
+        gender
+            Gender of the candidate that is here.
+        coming_gender
+            Gender of the other candidate.
+        coming
+            The other candidate.
         """
         return {self._make_edit(gender, coming_gender, coming, case) for case in self.cases(gender)}
 
     def _make_edit(self, gender: str, coming_gender: str, coming: NounPhrase, case: int) -> Edit | None:
-        """Make the edit that puts the other candidate here, or None if unclear."""
+        """The edit that puts the other candidate here in a case.
+
+        None if it is not clear what to write. Parameters are those of `ways`.
+        """
         words = self._inflect_coming(gender, coming_gender, coming, case)
         if words is None:
             return None
@@ -557,7 +629,10 @@ class _Place:
     def _inflect_coming(
         self, gender: str, coming_gender: str, coming: NounPhrase, case: int
     ) -> tuple[int, list[str]] | None:
-        """Start and words of the other candidate here, or None if unclear."""
+        """Start of the edit, and the other candidate's words.
+
+        None if it is not clear what to write. Parameters are those of `ways`.
+        """
         apostrophe = "’" if "’" in self.text else "'"
         if coming.is_name and not self.phrase.is_name:
             if self.determiner not in (None, THE) or self.adjectives:
@@ -568,18 +643,28 @@ class _Place:
             return self.noun, [coming.after(self.determiner, coming_gender, case, apostrophe)]
         if self.adjectives and self.determiner is None:
             return None
+        return self.start, self._inflect_with_determiner(coming_gender, coming, case)
+
+    def _inflect_with_determiner(self, gender: str, coming: NounPhrase, case: int) -> list[str]:
+        """The determiner and adjectives here, with the other candidate.
+
+        All are in its gender and a case. A name has no determiner, so the candidate that replaces it keeps its own.
+        """
         determiner = self.determiner
         if not determiner and self.phrase.is_name:
             determiner = coming.determiner
         kind = "ein" if determiner in LIKE_EIN else "der"
-        words = [_inflect_adjective(word, kind, coming_gender, case) for word in self.adjectives]
-        words.append(coming.after(determiner, coming_gender, case))
+        words = [_inflect_adjective(word, kind, gender, case) for word in self.adjectives]
+        words.append(coming.after(determiner, gender, case))
         if determiner:
-            words.insert(0, _inflect_determiner(determiner, coming_gender, case))
-        return self.start, words
+            words.insert(0, _inflect_determiner(determiner, gender, case))
+        return words
 
     def _find_melted(self, determiner: str) -> str | None:
-        """The one word for the preposition here and a determiner, or None."""
+        """The contraction of the preposition here and a determiner, or None.
+
+        For "in" and "dem" it is "im".
+        """
         for form, parts in MELTED.items():
             if parts == (self.preposition, determiner):
                 return form
@@ -587,14 +672,11 @@ class _Place:
 
 
 def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
-    """Read the words before a mention that show its case."""
-    at = mention.start
-    end = mention.end
-    if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of the mention
-        at = next(start for _, start, _, _ in _find_tokens(text) if start > at)
-    has_apostrophe = re.match(r"['’](?!\w)", text[end:])
-    if phrase.is_name and text[:end].endswith(SIBILANT) and has_apostrophe:
-        end += 1
+    """The place of a mention, with the words before it.
+
+    `phrase` is the candidate that is mentioned.
+    """
+    at, end = _find_span(text, mention, phrase)
     tokens = _find_tokens_before(text, at)
     words = [text[start:stop].lower() for _, start, stop, _ in tokens]
     determiner_index = _find_last_determiner(words)
@@ -624,8 +706,26 @@ def _read_place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
     )
 
 
+def _find_span(text: str, mention: Mention, phrase: NounPhrase) -> tuple[int, int]:
+    """Start and end of a mention without its determiner.
+
+    The apostrophe of a genitive is a part of it.
+    """
+    start = mention.start
+    end = mention.end
+    if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of the mention
+        start = next(token_start for _, token_start, _, _ in _find_tokens(text) if token_start > start)
+    has_apostrophe = re.match(r"['’](?!\w)", text[end:])
+    if phrase.is_name and text[:end].endswith(SIBILANT) and has_apostrophe:
+        end += 1
+    return start, end
+
+
 def _find_tokens_before(text: str, at: int) -> "list[_Token]":
-    """The last words, at most five, that only white space separates from a place."""
+    """The words directly before a place, at most five.
+
+    Only white space may be between them.
+    """
     tokens: list[_Token] = []
     earlier_tokens = [token for token in _find_tokens(text) if token[2] <= at]
     next_start = at
@@ -639,7 +739,10 @@ def _find_tokens_before(text: str, at: int) -> "list[_Token]":
 
 
 def _find_last_determiner(words: Sequence[str]) -> int | None:
-    """Index of the last determiner, alone or melted with a preposition, or None."""
+    """Index of the last determiner, or None.
+
+    It may be contracted with a preposition, as in "im".
+    """
     for index in reversed(range(len(words))):
         if words[index] in READINGS or words[index] in MELTED:
             return index
@@ -647,7 +750,10 @@ def _find_last_determiner(words: Sequence[str]) -> int | None:
 
 
 def _list_genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
-    """The genders that a candidate may have, by itself and where it is named."""
+    """The genders that a candidate may have at its mentions.
+
+    They are letters of `GENDERS`. `places` are the places of both candidates.
+    """
     if phrase.is_name:
         return phrase.genders
     own_places = [place for place in places if place.phrase is phrase]
@@ -659,9 +765,9 @@ def _list_genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
 
 
 def _normalize_spelling(words: str) -> str:
-    """The words as they are compared.
+    """Words in a spelling for comparisons.
 
-    "Balles" and "Balls" are the same, as are "Hans'" and "Hans’", "Peters" and "Peter's".
+    "Balles" and "Balls" become the same, as do "Hans'" and "Hans’", "Peters" and "Peter's".
     """
     without_ending = re.sub(r"(?:['’]|e)(?=s$)", "", words.casefold())
     return without_ending.replace("’", "'")
@@ -669,9 +775,9 @@ def _normalize_spelling(words: str) -> str:
 
 @lru_cache(1 << 16)
 def _parse_phrase(candidate: str) -> NounPhrase:
-    """Take a candidate apart.
+    """Parse a candidate into determiner, adjectives, noun and following words.
 
-    Its noun is the last of the first words with a capital, or else the last word.
+    The noun is the last of the first words with a capital, or else the last word.
     """
     words = candidate.split()
     gender = GERMAN.gender_of(candidate)
@@ -698,9 +804,9 @@ def _parse_phrase(candidate: str) -> NounPhrase:
 
 
 def _find_noun(words: Sequence[str]) -> int:
-    """Index of the noun: the last of the first words with a capital.
+    """Index of the noun among the words of a candidate.
 
-    It is the last word if none has a capital.
+    It is the last of the first words with a capital, or the last word if none has one.
     """
     last_index = len(words) - 1
     has_capital = [word[0].isupper() for word in words]
@@ -714,7 +820,10 @@ def _find_noun(words: Sequence[str]) -> int:
 
 
 def _guess_genders(noun: str, readings: set[tuple[str, int]]) -> set[str]:
-    """The genders that a noun may have after a determiner with these readings."""
+    """The genders that a noun may have after a determiner.
+
+    `readings` has the genders and cases of the determiner, as pairs.
+    """
     nominative_genders = {gender for gender, case in readings if case == NOMINATIVE}
     possible = nominative_genders or {gender for gender, _ in readings} or set(GENDERS)
     if possible == {"f", "p"}:
@@ -729,9 +838,9 @@ _Token = tuple[str, int, int, bool]
 
 @lru_cache(64)  # the same text is searched for several candidates in a row
 def _find_tokens(text: str) -> list[_Token]:
-    """The words of a text: folded, with start, end and whether there is a capital.
+    """The words of a text in lower case.
 
-    Start and end count characters of the text as it is.
+    Each has its start, its end, and whether it has a capital.
     """
     tokens = []
     for match in German.piece.finditer(text):
@@ -742,9 +851,9 @@ def _find_tokens(text: str) -> list[_Token]:
 
 @lru_cache(1 << 14)
 def _make_slots(candidate: str) -> list[tuple[frozenset[str], bool]]:
-    """The possible forms of each word of a candidate, without its article.
+    """For each word of a candidate, its possible forms in lower case.
 
-    Each set of forms has a flag: whether the word must have a capital.
+    Its article is left out. Each set of forms has a flag: whether the word must have a capital.
     """
     if not candidate.strip():
         return []
@@ -764,7 +873,7 @@ def _make_slots(candidate: str) -> list[tuple[frozenset[str], bool]]:
 
 
 def _split_pieces(words: Iterable[str]) -> list[str]:
-    """The pieces of some words: "alt-neu" is three."""
+    """Words split at hyphens and the like: "alt-neu" becomes three pieces."""
     pieces: list[str] = []
     for word in words:
         pieces += German.piece.findall(word)
@@ -772,7 +881,10 @@ def _split_pieces(words: Iterable[str]) -> list[str]:
 
 
 def _list_forms_of_head(phrase: NounPhrase) -> set[str]:
-    """The forms of a candidate's noun or name in its genders."""
+    """The forms of a candidate's noun or name.
+
+    There is one for each of its genders and cases.
+    """
     noun = phrase.noun
     endings: tuple[str, ...] = ()
     if phrase.is_name:
@@ -788,12 +900,16 @@ def _list_forms_of_head(phrase: NounPhrase) -> set[str]:
 
 
 def _is_form_of_slot(token: _Token, forms: frozenset[str], upper: bool) -> bool:
+    """Whether a word of a text has one of some forms.
+
+    `upper` says that it must have a capital.
+    """
     word, _, _, has_capital = token
     return word in forms and (has_capital or not upper)
 
 
 def _remove_adjective_ending(word: str) -> str | None:
-    """The adjective without its ending, or None if it is no adjective."""
+    """An adjective without its ending, or None for other words."""
     match = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
     if match is None or word in NO_ADJECTIVE:
         return None
@@ -804,6 +920,11 @@ def _inflect_adjective(word: str, kind: str, gender: str, case: int) -> str:
     """An adjective in a gender and case.
 
     Other words before a noun do not change, except in "Herrn Weber".
+
+    Parameters
+    ----------
+    kind
+        The kind of endings, from `_find_declension`.
     """
     if word == "Herr" and case != NOMINATIVE:
         return "Herrn"
@@ -815,7 +936,13 @@ def _inflect_adjective(word: str, kind: str, gender: str, case: int) -> str:
 
 
 def _inflect_noun(noun: str, kind: str, gender: str, case: int) -> str:
-    """The noun in a case, from its nominative."""
+    """A noun in a case, from its nominative.
+
+    Parameters
+    ----------
+    kind
+        The kind of endings that a noun like "Angestellter" has, from `_find_declension`.
+    """
     word = noun.lower()
     adjectival = ADJECTIVAL.fullmatch(noun)
     if adjectival:
@@ -841,9 +968,9 @@ def _inflect_weak_noun(noun: str, case: int) -> str:
 
 
 def _is_weak(word: str) -> bool:
-    """Whether a masculine noun ends in -(e)n in all cases except the nominative.
+    """Whether a masculine noun has -(e)n in all cases except the nominative.
 
-    Examples are den Jungen and dem Studenten.
+    "den Jungen" and "dem Studenten" are such nouns.
     """
     if word.endswith("e"):
         return not word.endswith(WORDS["strong_in_e"])
@@ -852,7 +979,7 @@ def _is_weak(word: str) -> bool:
 
 
 def _find_genitive_ending(word: str) -> str:
-    """The ending of the genitive of a strong noun."""
+    """The genitive ending of a strong noun in lower case."""
     syllable_count = _count_syllables(word)
     if word.endswith(("nis", "bus")) and not word.endswith("globus"):
         return "ses"
@@ -867,11 +994,15 @@ def _find_genitive_ending(word: str) -> str:
 
 
 def _count_syllables(word: str) -> int:
+    """Number of vowels and diphthongs in a word in lower case."""
     return len(re.findall(r"au|ei|ai|eu|äu|ie|aa|ee|oo|[aeiouäöüy]", word))
 
 
 def _guess_masculine_or_neuter(noun: str) -> str:
-    """Gender of a noun that is masculine or neuter, or "" if unknown."""
+    """The gender of a noun that is masculine or neuter.
+
+    It is "m", "n", or "" if it is not known.
+    """
     word = noun.lower()
     if _is_compound_of_any(word, WORDS["masculine"]):
         return "m"
@@ -894,9 +1025,9 @@ def _is_plural(noun: str) -> bool:
 
 
 def _is_compound_of_any(word: str, nouns: Sequence[str]) -> bool:
-    """Whether a word is one of some nouns, or a compound that ends in one.
+    """Whether a word is one of some nouns, or their compound.
 
-    "Haustier" is one with "Tier", but "Bruder" is none with "Ruder".
+    "Haustier" is a compound of "Tier", but "Bruder" is none of "Ruder".
     """
     for noun in nouns:
         length_before = len(word) - len(noun)
@@ -907,9 +1038,9 @@ def _is_compound_of_any(word: str, nouns: Sequence[str]) -> bool:
 
 @lru_cache(1 << 14)
 def _list_noun_forms(noun: str) -> frozenset[str]:
-    """All possible forms of a noun, folded, if its gender is unknown.
+    """All forms that a noun of unknown gender may have.
 
-    The noun is given in the nominative singular.
+    They are in lower case. `noun` is the nominative singular.
     """
     word = noun.lower()
     forms = _list_plurals(word) | {f"{word}n", f"{word}es"}
@@ -919,7 +1050,7 @@ def _list_noun_forms(noun: str) -> frozenset[str]:
 
 
 def _list_plurals(word: str) -> set[str]:
-    """The forms that the plural of a lower-case noun may have."""
+    """The plural forms that a noun in lower case may have."""
     umlaut = _add_umlaut(word)
     plurals = {f"{word}{ending}" for ending in ("e", "n", "en", "s")}
     plurals.add(f"{umlaut}e")
@@ -934,7 +1065,10 @@ def _list_plurals(word: str) -> set[str]:
 
 
 def _add_umlaut(word: str) -> str:
-    """The word with an umlaut on its last a, o, u or au."""
+    """A word with an umlaut on its last vowel.
+
+    That is a, o, u or au.
+    """
     match = re.search(r"(au|[aou])(?=[^aou]*$)", word)
     if match is None:
         return word
@@ -944,9 +1078,9 @@ def _add_umlaut(word: str) -> str:
 
 @cache
 def _load_names() -> dict[str, str]:
-    """First names with their genders.
+    """Gender of each first name in lower case.
 
-    They are the US census's names without those that are German words, and over them the common German ones.
+    The names are those of the US census without German words, and common German ones, which come first.
     """
     census_names = first_names("first_names.txt")
     names = {name: gender for name, gender in census_names.items() if name not in WORDS["no_names"]}

@@ -38,7 +38,10 @@ VOWELS = frozenset("aeiou")
 
 @dataclass(frozen=True, slots=True)
 class WordToken:
-    """A word or a mark of a text, lower-cased, with its place there."""
+    """A word or a mark of a text, in lower case.
+
+    `start` and `end` are offsets in the text.
+    """
 
     word: str
     start: int
@@ -47,7 +50,10 @@ class WordToken:
 
 
 def tokenise(text: str) -> list[WordToken]:
-    """The tokens of a text: "couldn't" is two, "he's" is two, a mark is one."""
+    """The tokens of a text.
+
+    "couldn't" and "he's" are two each, and a mark is one.
+    """
     tokens = []
     for match in TOKEN.finditer(text):
         spelling = match.group()
@@ -57,7 +63,7 @@ def tokenise(text: str) -> list[WordToken]:
 
 
 def is_verb_like(word: str) -> bool:
-    """Whether a word looks like a verb by itself.
+    """Whether a word by itself looks like a form of a verb.
 
     It is a known irregular one, or it ends in -ed.
     """
@@ -65,12 +71,12 @@ def is_verb_like(word: str) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word could be a past participle, as in a passive."""
+    """Whether a word may be a past participle, as in a passive."""
     return word in PARTICIPLES or (word.endswith("ed") and len(word) > 3)
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word may come between a subject and its verb without being either."""
+    """Whether a word is an adverb, as between subject and verb."""
     if word in ADVERBS:
         return True
     return word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply")
@@ -79,7 +85,7 @@ def is_adverb(word: str) -> bool:
 def is_aside(word: str) -> bool:
     """Whether a word is a negation or an adverb.
 
-    It may come between a verb and its object.
+    Such a word may come between a verb and its object.
     """
     return word in NEGATIONS or is_adverb(word)
 
@@ -87,16 +93,16 @@ def is_aside(word: str) -> bool:
 def goes_with_a_verb(word: str) -> bool:
     """Whether a word is an auxiliary, a negation or an adverb.
 
-    It may come between a subject and its verb.
+    Such a word may come between a subject and its verb.
     """
     return word in AUXILIARIES or is_aside(word)
 
 
 @cache
 def forms(word: str) -> tuple[str, ...]:
-    """A word and the forms that it may take, itself first.
+    """A word and its inflected forms, the word itself first.
 
-    They are the forms of a verb, which include a noun's plural.
+    The plural of a noun is among them.
 
     >>> forms("stopped")[:4], "threw" in forms("throwing"), "carries" in forms("carry")
     (('stopped', 'stop', 'stops', 'stopping'), True, True)
@@ -110,7 +116,7 @@ def forms(word: str) -> tuple[str, ...]:
 
 
 def _find_bases(word: str) -> list[str]:
-    """The words of which a word may be a form."""
+    """The base forms of which a word may be an inflected form."""
     if word in BASE_OF:
         return [BASE_OF[word]]
     for ending in ("ing", "ed"):
@@ -128,7 +134,7 @@ def _find_bases(word: str) -> list[str]:
 
 
 def _find_bases_of_stem(stem: str, ending: str) -> list[str]:
-    """The verbs of which a stem with -ing or -ed may be a form."""
+    """The verbs whose forms may be a stem with -ing or -ed."""
     is_doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
     if is_doubled:
         bases = [stem[:-1]]
@@ -143,11 +149,12 @@ def _find_bases_of_stem(stem: str, ending: str) -> list[str]:
 
 
 def _keep_irregular(bases: list[str]) -> list[str]:
-    """The bases of those words that are irregular verbs."""
+    """The base forms of those words that are irregular verbs."""
     return [BASE_OF[base] for base in bases if base in BASE_OF]
 
 
 def _with_s(base: str) -> str:
+    """A base form with the ending -s, spelled correctly."""
     if base.endswith("y") and base[-2:-1] not in VOWELS:
         return f"{base[:-1]}ies"
     takes_es = base.endswith(("s", "x", "z", "ch", "sh", "o"))
@@ -155,12 +162,14 @@ def _with_s(base: str) -> str:
 
 
 def _with_ing(base: str) -> str:
+    """A base form with the ending -ing, spelled correctly."""
     if base.endswith("e") and not base.endswith(("ee", "oe")):
         return f"{base[:-1]}ing"
     return f"{_double_last_letter(base)}ing"
 
 
 def _with_ed(base: str) -> str:
+    """A base form with the ending -ed, spelled correctly."""
     if base.endswith("y") and base[-2:-1] not in VOWELS:
         return f"{base[:-1]}ied"
     if base.endswith("e"):
@@ -169,7 +178,10 @@ def _with_ed(base: str) -> str:
 
 
 def _double_last_letter(base: str) -> str:
-    """A short base with its last letter doubled, as in "stopped"."""
+    """A short base form with its last letter doubled, as in "stopped".
+
+    Other forms are unchanged.
+    """
     has_two_consonants_first = base[0] not in VOWELS and base[1:2] not in VOWELS
     is_short = len(base) == 3 or (len(base) == 4 and has_two_consonants_first)
     ends_in_consonant = base[-1] not in "aeiouwxy"
@@ -188,7 +200,10 @@ for _verb in _VERBS:
 
 
 def _list_forms_of(kind: str) -> frozenset[str]:
-    """All forms of the words of one list."""
+    """All forms of the words in one word list.
+
+    `kind` is the list's name.
+    """
     spellings: set[str] = set()
     for word in WORDS[kind]:
         spellings.update(forms(word))

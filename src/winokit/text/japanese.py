@@ -14,16 +14,19 @@ PRONOUN = re.compile(r"(?:彼女|彼|それ|これ|あれ)(?:ら|たち)?")
 
 
 class Japanese(Language, data="words_ja.toml"):
-    """Japanese for reading, grouping and scoring."""
+    """The rules of Japanese for reading, grouping and scoring."""
 
     def split(self, text: str) -> list[str]:
-        """Characters, and runs of katakana or of Latin letters."""
+        """The characters of a text.
+
+        Runs of katakana or Latin letters are one.
+        """
         return Language.piece.findall(text)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Places of some words. A short name is not found in a longer one.
+        """Start and end of each place where some words occur.
 
-        アン is not in アンディ.
+        A short name is not found in a longer one: アン is not in アンディ.
         """
         places = verbatim(text, words, whole=False)
         separate_places = []
@@ -37,7 +40,8 @@ class Japanese(Language, data="words_ja.toml"):
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate in the place of a pronoun.
 
-        Of 彼を or 彼は彼 only the first word is taken out.
+        Returns the text before it, the candidate and the text after it. Particles that belong to the pronoun stay:
+        only the first word of 彼を or 彼は彼 is replaced.
 
         >>> "".join(Japanese("ja").fill("教師は", "彼を", "呼んだ。", "少年", clause=False))
         '教師は少年を呼んだ。'
@@ -51,7 +55,7 @@ class Japanese(Language, data="words_ja.toml"):
 
 
 def _is_katakana_continued(text: str, at: int) -> bool:
-    """Whether a run of katakana goes on after a place."""
+    """Whether a character and the next one are both katakana."""
     if at < 0:
         return False
     is_katakana = KATAKANA.fullmatch(text[at : at + 1])

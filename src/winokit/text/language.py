@@ -51,7 +51,10 @@ Filling = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One place where a candidate is named, its article left out."""
+    """A place where a text names a candidate, without its article.
+
+    `candidate` is an index, `start` and `end` are offsets in the text.
+    """
 
     candidate: int
     start: int
@@ -59,12 +62,12 @@ class Mention:
 
 
 class Language:
-    """A language without a pack: only what needs no rules is done.
+    """The rules of a language, here those for one without a pack.
 
-    Words are between spaces, candidates are found to the letter, and the rest is refused.
+    Words are between spaces, candidates are found to the letter, and everything else is refused.
 
-    The attributes are data of a pack; a pack that lists an ability in `knows` has what it needs. A subclass gives them
-    itself, or names the asset that does: `class French(Language, data="words_fr.toml")`.
+    A subclass is a pack. Its attributes are data, and `knows` lists its abilities. It sets the attributes itself, or
+    names the asset that has them: `class French(Language, data="words_fr.toml")`.
     """
 
     name: ClassVar[str] = ""
@@ -114,7 +117,7 @@ class Language:
     """Whether a second exchange must restore the text. It cannot if a case is visible in one direction only."""
 
     def __init_subclass__(cls, data: str = "") -> None:
-        """Take attributes by their names from an asset.
+        """Set the attributes of a pack from an asset.
 
         They are patterns, words with spaces between them, or plain values.
         """
@@ -131,50 +134,44 @@ class Language:
         return f"{self.name} ({self.code})" if self.name else f"{self.code!r}"
 
     def refusal(self, what: str) -> str | None:
-        """Reason why something is not done for this language, or None."""
+        """Reason why this language lacks an ability, or None.
+
+        `what` is a name of `ABILITIES`.
+        """
         if what in self.knows:
             return None
         return f"not for this language: no rules for {ABILITIES[what]} in {self}"
 
     def split(self, text: str) -> list[str]:
-        """Words of a text, for the comparison of two texts."""
+        """The words of a text, to compare two texts."""
         if self.spaced and not _has_unspaced_letters(text):
             return text.split()
         return self.piece.findall(text)
 
     def tokens(self, text: str) -> list[str]:
-        """Words and marks of a text, for counting.
+        """The words and marks of a text, to count them.
 
-        If words have no spaces between them, they are the characters.
+        They are the characters if there are no spaces between words.
         """
         if self.spaced:
             return self.piece.findall(text)
         return [letter for letter in text if not letter.isspace()]
 
     def unit(self, text: str) -> str:
-        """Name of the things that `tokens` counts.
-
-        It is words, or characters if there are no spaces between words.
-        """
+        """Name of what `tokens` counts: "words", or "characters" without spaces between words."""
         has_spaces = self.spaced and (self.name or not _has_unspaced_letters(text))
         return "words" if has_spaces else "characters"
 
     def core(self, candidate: str) -> str:
-        """The candidate without its article, white space folded.
-
-        Its case is kept.
-        """
+        """The candidate without its article, with single spaces."""
         return _remove_article(self, candidate)
 
     def bare(self, name: str) -> str:
-        """The candidate without its article, in lower case, for comparisons.
-
-        White space is folded.
-        """
+        """The candidate without its article, in lower case, for comparisons."""
         return self.core(name).casefold()
 
     def same_word(self, word: str, other: str) -> bool:
-        """Whether two words are forms of one word, by `singular`.
+        """Whether two words have the same singular.
 
         A name has only one form.
         """
@@ -183,15 +180,21 @@ class Language:
         return self.singular(word.casefold()) == self.singular(other.casefold())
 
     def singular(self, word: str) -> str:
-        """The singular of a lower-case word."""
+        """The singular of a word in lower case."""
         return word
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Places of some words, as they are or else inflected."""
+        """Start and end of each place where a text has some words.
+
+        If they do not occur as they are, inflected forms are searched.
+        """
         return verbatim(text, words, whole=self.spaced) or self.inflected(text, words)
 
     def inflected(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Places of some words, each in any form."""
+        """Start and end of each place where a text has inflected words.
+
+        Each word may have any form.
+        """
         sought = self.piece.findall(words)
         pieces = list(self.piece.finditer(text))
         if not sought:
@@ -204,9 +207,9 @@ class Language:
         return places
 
     def mentions(self, text: str, candidates: Sequence[str]) -> list[Mention]:
-        """Every mention of every candidate, in order.
+        """Every mention of every candidate, in the order of the text.
 
-        If one is inside another, the longer counts.
+        If two overlap, the longer candidate counts.
         """
         places: list[Mention] = []
         cores = [self.core(candidate) for candidate in candidates]
@@ -221,7 +224,7 @@ class Language:
         return sorted(places, key=lambda mention: mention.start)
 
     def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
-        """Start and end of each place where a candidate is named.
+        """Start and end of each place where a text names a candidate.
 
         Case, article and inflection may differ.
         """
@@ -244,7 +247,7 @@ class Language:
         return False
 
     def _has_words_in_a_row(self, text_words: Sequence[str], words: Sequence[str]) -> bool:
-        """Whether a text has some words in a row, each in any form."""
+        """Whether a text has some words in a row, however inflected."""
         if not words:
             return False
         for index in range(len(text_words) - len(words) + 1):
@@ -254,20 +257,20 @@ class Language:
         return False
 
     def _has_form_of_any(self, text_words: Sequence[str], words: Sequence[str]) -> bool:
-        """Whether a text has at least one of some words, in any form."""
+        """Whether a text has one of some words, however inflected."""
         return any(self.same_word(word, other) for word, other in product(words, text_words))
 
     def gender_of(self, name: str) -> str | None:
-        """Gender of a first name: `female`, `male`, `either`, or None.
+        """Gender of a first name: `female`, `male` or `either`.
 
-        None means that the name is not on the language's list.
+        None if the name is not on the language's list.
         """
         return None
 
     def being(self, candidate: str) -> str | None:
-        """Kind of being that a candidate names.
+        """Kind of being that a candidate names, or None.
 
-        It is `female`, `male`, `person` or `thing`, or None if it is on no list.
+        It is `female`, `male`, `person` or `thing`. None if the candidate is on no list.
         """
         gender = self.gender_of(candidate)
         words = self.core(candidate)
@@ -288,29 +291,37 @@ class Language:
         return None
 
     def is_proper(self, words: str) -> bool:
-        """Whether a candidate keeps its capital in any place."""
+        """Whether a candidate is a name, with a capital in any place."""
         if not words[:1].isupper():
             return False
         first_word = words.split()[0]
         return first_word.casefold() not in self.determiners
 
     def head(self, words: str) -> str:
-        """The word that names the kind of thing."""
+        """The word that says what kind of thing a candidate is."""
         return words.split()[-1].casefold()
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
-        """Whether other words of the text may also mean a candidate.
+        """Whether a text may mean a candidate by other words too.
 
-        Words inside the given mentions do not count.
+        Parameters
+        ----------
+        words
+            The candidate without its article.
+        mentions
+            Mentions of the candidates, which do not count.
         """
         return False
 
     def article_before(self, text: str, start: int) -> re.Match[str] | None:
-        """The article directly before a place, with its space."""
+        """The article that ends directly before a place, or None.
+
+        Its space is a part of it.
+        """
         return self.article_before_place.search(text, max(0, start - 12), start)
 
     def opens_sentence(self, before: str) -> bool:
-        """Whether the next word is the first of a sentence.
+        """Whether the word after a text is the first of a sentence.
 
         The sentence may begin with a quotation mark.
         """
@@ -328,6 +339,12 @@ class Language:
 
         Parameters
         ----------
+        before
+            The text before the pronoun.
+        pronoun
+            The pronoun, or None if it is not known.
+        after
+            The text after the pronoun.
         clause
             Whether the candidate is a whole clause (COPA), which begins with a capital of its own.
         """
@@ -342,26 +359,26 @@ class Language:
         return before, candidate, after
 
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
-        """Reason why a pronoun's form alone shows the answer, or None."""
+        """Reason why a pronoun's form gives the answer away, or None."""
         return None
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
-        """Edits that exchange two candidates, or the reason why that is impossible.
+        """The edits that exchange two candidates in a text with a blank.
 
-        The text has a blank.
+        If that is impossible, the reason is returned as a text.
         """
         return self.refusal("switched") or "the pack does not say how candidates change places"
 
     def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
-        """Edits that a second exchange certainly undoes, else None.
+        """The edits of `exchange`, if a second exchange certainly undoes them.
 
-        They are the edits of `exchange`.
+        None otherwise.
         """
         return None
 
 
 def _convert_attribute(name: str, written: Any) -> Any:
-    """Convert the value in a pack's asset to an attribute of `Language`."""
+    """Convert a value in a pack's asset to its attribute's type."""
     default = getattr(Language, name)
     if isinstance(written, list):
         return tuple(frozenset(words.split()) for words in written)
@@ -378,13 +395,17 @@ OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
 
 @lru_cache(1 << 16)
 def _remove_article(language: Language, candidate: str) -> str:
+    """The candidate without its article, with single spaces."""
     folded = " ".join(candidate.split())
     return language.article.sub("", folded)
 
 
 @cache
 def first_names(file: str) -> dict[str, str]:
-    """First names of an asset, folded, with the gender of most bearers."""
+    """Gender of each first name in an asset.
+
+    The names are in lower case. It is the gender of most bearers: `female`, `male` or `either`.
+    """
     genders = {"f": "female", "m": "male", "e": "either"}
     names = {}
     for line in _read_asset_lines(file):
@@ -394,7 +415,7 @@ def first_names(file: str) -> dict[str, str]:
 
 
 def _read_asset_lines(file: str) -> list[str]:
-    """The lines of a text asset without its comments."""
+    """The lines of a text file among the assets, without comments."""
     path = files("winokit") / "assets" / file
     lines = path.read_text("utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
@@ -402,15 +423,20 @@ def _read_asset_lines(file: str) -> list[str]:
 
 @cache
 def word_lists(file: str) -> dict[str, tuple[str, ...]]:
-    """Word lists of an asset, by name."""
+    """The word lists in an asset, by name."""
     lists = our_toml(f"assets/{file}").items()
     return {name: tuple(words.split()) for name, words in lists if isinstance(words, str)}
 
 
 def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str]) -> tuple[str, str]:
-    """Join the preposition before a candidate with the candidate's article.
+    """Contract the preposition before a candidate with the candidate's article.
 
-    Returns the text before and the candidate. Both are unchanged if the two words are not joined.
+    Returns the text before and the candidate. Both are unchanged if the two words are not contracted.
+
+    Parameters
+    ----------
+    joined
+        The contracted word for each preposition and article.
     """
     preposition = re.search(r"\b(\w+)\s+$", before)
     article, _, noun = candidate.partition(" ")
@@ -423,9 +449,14 @@ def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str
 
 
 def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, int]]:
-    """Places of some words in any case, as whole words or anywhere.
+    """Start and end of each place where words occur, in any case.
 
     If the words have a capital, places with a capital are preferred.
+
+    Parameters
+    ----------
+    whole
+        Whether they must be whole words.
 
     >>> verbatim("Will will come.", "Will")
     [(0, 4)]
@@ -446,7 +477,7 @@ def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, in
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
-    """Whether a place is not part of a longer word."""
+    """Whether a place in a text is not inside a longer word."""
     # The tests for a space are only for speed.
     if start and text[start - 1] != " " and _is_inside_word(text, start - 1, -1):
         return False
@@ -454,15 +485,15 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
 
 
 def is_inside_mention(mentions: Sequence[Mention], start: int, end: int) -> bool:
-    """Whether a place is inside one of some mentions."""
+    """Whether a place in a text is inside one of some mentions."""
     return any(mention.start <= start and end <= mention.end for mention in mentions)
 
 
 @lru_cache(64)  # the same text is searched for several words in a row
 def _lower_in_place(text: str) -> str:
-    """The text in lower case, with every letter at its old index.
+    """The text in lower case, with every letter at the same index.
 
-    Some letters become two in lower case.
+    Letters that become two in lower case lose the second.
     """
     lowered = text.lower()
     if len(lowered) == len(text):
@@ -472,9 +503,9 @@ def _lower_in_place(text: str) -> str:
 
 
 def _is_inside_word(text: str, at: int, step: int) -> bool:
-    """Whether a word goes on at a place.
+    """Whether a word continues with the character at an index.
 
-    It does with a letter, or with a hyphen and a letter.
+    It does with a letter, or with a hyphen and a letter after it in the direction of `step`, 1 or -1.
     """
     if not 0 <= at < len(text) or text[at] == " ":
         return False
@@ -487,6 +518,7 @@ def _is_inside_word(text: str, at: int, step: int) -> bool:
 
 
 def _has_unspaced_letters(text: str) -> bool:
+    """Whether a text has letters of a script without spaces between words."""
     return not text.isascii() and re.search(UNSPACED, text) is not None
 
 
@@ -508,9 +540,9 @@ LANGUAGES: Registry[type[Language]] = Registry(
 
 @cache
 def language_of(code: str) -> Language:
-    """The language of a BCP 47 code.
+    """The rules of the language with a BCP 47 code.
 
-    It is its pack, or `Language` itself if there is no pack.
+    They are those of its pack, or of `Language` itself if there is no pack.
 
     >>> language_of("en-GB").name, language_of("sw").refusal("switched")
     ('English', "not for this language: no rules for switched in 'sw'")
@@ -520,7 +552,10 @@ def language_of(code: str) -> Language:
 
 
 def check_code(code: str) -> str:
-    """Write a language's code as in BCP 47. Raises BadInput if it is none."""
+    """A BCP 47 code with its usual capitals.
+
+    Raises BadInput if the text is no such code.
+    """
     if not CODE.fullmatch(code):
         raise BadInput(f"language {code!r}: expected a BCP 47 code, such as en, de or pt-BR")
     primary, *other_parts = code.split("-")
@@ -552,9 +587,9 @@ class LanguageSigns:
 
 @cache
 def _load_signs(code: str) -> LanguageSigns:
-    """Load the attributes by which a language is recognised.
+    """The attributes by which a language is recognised.
 
-    None of our own packs is imported for this.
+    They are read from an asset, so that winokit's own packs are not imported.
     """
     if code not in LANGUAGES.homes:
         pack = LANGUAGES[code]
@@ -570,7 +605,7 @@ def _load_signs(code: str) -> LanguageSigns:
 
 
 class _SampleText:
-    """The letters and words of the texts whose language is sought."""
+    """Letters and words of the texts whose language is to be recognised."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -582,29 +617,33 @@ class _SampleText:
         self.has_no_latin = self.letter_count > 0 and not re.search(r"[A-Za-z]", text)
 
     def count_words(self, words: Iterable[str]) -> int:
-        """Number of words of the text that are among some words."""
+        """Number of the text's words that are in a list of words."""
         return sum(self.words[word] for word in words)
 
     def share_of(self, words: Iterable[str]) -> float:
-        """Share of the text's words that are among some words."""
+        """Share of the text's words that are in a list of words."""
         return self.count_words(words) / self.word_count
 
     def is_written_in(self, script: re.Pattern[str]) -> bool:
-        """Whether more than a tenth of the letters are in a script."""
+        """Whether more than a tenth of the letters are of a script."""
         return len(script.findall(self.text)) > 0.1 * max(self.letter_count, 1)
 
     def count_foreign(self, letters: re.Pattern[str]) -> int:
-        """Number of words with a letter that a language does not have."""
+        """Number of words with a letter that a language does not use.
+
+        `letters` matches a word in letters of the language.
+        """
         return sum(count for word, count in self.words.items() if not letters.fullmatch(word))
 
 
 def detect(texts: Sequence[str]) -> str:
-    """The language of some texts, by their letters and commonest words.
+    """Code of the language of some texts.
 
-    It is `und` if it is no language with a pack.
+    It is found by their letters and most frequent words. It is `und` if the language has no pack, or cannot be
+    recognised.
 
-    A neighbour of a language with a pack (Dutch, Galician, Ukrainian) is recognised by its own words, and texts in two
-    languages are in neither. A text that is too short to decide is taken for English if nothing in it is foreign.
+    A related language without a pack (Dutch, Galician, Ukrainian) is recognised by its own words. Texts in two
+    languages are `und` too. A text that is too short to decide is taken for English if nothing in it is foreign.
     """
     step = max(1, len(texts) // LOOKED_AT)
     sample = _SampleText(" ".join(texts[::step]))
@@ -615,22 +654,39 @@ def detect(texts: Sequence[str]) -> str:
         is_mixed = max(shares.values()) >= SPOKEN
         return UNDETERMINED if is_mixed else written_codes[0]
 
-    best, second, *_ = sorted(shares, key=lambda code: -shares[code])
-    is_short_english = best == "en" and sample.is_short
+    best = max(shares, key=lambda code: shares[code])
     is_neighbour = _is_neighbour(sample, best, packs, is_spoken=shares[best] >= SPOKEN)
     foreign_count = sample.count_foreign(packs[best].letters)
     if is_neighbour or shares[best] < SPOKEN:
         is_unlike_english = is_neighbour or foreign_count > 1 or not sample.is_short or sample.has_no_latin
         return UNDETERMINED if is_unlike_english else "en"
-
-    has_second = shares[second] >= SPOKEN and shares[second] > shares[best] / 2
-    is_mixed = has_second and not is_short_english
     is_foreign = foreign_count > 1 and foreign_count > 2 * STRANGE * sample.word_count
-    return UNDETERMINED if is_mixed or is_foreign else best
+    return UNDETERMINED if is_foreign or _is_mixed(sample, best, shares) else best
+
+
+def _is_mixed(sample: _SampleText, best: str, shares: Mapping[str, float]) -> bool:
+    """Whether a text is in a second language besides the best one.
+
+    `shares` has, for each language, the share of the text's words that are among its most frequent words.
+    """
+    if best == "en" and sample.is_short:
+        return False
+    second_share = max(share for code, share in shares.items() if code != best)
+    return second_share >= SPOKEN and second_share > shares[best] / 2
 
 
 def _is_neighbour(sample: _SampleText, best: str, packs: Mapping[str, LanguageSigns], *, is_spoken: bool) -> bool:
-    """Whether the text looks like a related language that has no pack."""
+    """Whether a text looks like a related language that has no pack.
+
+    Parameters
+    ----------
+    best
+        Code of the language with a pack that fits best.
+    packs
+        The signs of each language with a pack.
+    is_spoken
+        Whether enough words of the text are frequent in that language.
+    """
     common = packs[best].common
     neighbours = [words - common for words in _load_neighbours(tuple(packs))]
     nearest = max(neighbours, key=sample.count_words)
@@ -644,7 +700,10 @@ def _is_neighbour(sample: _SampleText, best: str, packs: Mapping[str, LanguageSi
 
 @cache
 def _load_neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
-    """The particular words of each language that has no pack."""
+    """The particular words of each related language without a pack.
+
+    `known` are the codes of the languages with a pack.
+    """
     neighbours = []
     for line in _read_asset_lines("neighbours.txt"):
         code, *words = line.split()
@@ -654,7 +713,7 @@ def _load_neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
 
 
 def languages_of(codes: Iterable[str]) -> str:
-    """One code for several: the code that they share, or `mul`."""
+    """The code that some language codes share, or `mul` if they differ."""
     distinct_codes = list(dict.fromkeys(codes))
     if not distinct_codes:
         return UNDETERMINED
@@ -662,9 +721,12 @@ def languages_of(codes: Iterable[str]) -> str:
 
 
 def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]:
-    """One sentence per language about the analyses that it lacks.
+    """For each language without some abilities, a sentence about that.
 
-    A language that lacks none has no sentence.
+    Parameters
+    ----------
+    what
+        The abilities that are needed.
 
     >>> left_out(["en", "sw"], ["switched", "local-context"])
     ["'sw' has no rules for these, so they are left out: switched"]

@@ -19,7 +19,7 @@ from winokit.files import read_text
 
 @dataclass(frozen=True)
 class ParseFile:
-    """The parses of a file, by text."""
+    """The parses in a file, by the text that was parsed."""
 
     path: Path
     name: str
@@ -27,7 +27,10 @@ class ParseFile:
     rows: dict[str, Any]
 
     def phrases(self, text: str) -> tuple[str, ...]:
-        """Noun phrases of a text. Raises BadInput if the file lacks the text."""
+        """Noun phrases of a text.
+
+        Raises BadInput if the file has no parse of it.
+        """
         if text not in self.rows:
             raise BadInput(f"{self.path}: no parse of {text[:40]!r}…; tools/mine_rivals.py writes one for each text")
         return tuple(self.rows[text]["phrases"])
@@ -37,7 +40,7 @@ class ParseFile:
 def open_parses(path: Path) -> ParseFile:
     """Read a file of parses.
 
-    BadInput names the line that is not as it should be.
+    Raises BadInput, with the line, if it is not as `tools/mine_rivals.py` writes it.
     """
     lines = read_text(path).removesuffix("\n").split("\n")
     rows: dict[str, Any] = {}
@@ -61,4 +64,8 @@ def open_parses(path: Path) -> ParseFile:
 def _convert_token(
     word: str, place: int, part: str, tag: str, label: str, head: int
 ) -> tuple[str, int, str, str, str, int]:
+    """The parts of a token with their types.
+
+    Raises ValueError for other values.
+    """
     return str(word), int(place), str(part), str(tag), str(label), int(head)

@@ -13,10 +13,10 @@ PLURALS = ((r"(?:õe|ãe|ão)s$", "ão"), (r"([aeo])is$", r"\1l"), (r"éis$", "e
 
 
 class Portuguese(Language, data="words_pt.toml"):
-    """Portuguese for reading, grouping and scoring."""
+    """The rules of Portuguese for reading, grouping and scoring."""
 
     def singular(self, word: str) -> str:
-        """The singular of a lower-case word.
+        """The singular of a word in lower case.
 
         >>> [Portuguese("pt").same_word("limão", other) for other in ("limões", "limão", "limoeiro")]
         [True, True, False]
@@ -29,7 +29,8 @@ class Portuguese(Language, data="words_pt.toml"):
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate in the place of a pronoun.
 
-        "dela" is "de" and the candidate, and a preposition contracts with the candidate's article.
+        Returns the text before it, the candidate and the text after it. "dela" becomes "de" and the candidate, and a
+        preposition contracts with the candidate's article.
 
         >>> put = lambda before, pronoun, name: "".join(Portuguese("pt").fill(before, pronoun, ".", name, clause=False))
         >>> put("atrás ", "dela", "a parede"), put("por ", "ele", "O rei")

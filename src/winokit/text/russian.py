@@ -12,19 +12,19 @@ SHORTEST = 2
 
 
 class Russian(Language, data="words_ru.toml"):
-    """Russian for reading, grouping and scoring."""
+    """The rules of Russian for reading, grouping and scoring."""
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
-        """Places of some words in any case.
+        """Start and end of each place where a text has some words.
 
-        A text may name one thing in two cases.
+        Any case is found.
         """
         return sorted({*super().occurrences(text, words), *self.inflected(text, words)})
 
     def same_word(self, word: str, other: str) -> bool:
         """Whether two words are forms of one word.
 
-        They are if they are the same without an ending. A name keeps its capital.
+        They are if they have a stem in common. A name keeps its capital.
 
         >>> [Russian("ru").same_word("кубок", other) for other in ("кубка", "кубками", "куба", "кубы")]
         [True, True, False, False]
@@ -38,9 +38,9 @@ class Russian(Language, data="words_ru.toml"):
 
 @lru_cache(1 << 16)
 def _find_stems(word: str) -> frozenset[str]:
-    """The possible stems of a word.
+    """The stems that a word may have.
 
-    The о of "кубок", which "кубка" has not, is left out too.
+    A vowel that other forms lose is also left out: the о of "кубок" is not in "кубка".
     """
     word = word.casefold().replace("ё", "е")
     shortest = max(SHORTEST, len(word) - 4)

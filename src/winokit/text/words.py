@@ -38,7 +38,7 @@ HAS_WORD = re.compile(r"\w")
 
 
 def letters(text: str) -> str:
-    """Letters and digits of a text, in lower case.
+    """The letters and digits of a text, in lower case.
 
     Two texts that differ only in spacing and punctuation have the same letters.
 
@@ -51,7 +51,10 @@ def letters(text: str) -> str:
 
 
 def ptb(text: str) -> list[str]:
-    """Penn-Treebank-like tokens: "didn't" is two, "Tom's" is two, punctuation is separate."""
+    """The tokens of a text, as in the Penn Treebank.
+
+    "didn't" and "Tom's" are two each, and punctuation is separate.
+    """
     return _PTB.findall(text)
 
 
@@ -65,7 +68,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Sentences of a paragraph or document, with white space folded.
+    """The sentences of a text, with single spaces between words.
 
     >>> sentences('Dr. Hale sat down. "Why not?" she asked. Nobody knew.')
     ['Dr. Hale sat down.', '"Why not?" she asked.', 'Nobody knew.']
@@ -84,7 +87,10 @@ def sentences(text: str) -> list[str]:
 
 
 def _is_sentence_end(text: str, end: re.Match[str], start: int) -> bool:
-    """Whether a sentence ends at a mark, given what follows it."""
+    """Whether a sentence ends at a mark, given what follows it.
+
+    `start` is where the sentence begins.
+    """
     at = end.start()
     opening_quote = end[1]
     following = end[2]
@@ -98,7 +104,10 @@ def _is_sentence_end(text: str, end: re.Match[str], start: int) -> bool:
 
 
 def _split_long_part(part: str) -> list[str]:
-    """Split a part that is longer than `LONGEST`: at line breaks, or between words."""
+    """Split a text that is longer than `LONGEST` characters into pieces.
+
+    It is split at line breaks, or else between words. Pieces without a word are left out.
+    """
     if len(part) <= LONGEST:
         folded = " ".join(part.split())
         return [folded] if HAS_WORD.search(folded) else []
@@ -112,7 +121,10 @@ def _split_long_part(part: str) -> list[str]:
 
 
 def _split_between_words(part: str) -> list[str]:
-    """Pieces of at most `LONGEST` characters, without those that have no word."""
+    """Split a text between words into pieces of at most `LONGEST` characters.
+
+    Pieces without a word are left out.
+    """
     pieces = [""]
     length = 0
     for word in part.split():

@@ -111,9 +111,9 @@ def test_an_unknown_role_lists_the_known_ones_and_a_missing_column_those_of_the_
     with pytest.raises(UnknownName, match=r"No role of a column named 'sentence'. Known: option1, text."):
         parse_columns("sentence=a", {"text", "option1"})
     table = table_of(tmp_path / "t.csv", b"Satz;a\nx;y\n")
-    assert table.places({"text": "satz"}) == {"text": "Satz"}
+    assert table.find_columns({"text": "satz"}) == {"text": "Satz"}
     with pytest.raises(BadInput, match=r"t.csv: no column 'c' for 'option2'; it has Satz, a"):
-        table.places({"option2": "c"})
+        table.find_columns({"option2": "c"})
 
 
 def test_byte_0x85_inside_a_letter_ends_no_line_when_a_format_is_recognised(tmp_path):

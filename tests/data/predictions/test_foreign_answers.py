@@ -50,7 +50,7 @@ def test_a_reply_in_words_is_read_by_the_rules_of_its_language(said, place):
 
 
 def test_a_logged_completion_mentions_a_candidate_in_its_case():
-    assert AnswerReading(CASE, False, "", "de").said("in den Koffer passt er nicht") == 1
+    assert AnswerReading(CASE, False, "", "de").read_words("in den Koffer passt er nicht") == 1
 
 
 def test_predictions_in_german_are_counted(tmp_path):

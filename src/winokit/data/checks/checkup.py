@@ -52,9 +52,9 @@ COPIES = {"verbatim": "word for word", "near": "nearly", "part": "in part, ten w
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding of a check.
+    """One result of a check.
 
-    `warns` findings make `winokit check` return 1. The others are only worth knowing.
+    Findings with `warns` make `winokit check` return 1. The others are only worth knowing.
     """
 
     dataset: str
@@ -67,21 +67,22 @@ class Finding:
 
     @property
     def lists_all(self) -> bool:
-        """Whether all its examples are shown.
+        """Whether all examples are shown, and not only the first few.
 
         They are if each is a record that a person has to correct or remove.
         """
         return self.check == RECORDS or bool(self.details.get("within"))
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as JSON-ready values."""
+        """The finding as a dict that can be written as JSON."""
         return asdict(self)
 
 
 class Findings(list[Finding]):
-    """A list of findings, with the number of examples to show of each.
+    """A list of findings.
 
-    `understood` is what was understood of predictions.
+    `shown` is the number of examples to show of each. `understood` has what was read from files of predictions, or
+    None if none were checked.
     """
 
     def __init__(
@@ -93,7 +94,15 @@ class Findings(list[Finding]):
 
 
 class RowPlaces:
-    """Names of a dataset's rows: their lines in the file, if known."""
+    """The places of a dataset's problems in their files, for messages.
+
+    A place is a line or the like if the files are known, otherwise "row 3".
+
+    Parameters
+    ----------
+    files
+        The records of the files from which the dataset was read. Empty if they are not known.
+    """
 
     def __init__(self, dataset: Dataset, files: Sequence[FileRecords] = ()) -> None:
         placed_files = [file for file in files if file.places]
@@ -112,26 +121,26 @@ class RowPlaces:
             self.places.append(next(places, f"row {row}"))
 
     def of(self, row: int) -> Place:
-        """The line of a row, or its other name."""
+        """The place of the problem in a row of the dataset."""
         return self.places[row]
 
     def name(self, row: int) -> str:
-        """The name of a row in a sentence."""
+        """The place of a row's problem, for a sentence: "line 12"."""
         return name_place(self.of(row))
 
 
 def _remove_occurrence(name: str) -> str:
-    """The id without the number of its occurrence.
+    """The id of a problem without the number of its occurrence.
 
-    Repetitions of a problem have the rest in common.
+    Repetitions of a problem have this part in common.
     """
     return name.partition(".")[0]
 
 
-def name_both(first: Place, second: Place) -> str:
-    """The names of two places in a sentence.
+def name_two_places(first: Place, second: Place) -> str:
+    """Two places in a file, for a sentence.
 
-    >>> name_both(3, 12), name_both("row 3", "row 12"), name_both(3, "element 4")
+    >>> name_two_places(3, 12), name_two_places("row 3", "row 12"), name_two_places(3, "element 4")
     ('lines 3 and 12', 'rows 3 and 12', 'line 3 and element 4')
     """
     first_name = name_place(first)
@@ -157,13 +166,25 @@ def check(
     files: Sequence[Sequence[FileRecords]] = (),
     progress: Progress | None = None,
 ) -> list[Finding]:
-    """Check datasets: each by itself, and all against each other.
+    """Check each dataset by itself, and all of them against each other.
 
-    With a corpus or training data they are checked against these too.
+    Groups are found first, for problems that do not name theirs.
 
-    Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`, which adds those
-    of its writing task. Without a name, problems from a study are judged by the task's rules, and all others by the
-    universal ones. `files` has the lines of the records in each dataset's files, so that they are named by their lines.
+    Parameters
+    ----------
+    only
+        Names of the checks to run.
+    rules
+        `universal`, or `winogrande` for those of its writing task too. None takes `winogrande` for problems from
+        a study and `universal` for all others.
+    corpus
+        A corpus in which the problems are searched. None to leave that out.
+    train
+        Training data whose facts are compared with those of the problems. Empty to leave that out.
+    files
+        For each dataset, the records of its files, so that findings name lines.
+    progress
+        Called with the number of problems done and of all.
     """
     _refuse_incomplete(only, rules, corpus, train)
     findings: list[Finding] = []
@@ -176,14 +197,7 @@ def check(
             findings += _check_records(dataset, dataset_files, dataset_places)
         if "groups" in only:
             findings += _check_groups(dataset, grouping, dataset_places)
-        if "leaks" in only:
-            findings += _check_leaks(dataset)
-        if "rules" in only:
-            limits = _choose_limits(dataset, rules)
-            findings += _check_rules(dataset, limits, dataset_places)
-        if "structure" in only:
-            findings.append(_check_structure(dataset))
-        findings += _list_unjudged(dataset, only)
+        findings += _check_content(dataset, dataset_places, only, rules)
     if "duplicates" in only:
         findings += _check_duplicates(datasets, places)
     if corpus is not None:
@@ -196,10 +210,26 @@ def check(
     return findings
 
 
+def _check_content(dataset: Dataset, places: RowPlaces, only: Collection[str], rules: str | None) -> Iterator[Finding]:
+    """Check one dataset's problems for leaks, broken rules and structure.
+
+    Only the checks named in `only` are run. Groups must have been found. Languages without the rules for a check are
+    noted.
+    """
+    if "leaks" in only:
+        yield from _check_leaks(dataset)
+    if "rules" in only:
+        limits = _choose_limits(dataset, rules)
+        yield from _check_rules(dataset, limits, places)
+    if "structure" in only:
+        yield _check_structure(dataset)
+    yield from _list_unjudged(dataset, only)
+
+
 def _refuse_incomplete(
     only: Collection[str], rules: str | None, corpus: Corpus | None, train: Sequence[Dataset]
 ) -> None:
-    """Raise an error for an unknown name or a check without its data."""
+    """Raise an error for an unknown check, or one without its data."""
     if rules is not None and rules not in RULES:
         raise UnknownName("set of rules", rules, RULES)
     for name in only:
@@ -211,7 +241,10 @@ def _refuse_incomplete(
 
 
 def _choose_limits(dataset: Dataset, rules: str | None) -> Limits | None:
-    """The limits of a set of rules, or of the set that fits a dataset."""
+    """The limits in a set of rules, None for the universal rules.
+
+    If no set is named, it depends on whether the problems come from a study.
+    """
     if rules is None:
         is_from_study = all(problem.provenance.get("study") for problem in dataset)
         rules = "winogrande" if is_from_study else "universal"
@@ -219,16 +252,16 @@ def _choose_limits(dataset: Dataset, rules: str | None) -> Limits | None:
 
 
 def _list_unjudged(dataset: Dataset, only: Collection[str]) -> Iterator[Finding]:
-    """Note each language of a dataset that lacks the rules for a check."""
+    """Yield a finding for each language without rules for a check."""
     abilities = [ability for check_name, ability in NEEDED if check_name in only]
     for sentence in left_out(dataset.languages, dict.fromkeys(abilities)):
         yield Finding(dataset.card.name, "language", False, sentence, 0)
 
 
 def _check_records(dataset: Dataset, files: Sequence[FileRecords], places: RowPlaces) -> Iterator[Finding]:
-    """Find records that are no problems, and problems that lack an answer.
+    """Yield findings on malformed records, and on problems without an answer.
 
-    A missing answer counts if other problems have one.
+    Missing answers count only if other problems have one.
     """
     name = dataset.card.name
     malformed: list[Malformed] = []
@@ -250,22 +283,24 @@ def _check_records(dataset: Dataset, files: Sequence[FileRecords], places: RowPl
 
 
 def _record_details(error: Malformed) -> dict[str, Any]:
+    """A malformed record as a dict for JSON."""
     return {"file": error.file, "line": error.line, "field": error.field, "expected": error.expected}
 
 
 def _count_subject(count: int, noun: str, verb: str, plural_verb: str) -> str:
-    """The subject and the verb of a sentence: "1 record is", "2,000 records are"."""
+    """Subject and verb of a sentence: "1 record is", "2,000 records are"."""
     if count == 1:
         return f"1 {noun} {verb}"
     return f"{count:,} {noun}s {plural_verb}"
 
 
 def _get_line(error: Malformed) -> int:
+    """The line of a malformed record, 0 if it is not known."""
     return error.line if isinstance(error.line, int) else 0
 
 
 def _describe_malformed(error: Malformed) -> str:
-    """The fault of a record, after its place."""
+    """The error of a malformed record, after its place."""
     fault = str(Malformed(error.expected, field=error.field))
     if error.line is None:
         return fault
@@ -273,7 +308,7 @@ def _describe_malformed(error: Malformed) -> str:
 
 
 def _check_groups(dataset: Dataset, grouping: Grouping, places: RowPlaces) -> Iterator[Finding]:
-    """Count the groups by size and evidence, and list problems that may be twins."""
+    """Yield findings on groups by size and evidence, and on possible twins."""
     name = dataset.card.name
     sizes = Counter(map(len, grouping.groups))
     grouped_count = sum(size * count for size, count in sizes.items())
@@ -297,6 +332,7 @@ def _check_groups(dataset: Dataset, grouping: Grouping, places: RowPlaces) -> It
 
 
 def _name_size(size: int, count: int) -> str:
+    """The name of groups of a size: "pair", "triplets", "groups of 4"."""
     names = {2: "pair", 3: "triplet"}
     if size not in names:
         return f"groups of {size}"
@@ -304,14 +340,21 @@ def _name_size(size: int, count: int) -> str:
 
 
 def _show_both(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, int, RowPlaces]) -> str:
-    """An example of two problems, each given by dataset, row and places."""
+    """An example of two problems with their places.
+
+    Each is given by its dataset, its row and the places of the dataset.
+    """
     one, row, places = first
     other, other_row, other_places = second
-    both = name_both(places.of(row), other_places.of(other_row))
+    both = name_two_places(places.of(row), other_places.of(other_row))
     return f"{both}: {one[row].text} / {other[other_row].text}"
 
 
 def _check_leaks(dataset: Dataset) -> Iterator[Finding]:
+    """Yield a finding for each leak of the answer.
+
+    Another one has the number of tests and leaks.
+    """
     name = dataset.card.name
     tests = find_leaks(dataset)
     if not tests:
@@ -326,6 +369,7 @@ def _check_leaks(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _describe_leak(leak: Leak) -> str:
+    """A leak as a sentence, with its counts and p-value."""
     is_tiny = leak.p_corrected < 0.0001
     p = "< 0.0001" if is_tiny else f"= {leak.p_corrected:.4f}"
     percent = 100 * leak.right / leak.n
@@ -334,9 +378,9 @@ def _describe_leak(leak: Leak) -> str:
 
 
 def _check_rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> Iterator[Finding]:
-    """Broken rules, one finding each.
+    """Yield a finding for each broken rule.
 
-    A rule that only a writer can judge is no warning.
+    A rule that only a writer can judge gives no warning.
     """
     name = dataset.card.name
     rows_of_group: dict[str, list[int]] = defaultdict(list)
@@ -366,12 +410,13 @@ def _check_rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> 
 
 
 def _choose_groups_to_read(groups: Sequence[str]) -> set[str]:
-    """About `READ` groups, evenly spread, that the built-in model reads."""
+    """About `READ` groups, evenly spread, for the built-in model to read."""
     step = ceil(len(groups) / READ)
     return set(groups[:: max(step, 1)])
 
 
 def _describe_violations(rule: str, count: int, read_count: int) -> str:
+    """A broken rule as a sentence, with the number of its violations."""
     if rule not in rule_book.SOFT:
         noun = "time" if count == 1 else "times"
         return f"rule {rule}: broken {count:,} {noun}"
@@ -382,7 +427,7 @@ def _describe_violations(rule: str, count: int, read_count: int) -> str:
 
 
 def _check_structure(dataset: Dataset) -> Finding:
-    """Describe where the special word and the blank are."""
+    """Describe the positions of the special word and of the blank."""
     name = dataset.card.name
     structure = Structure(dataset)
     if not structure.problems:
@@ -408,13 +453,16 @@ def _check_structure(dataset: Dataset) -> Finding:
 
 
 def _list_shares(counts: Iterable[tuple[str, int]], total: int) -> str:
-    """The share of each thing in percent, with commas between."""
+    """Names with their shares of a total in percent, for a sentence."""
     shares = [f"{name} {100 * count / total:.0f} %" for name, count in counts]
     return ", ".join(shares)
 
 
 def _check_duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Iterator[Finding]:
-    """The repetitions of each kind, for each pair of datasets."""
+    """Yield findings on repetitions.
+
+    There is one for each kind in each pair of datasets.
+    """
     rows_by_kind: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
     for match in find_duplicates(datasets):
         index, row = match.first
@@ -473,9 +521,9 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
 
 
 def _classify_match(match: Match, a: Problem, b: Problem) -> str | None:
-    """The relation of two problems, or None if it is so by design.
+    """The kind of repetition of two problems, or None.
 
-    Contradictions have a kind of their own.
+    None means that it is by design. The same text with different answers is a contradiction.
     """
     bare = language_of(a.language).bare
     has_same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
@@ -491,7 +539,7 @@ def _classify_match(match: Match, a: Problem, b: Problem) -> str | None:
 
 
 def _is_by_design(match: Match, a: Problem, b: Problem) -> bool:
-    """Whether two problems of one dataset are alike by design."""
+    """Whether two problems of one dataset are meant to be alike."""
     is_one_group = a.group is not None and a.group == b.group
     if is_one_group or match.similarity < NEAR or a.query is not None:
         return True
@@ -502,7 +550,10 @@ def _is_by_design(match: Match, a: Problem, b: Problem) -> bool:
 
 
 def _check_copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress: Progress | None) -> list[Finding]:
-    """Find the problems of a dataset that a corpus contains."""
+    """Find the problems of a dataset that a corpus contains.
+
+    There is one finding for each kind of copy.
+    """
     name = dataset.card.name
     findings = []
     copies_of_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
@@ -521,9 +572,9 @@ def _check_copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress:
 def _check_facts(
     dataset: Dataset, training: Sequence[Dataset], places: RowPlaces, progress: Progress | None
 ) -> Finding:
-    """Compare the fact of each problem with the nearest fact of training.
+    """Compare the facts behind problems with those of training data.
 
-    The most similar ones come first.
+    The examples begin with the most similar facts.
     """
     facts = nearest_facts(dataset, training, progress)
     alike_count = sum(fact.similarity >= ALIKE for fact in facts)

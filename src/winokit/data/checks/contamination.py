@@ -34,7 +34,10 @@ SHORTEST_NEARLY = 8
 
 @dataclass(frozen=True, slots=True)
 class CorpusCopy:
-    """A row of a dataset that a corpus contains: how, and in which sentence."""
+    """A problem that a corpus contains.
+
+    `kind` says how: verbatim, near or part. `source` is the file of the sentence, or None.
+    """
 
     row: int
     kind: str
@@ -43,7 +46,10 @@ class CorpusCopy:
 
 
 def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
-    """The problems of a dataset that a corpus contains, each with its best sentence."""
+    """The problems of a dataset that a corpus contains.
+
+    Each has the corpus sentence that is most like it.
+    """
     copies = []
     expected_sentences = chain.from_iterable(map(_split_sentences, dataset))
     corpus.expect(list(expected_sentences))
@@ -58,7 +64,10 @@ def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = No
 
 
 def _find_places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, str | None]]:
-    """Every place of a problem in a corpus: kind, sentence and file."""
+    """Yield each place where a corpus has a problem.
+
+    A place is the kind of copy, the corpus sentence and its file.
+    """
     for sentence in _split_sentences(problem):
         words = folded_words(sentence)
         fillings = _fill_blank(words, problem)
@@ -70,14 +79,17 @@ def _find_places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, s
 
 
 def _split_sentences(problem: Problem) -> list[str]:
-    """The sentences of a problem that are long enough to say something."""
+    """The sentences of a problem that are long enough to be searched."""
     texts = problem.candidates if problem.is_whole else (problem.text,)
     every_sentence = chain.from_iterable(map(sentences, texts))
     return [sentence for sentence in every_sentence if len(folded_words(sentence)) >= SHORTEST]
 
 
 def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
-    """A sentence with its blank filled in every possible way."""
+    """The words of a sentence with each possible filling of its blank.
+
+    Fillings are the candidates, the blank itself and the pronoun.
+    """
     words = list(words)
     if problem.is_whole or BLANK not in words:
         return [words]
@@ -91,9 +103,19 @@ def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
 
 
 def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
-    """How a corpus sentence contains a problem's sentence, or None.
+    """The kind of copy of a problem's sentence in a corpus sentence.
 
-    `tells` is set for a sentence with the blank and for a text that can be chosen. Anybody may say the others.
+    It is "verbatim", "near" or "part", or None if there is no copy.
+
+    Parameters
+    ----------
+    fillings
+        The words of the problem's sentence, with each filling of its blank.
+    tells
+        Whether the sentence is particular to the problem: it has the blank, or is a text to choose. Others count
+        only as "part".
+    text
+        The corpus sentence.
     """
     corpus_words = folded_words(text)
     if tells:
@@ -110,9 +132,9 @@ def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) ->
 
 
 def _nearly_contains(corpus_words: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a stretch of words has enough of a sentence's words in order.
+    """Whether a corpus sentence has most of some words in order.
 
-    The stretch is at most a quarter longer than the sentence.
+    They must be in one stretch of it. The stretch may be a quarter longer than the words.
     """
     enough = ceil(NEAR * len(words))
     size = ceil(len(words) / NEAR)

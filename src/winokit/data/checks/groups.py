@@ -47,7 +47,7 @@ LARGEST_BLOCK = 400
 
 @dataclass
 class Grouping:
-    """The groups of a dataset, how each was found, and the undecided rows."""
+    """The groups of a dataset, their evidence, and the undecided rows."""
 
     groups: list[tuple[int, ...]] = field(default_factory=list)
     evidence: dict[str, int] = field(default_factory=lambda: {"ids": 0, "order": 0, "content": 0})
@@ -55,15 +55,20 @@ class Grouping:
     """Row to the rows that may be its twins."""
 
     def add(self, rows: Iterable[int], evidence: str) -> None:
-        """Remember a group."""
+        """Add a group. `evidence` is "ids", "order" or "content"."""
         self.groups.append(tuple(rows))
         self.evidence[evidence] += 1
 
 
 def with_groups(dataset: Dataset, *, found: Grouping | None = None) -> Dataset:
-    """The dataset with its groups, found or given, named after their members.
+    """Name the group of each problem that is in one.
 
-    Existing names stay.
+    Returns the dataset. Names that problems have stay. Other groups are named after their members.
+
+    Parameters
+    ----------
+    found
+        The groups, if they were found before. None to find them.
     """
     grouping = found or find_groups(dataset)
     problems = list(dataset)
@@ -84,9 +89,9 @@ def with_groups(dataset: Dataset, *, found: Grouping | None = None) -> Dataset:
 
 
 def group_name(members: Iterable[Problem]) -> str:
-    """A name made from the members' public ids.
+    """A name for a group, made from its members' public ids.
 
-    It is the same wherever the group is found.
+    It does not depend on their order, and is the same in every file.
     """
     ids = sorted(problem.id for problem in members)
     digest = hashlib.blake2b(" ".join(ids).encode(), digest_size=6)
@@ -96,12 +101,12 @@ def group_name(members: Iterable[Problem]) -> str:
 def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping:
     """Find the groups of a dataset by ids, then order, then content.
 
-    Ambiguous rows are in no group.
+    Rows that may belong to several groups are in none.
 
     Parameters
     ----------
     use_ids
-        Take the groups that problems name themselves as they are.
+        Whether groups that problems name themselves are taken as they are.
 
     Returns
     -------
@@ -110,42 +115,61 @@ def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping
     """
     grouping = Grouping()
     # Whole texts have nothing else in common: only ids can group them.
-    taken = {row for row, problem in enumerate(dataset) if problem.is_whole}
+    excluded_rows = {row for row, problem in enumerate(dataset) if problem.is_whole}
     if use_ids:
-        taken |= _add_named_groups(grouping, dataset)
+        excluded_rows |= _add_named_groups(grouping, dataset)
     texts = _ComparableTexts(dataset)
-    open_rows = [row for row in range(len(dataset)) if row not in taken]
+    open_rows = [row for row in range(len(dataset)) if row not in excluded_rows]
     near = _find_near_rows(texts, open_rows, partial(texts.distance, most=LOOK))
-    if _has_twins_in_order(near, texts, taken):
-        for rows in _cut_groups(texts, taken):
+    if _has_twins_in_order(near, texts, excluded_rows):
+        for rows in _cut_groups(texts, excluded_rows):
             grouping.add(rows, "order")
-            taken.update(rows)
-    for pair in _find_mutual_pairs(near, taken):
+            excluded_rows.update(rows)
+    for pair in _find_mutual_pairs(near, excluded_rows):
         grouping.add(pair, "content")
-        taken.update(pair)
-    for row, rivals in near.items():
-        open_rivals = tuple(other for other, _ in rivals if other not in taken)
-        if row not in taken and open_rivals:
-            grouping.ambiguous[row] = open_rivals
+        excluded_rows.update(pair)
+    grouping.ambiguous = _find_ambiguous_rows(near, excluded_rows)
     grouping.groups.sort()
     return grouping
 
 
+def _find_ambiguous_rows(
+    near: dict[int, list[tuple[int, float]]], excluded_rows: set[int]
+) -> dict[int, tuple[int, ...]]:
+    """Rows without a group, each with its possible twins.
+
+    Rows without a possible twin are left out.
+
+    Parameters
+    ----------
+    near
+        For each row, the rows that may be its twins, with their distances.
+    excluded_rows
+        Rows that are in a group already, or can be in none.
+    """
+    ambiguous = {}
+    for row, rivals in near.items():
+        open_rivals = tuple(other for other, _ in rivals if other not in excluded_rows)
+        if row not in excluded_rows and open_rivals:
+            ambiguous[row] = open_rivals
+    return ambiguous
+
+
 def _add_named_groups(grouping: Grouping, dataset: Sequence[Problem]) -> set[int]:
     """Add the groups that problems name themselves, and return their rows."""
-    taken: set[int] = set()
+    excluded_rows: set[int] = set()
     rows_of_name = grouped((problem.group, row) for row, problem in enumerate(dataset) if problem.group is not None)
     for rows in rows_of_name.values():
         for copy in _split_copies(dataset, rows):
             grouping.add(copy, "ids")
-            taken.update(copy)
-    return taken
+            excluded_rows.update(copy)
+    return excluded_rows
 
 
 def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
-    """Every row with the nearest row that may be its twin, in any order.
+    """For each problem, the nearest other one that may be its twin.
 
-    The test is the one for neighbours in a file.
+    Returns pairs of rows, whatever the order of the problems.
 
     `find_groups` asserts fewer: of a shuffled DPR, whose twins differ in a whole clause, it leaves two in five alone.
     A caller that must keep twins together needs the uncertain ones too.
@@ -160,9 +184,9 @@ def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
 
 
 def _split_copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
-    """The rows under one id as one group, or as several copies of it.
+    """Split the rows with one group name into copies of the group.
 
-    A file may hold a group twice (train_xl has one such).
+    A file may have a group twice (train_xl has one such). Usually there is one copy, and none for a single row.
     """
     if len(rows) < 2:
         return []
@@ -173,7 +197,11 @@ def _split_copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]
 
 
 class _ComparableTexts:
-    """Problems in a form that can be compared: token strings, candidates, answers."""
+    """Problems in a form in which they are compared quickly.
+
+    `coded` has each text with one character for each token, and `keys` the candidates of each problem. Methods take
+    problems by their rows.
+    """
 
     def __init__(self, dataset: Sequence[Problem]) -> None:
         self.problems = dataset
@@ -197,9 +225,9 @@ class _ComparableTexts:
             self.keys.append(tuple(sorted(key)))
 
     def distance(self, a: int, b: int, most: float) -> float | None:
-        """Token edit distance over the shorter length.
+        """Token edit distance of two texts, divided by the shorter length.
 
-        None if it is above `most` or if the two cannot be twins.
+        None if it is above `most`, or the two cannot be twins.
         """
         one = self.coded[a]
         other = self.coded[b]
@@ -214,12 +242,16 @@ class _ComparableTexts:
         return edits / shorter
 
     def may_be_twins(self, a: int, b: int, *, same_text: bool) -> bool:
-        """Whether two problems may be twins, whatever their distance.
+        """Whether two problems may be twins, apart from their distance.
 
-        Twins differ in their answer. They do not differ in their pronoun, nor only in the place of the blank.
+        Twins have the same pronoun and different answers, and differ in more than the position of the blank. The same
+        text with opposite answers is a broken twin (train_xl has two) and still belongs together. Without answers it
+        is a mere repetition.
 
-        The same text with opposite answers is a broken twin (train_xl has two) and still belongs together; without
-        answers it is a mere repetition.
+        Parameters
+        ----------
+        same_text
+            Whether their texts are the same.
         """
         p = self.problems[a]
         q = self.problems[b]
@@ -237,7 +269,10 @@ class _ComparableTexts:
         return language.bare(p.right) != language.bare(q.right)
 
     def neighbours(self, a: int, b: int) -> float | None:
-        """Distance of two neighbours in the file that may be twins, else None."""
+        """Distance of two problems that are neighbours in the file.
+
+        Neighbours may differ more than other twins. None if they cannot be twins.
+        """
         if self.keys[a] != self.keys[b]:
             # Candidates that share a word, as "a butterfly wing" and "the wing" do.
             has_shared_word = bool(self._candidate_words(a) & self._candidate_words(b))
@@ -252,7 +287,7 @@ class _ComparableTexts:
         return None if distance is None else min(distance, 1.8 * ALONE)
 
     def _candidate_words(self, row: int) -> set[str]:
-        """The candidates of a row and their words."""
+        """The candidates of a row, and the words in them."""
         names = self.keys[row]
         words = set(names)
         for name in names:
@@ -263,11 +298,14 @@ class _ComparableTexts:
 def _find_near_rows(
     texts: _ComparableTexts, rows: Iterable[int], distance_of: Callable[[int, int], float | None]
 ) -> dict[int, list[tuple[int, float]]]:
-    """The rows that may be each row's twins, nearest first, with their distances.
+    """For each row, the rows that may be its twins, nearest first.
 
-    They have the same candidates.
+    Each has its distance. Only rows with the same candidates are compared, and only if not too many have them.
 
-    Rows whose candidates too many others share are not compared.
+    Parameters
+    ----------
+    distance_of
+        Distance of two rows, or None if they cannot be twins.
     """
     blocks = grouped((texts.keys[row], row) for row in rows)
     near: dict[int, list[tuple[int, float]]] = defaultdict(list)
@@ -284,10 +322,19 @@ def _find_near_rows(
     return near
 
 
-def _has_twins_in_order(near: dict[int, list[tuple[int, float]]], texts: _ComparableTexts, taken: set[int]) -> bool:
+def _has_twins_in_order(
+    near: dict[int, list[tuple[int, float]]], texts: _ComparableTexts, excluded_rows: set[int]
+) -> bool:
     """Whether twins are neighbours in the file.
 
     They are if at least half of the rows with a possible twin are next to one.
+
+    Parameters
+    ----------
+    near
+        For each row, the rows that may be its twins, with their distances.
+    excluded_rows
+        Rows that are in a group already, or can be in none.
     """
     if near:
         neighbour_count = 0
@@ -296,20 +343,21 @@ def _has_twins_in_order(near: dict[int, list[tuple[int, float]]], texts: _Compar
                 neighbour_count += 1
         return 2 * neighbour_count >= len(near)
     pairs = pairwise(range(len(texts.keys)))
-    return any(texts.neighbours(*pair) is not None for pair in pairs if taken.isdisjoint(pair))
+    return any(texts.neighbours(*pair) is not None for pair in pairs if excluded_rows.isdisjoint(pair))
 
 
-def _cut_groups(texts: _ComparableTexts, taken: set[int]) -> list[tuple[int, ...]]:
-    """Cut the rows, in order, into singles, pairs and triplets at least cost.
+def _cut_groups(texts: _ComparableTexts, excluded_rows: set[int]) -> list[tuple[int, ...]]:
+    """Cut the rows into singles, pairs and triplets of neighbours.
 
-    Returns the pairs and triplets.
+    The cut has the least cost: the distances within groups, and a fixed price for each single. Returns the pairs and
+    triplets, without those rows that are in a group already.
     """
-    distances = _measure_neighbours(texts, taken)
+    distances = _measure_neighbours(texts, excluded_rows)
     row_count = len(texts.keys)
     # The least cost of the rows before each row, and the size of the last group there.
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, row_count + 1):
-        price_alone = 0.0 if end - 1 in taken else ALONE
+        price_alone = 0.0 if end - 1 in excluded_rows else ALONE
         choices = [(best[end - 1][0] + price_alone, 1)]
         last = distances[end - 2] if end >= 2 else None
         if last is not None:
@@ -329,23 +377,34 @@ def _cut_groups(texts: _ComparableTexts, taken: set[int]) -> list[tuple[int, ...
     return groups
 
 
-def _measure_neighbours(texts: _ComparableTexts, taken: set[int]) -> list[float | None]:
-    """The distance of each row and the next, or None."""
+def _measure_neighbours(texts: _ComparableTexts, excluded_rows: set[int]) -> list[float | None]:
+    """The distance of each row and the next.
+
+    None if they cannot be twins, or one is in a group already.
+    """
     distances: list[float | None] = []
     for row, following in pairwise(range(len(texts.keys))):
-        is_taken = row in taken or following in taken
-        distances.append(None if is_taken else texts.neighbours(row, following))
+        is_excluded = row in excluded_rows or following in excluded_rows
+        distances.append(None if is_excluded else texts.neighbours(row, following))
     return distances
 
 
-def _find_mutual_pairs(near: dict[int, list[tuple[int, float]]], taken: set[int]) -> list[tuple[int, int]]:
-    """Pairs in which each is the other's nearest by a clear margin."""
+def _find_mutual_pairs(near: dict[int, list[tuple[int, float]]], excluded_rows: set[int]) -> list[tuple[int, int]]:
+    """Pairs of rows that are each other's nearest by a clear margin.
+
+    Parameters
+    ----------
+    near
+        For each row, the rows that may be its twins, with their distances.
+    excluded_rows
+        Rows that are in a group already, or can be in none.
+    """
     pairs = []
     for row, rivals in near.items():
         other, distance = rivals[0]
         other_rivals = near[other]
         is_mutual = row < other and other_rivals[0][0] == row
-        if not is_mutual or distance > SURE or row in taken or other in taken:
+        if not is_mutual or distance > SURE or row in excluded_rows or other in excluded_rows:
             continue
         next_rivals = rivals[1:2] + other_rivals[1:2]
         if all(next_distance > distance + MARGIN for _, next_distance in next_rivals):

@@ -33,9 +33,9 @@ RARE = 10
 
 @dataclass(frozen=True)
 class Leak:
-    """One way to guess, with its success and how surprising that is.
+    """A way to guess answers, and how often it is right.
 
-    `n` problems could be tried, and `right` of them were guessed.
+    `right` of `n` guesses were right, and `chance` is the share that is expected.
     """
 
     name: str
@@ -48,15 +48,16 @@ class Leak:
 
     @property
     def found(self) -> bool:
-        """Whether it is worth a warning."""
+        """Whether the corrected p-value is small enough for a warning."""
         return self.p_corrected < ALPHA
 
 
 @dataclass(frozen=True)
 class _Case:
-    """An answered problem, with its row, unit and question.
+    """A problem with an answer, and what it depends on.
 
-    A question is the same text within a unit.
+    `row` is its row in the dataset. A unit is what varies independently. Judgements about one text are one question
+    of a unit.
     """
 
     row: int
@@ -67,7 +68,7 @@ class _Case:
 
 
 def find_leaks(dataset: Dataset) -> list[Leak]:
-    """Every possible test on a dataset, with corrected p-values.
+    """Test every way to guess the answers of a dataset.
 
     Returns
     -------
@@ -90,9 +91,9 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
 
 
 def _link_questions(problem: Problem) -> list[tuple[str, Hashable]]:
-    """The links that make two problems the same question.
+    """Keys that problems of one question have in common.
 
-    They are text and query, group, and template.
+    They are the text with the candidates, the group, and the template.
     """
     candidates = tuple(sorted(problem.candidates))
     text = (problem.before, problem.after, problem.query, candidates)
@@ -101,7 +102,7 @@ def _link_questions(problem: Problem) -> list[tuple[str, Hashable]]:
 
 
 def _test_ids(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Test whether the end of a source id goes with the answer."""
+    """Test whether a source id's last character goes with the answer."""
     for field_name, cases_by_id in _group_by_field(cases).items():
         distinct_ids = {value for value, _ in cases_by_id}
         if len(distinct_ids) < MOSTLY * len(cases_by_id):
@@ -118,9 +119,9 @@ def _test_ids(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 
 def _group_by_field(cases: Iterable[_Case]) -> dict[str, list[tuple[str, _Case]]]:
-    """Values of each source field with their cases.
+    """For each field of the source, its values with their cases.
 
-    They end in a letter or a digit.
+    Values that do not end in a letter or a digit are left out.
     """
     values = []
     for case in cases:
@@ -131,7 +132,7 @@ def _group_by_field(cases: Iterable[_Case]) -> dict[str, list[tuple[str, _Case]]
 
 
 def _count_most_frequent(endings: Sequence[str], answers: Sequence[int]) -> int:
-    """Number of right guesses, if each ending's more frequent answer is guessed.
+    """Number of right guesses if each ending's more frequent answer is guessed.
 
     There are few endings, so the guess is hardly fitted to the data.
     """
@@ -142,9 +143,9 @@ def _count_most_frequent(endings: Sequence[str], answers: Sequence[int]) -> int:
 
 
 def _test_order(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Test whether the place in the file goes with the answer.
+    """Test whether answers depend on the position in the file.
 
-    A unit is judged by its first member, because the others follow it.
+    A unit counts by its first member, because the others follow it.
     """
     first_of_unit: dict[int, _Case] = {}
     for case in reversed(cases):
@@ -171,7 +172,10 @@ def _test_order(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 
 def _test_trend(firsts: Sequence[tuple[int, int]]) -> Leak:
-    """Test whether the answers change from the start of the file to its end."""
+    """Test whether the answers change from a file's start to its end.
+
+    `firsts` has row and answer of the first problem of each unit, with two different answers.
+    """
     low, high = sorted({answer for _, answer in firsts})
     low_rows = [row for row, answer in firsts if answer == low]
     high_rows = [row for row, answer in firsts if answer == high]
@@ -201,11 +205,14 @@ def _test_positions(cases: Sequence[_Case]) -> Iterable[Leak]:
             if candidate_index is not None:
                 guesses.append((case, candidate_index))
         if guesses:
-            yield _test_guess(name, says, guesses)
+            yield _test_guesses(name, says, guesses)
 
 
 def _guess_first_mentioned(problem: Problem) -> int | None:
-    """Index of the candidate that is mentioned first, or None if unclear."""
+    """Index of the candidate that the text mentions first.
+
+    None if a candidate is not mentioned, or the problem is a judgement.
+    """
     if problem.query is not None or problem.is_whole:
         return None
     language = language_of(problem.language)
@@ -221,7 +228,10 @@ def _guess_first_mentioned(problem: Problem) -> int | None:
 
 
 def _guess_longer(problem: Problem) -> int | None:
-    """Index of the one candidate with most words, or None."""
+    """Index of the candidate with most words, or None.
+
+    None if several have as many.
+    """
     if problem.query is not None:
         return None
     sizes = [len(candidate.split()) for candidate in problem.candidates]
@@ -230,7 +240,10 @@ def _guess_longer(problem: Problem) -> int | None:
 
 
 def _test_candidates(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Test whether a frequent candidate is right more, or less, often than others."""
+    """Test for each frequent candidate whether it is right unusually often.
+
+    A candidate that is right unusually rarely is found too.
+    """
     named_guesses = []
     for case in cases:
         # "Yes" is no candidate: the test of its position already says how often it is right.
@@ -241,11 +254,23 @@ def _test_candidates(cases: Sequence[_Case]) -> Iterable[Leak]:
             named_guesses.append((language.bare(name), (case, index)))
     for name, guesses in grouped(named_guesses).items():
         if len(guesses) >= RARE:
-            yield _test_guess("candidate", f"{name!r} is the answer", guesses)
+            yield _test_guesses("candidate", f"{name!r} is the answer", guesses)
 
 
-def _test_guess(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
-    """Test whether a guess is right more often than one coin per unit would be."""
+def _test_guesses(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
+    """Test whether some guesses are right more often than chance.
+
+    Chance is a coin for each unit, since answers within a unit depend on each other.
+
+    Parameters
+    ----------
+    name
+        The name of the way to guess.
+    says
+        A sentence that is true of the answers if the guess is good.
+    guesses
+        Each case with the index of the guessed candidate.
+    """
     right = sum(case.answer == index for case, index in guesses)
     guesses_by_unit = grouped((guess[0].unit, guess) for guess in guesses)
     chance, p = _compare_with_coins(list(guesses_by_unit.values()), right)
@@ -257,9 +282,12 @@ def _test_guess(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> L
 
 
 def _compare_with_coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: int) -> tuple[float, float]:
-    """Share that coins get right, and the probability of a result like `right`.
+    """Expected share of right guesses, and p-value of `right` right ones.
 
-    There is one coin for each cluster.
+    Parameters
+    ----------
+    clusters
+        The guesses of each unit, which one coin decides together.
     """
     outcomes = [_count_outcomes(members) for members in clusters]
     guess_count = sum(len(members) for members in clusters)
@@ -267,7 +295,10 @@ def _compare_with_coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: 
 
 
 def _count_outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
-    """Right guesses in a cluster, for each exchange of right candidates."""
+    """Numbers of right guesses in a unit if its answers are exchanged.
+
+    There is one number for each way to exchange them.
+    """
     sizes = [len(case.problem.candidates) for case, _ in members]
     counts = [0] * lcm(*sizes)
     for (case, index), size in zip(members, sizes, strict=True):

@@ -37,9 +37,9 @@ AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class NearestFact:
-    """The fact of a problem and the nearest one of training.
+    """The fact behind a test problem, and the nearest training fact.
 
-    `place` is (dataset, row), or None if no word is shared.
+    `place` is (dataset, row) of the training fact, or None if no fact shares a word.
     """
 
     row: int
@@ -53,15 +53,17 @@ class NearestFact:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
+    """The fact behind a problem: its place, text and weighted words."""
+
     row: tuple[int, int]
     text: str
     weights: dict[str, float]
 
 
 def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
-    """The (special word, candidate) pairs of a group.
+    """The pairs of special word and candidate in a group.
 
-    A problem alone has them if its special word is known.
+    A problem alone has pairs only if a label has its special word.
 
     >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0)
     >>> sorted(fact_pairs([problem, problem.replace(after=" was tilted.", answer=1)]))
@@ -76,9 +78,9 @@ def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
 
 
 def _find_special_words(members: Sequence[Problem]) -> list[str]:
-    """The special word of each member.
+    """The special word of each problem in a group.
 
-    It is what the next member has not, or what the labels of a problem alone say.
+    It differs from the next problem's. For a problem alone it is a label. Empty if it is not known.
     """
     if len(members) == 1:
         label = members[0].labels.get("special_word")
@@ -92,9 +94,9 @@ def _find_special_words(members: Sequence[Problem]) -> list[str]:
 
 
 def nearest_facts(test: Dataset, training: Sequence[Dataset], progress: Progress | None = None) -> list[NearestFact]:
-    """The nearest training fact of each test problem, in the test's order.
+    """For each test problem, the most similar fact of the training data.
 
-    Groups must have been found.
+    They are in the order of the test problems. Groups must have been found.
     """
     test_facts = _find_facts(0, test)
     training_facts: list[_Fact] = []
@@ -126,15 +128,15 @@ def nearest_facts(test: Dataset, training: Sequence[Dataset], progress: Progress
 
 
 def _find_pairs(dataset: Dataset) -> list[set[tuple[str, str]]]:
-    """The pairs of each problem, with the special words of its group."""
+    """For each problem, its group's pairs of special word and candidate."""
     pairs_of_group = {name: fact_pairs(members) for name, members in dataset.groups.items()}
     return [fact_pairs([p]) if p.group is None else pairs_of_group[p.group] for p in dataset]
 
 
 def _find_facts(dataset_index: int, dataset: Dataset) -> list[_Fact]:
-    """The facts of a dataset.
+    """The facts of a dataset: one for each problem.
 
-    There is one for each problem, or one for each candidate if the answer is hidden.
+    If the answer is hidden there is one for each candidate. `dataset_index` is a part of their places.
     """
     special_word_of: dict[str, str] = {}
     for members in dataset.groups.values():
@@ -152,7 +154,7 @@ def _find_facts(dataset_index: int, dataset: Dataset) -> list[_Fact]:
 
 
 def _weigh_words(problem: Problem, text: str, special_word: str) -> dict[str, float]:
-    """The words of a fact with their counts, the special word's counted more."""
+    """Counts of the words of a fact, higher for the special word."""
     weights: dict[str, float] = {}
     emphasised_words = set(_split_words(problem, special_word))
     for word, word_count in Counter(_split_words(problem, text)).items():
@@ -162,14 +164,17 @@ def _weigh_words(problem: Problem, text: str, special_word: str) -> dict[str, fl
 
 
 def _split_words(problem: Problem, text: str) -> list[str]:
-    """The words of a text in a problem's language."""
+    """The words of a text.
+
+    In a language without spaces they are its letters.
+    """
     if language_of(problem.language).spaced:
         return WORD.findall(text.casefold())
     return list(letters(text))
 
 
 def fact_text(problem: Problem, candidate: str) -> str:
-    """The clause of the blank with a candidate in it.
+    """The clause of the blank, filled with a candidate.
 
     "someone" replaces a person's name.
 
@@ -189,20 +194,21 @@ def fact_text(problem: Problem, candidate: str) -> str:
     return " ".join(words).strip(" .,;!?")
 
 
-def _find_nearest(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[int, float, int]]:
-    """Similarity and index of the nearest known fact, for each fact asked for.
+def _find_nearest(test_facts: Sequence[_Fact], training_facts: Sequence[_Fact]) -> Iterator[tuple[int, float, int]]:
+    """Yield the nearest training fact of each test fact.
 
-    The first value is the index of the fact asked for.
+    Each result is the index of the test fact, the similarity, and the index of the training fact. The last is -1 and
+    the similarity 0 if no training fact shares a word.
     """
-    if not known:
-        yield from ((index, 0.0, -1) for index in range(len(asked)))
+    if not training_facts:
+        yield from ((index, 0.0, -1) for index in range(len(test_facts)))
         return
-    rarity = _measure_rarity([*asked, *known])
+    rarity = _measure_rarity([*test_facts, *training_facts])
     columns = {word: column for column, word in enumerate(rarity)}
-    known_matrix = _make_matrix(known, rarity, columns).T.tocsc()
-    for start in range(0, len(asked), AT_ONCE):
-        asked_matrix = _make_matrix(asked[start : start + AT_ONCE], rarity, columns)
-        products = (asked_matrix @ known_matrix).tocsr()
+    training_matrix = _make_matrix(training_facts, rarity, columns).T.tocsc()
+    for start in range(0, len(test_facts), AT_ONCE):
+        test_matrix = _make_matrix(test_facts[start : start + AT_ONCE], rarity, columns)
+        products = (test_matrix @ training_matrix).tocsr()
         for line in range(products.shape[0]):
             line_start = products.indptr[line]
             line_end = products.indptr[line + 1]
@@ -218,9 +224,9 @@ def _find_nearest(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tu
 
 
 def _measure_rarity(facts: Sequence[_Fact]) -> dict[str, float]:
-    """Weight of each word: the logarithm of how few facts have it.
+    """Weight of each word, higher if fewer facts have it (idf).
 
-    Words that many facts have are left out.
+    Words that very many facts have are left out.
     """
     counts: Counter[str] = Counter()
     for fact in facts:
@@ -234,7 +240,17 @@ def _measure_rarity(facts: Sequence[_Fact]) -> dict[str, float]:
 
 
 def _make_matrix(facts: Sequence[_Fact], rarity: dict[str, float], columns: dict[str, int]) -> Any:
-    """A sparse matrix with one row of length 1 for each fact."""
+    """A sparse matrix with facts as rows and words as columns.
+
+    Every row has length 1.
+
+    Parameters
+    ----------
+    rarity
+        Weight of each word.
+    columns
+        Column of each word.
+    """
     from scipy.sparse import csr_matrix
 
     starts: list[int] = [0]

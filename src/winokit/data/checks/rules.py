@@ -56,7 +56,7 @@ TALK = ("They talked about the ", " for a while.")
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken rule: its name, the reason, and its rows."""
+    """A rule that a group breaks, the reason, and its rows."""
 
     rule: str
     reason: str
@@ -64,9 +64,9 @@ class Violation:
 
 
 def broken(rule: str, **values: object) -> Message:
-    """The reason why a rule is broken.
+    """The reason why a rule is broken, as a sentence.
 
-    A study may have other words for it.
+    A study may word it differently. `values` fill the sentence.
     """
     return Message.of(SAID[rule], f"rules.{rule}_broken", **values)
 
@@ -78,9 +78,9 @@ def one_blank(text: str) -> str | None:
 
 
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
-    """Reason why a text does not have 15 to 30 words, or None.
+    """Reason why a text has too few or many words, or None.
 
-    Words are counted between spaces, or as characters if there are none. The blank is one of them.
+    WinoGrande allows 15 to 30. The blank is a word. In languages without spaces, characters are counted.
     """
     words = language_of(language).split(text)
     fewest = limits.fewest_words
@@ -95,7 +95,7 @@ def candidates_present(
 ) -> str | None:
     """Reason why a candidate is not mentioned in the text, or None.
 
-    Its article and inflection may differ. With `partly`, one of its words is enough.
+    Article and inflection may differ. With `partly`, one word of the candidate is enough.
     """
     pack = language_of(language)
     missing = [candidate for candidate in candidates if not pack.is_mentioned(text, candidate, partly=partly)]
@@ -105,39 +105,72 @@ def candidates_present(
 def same_kind(
     candidates: Sequence[str], domain: str | None = None, pronoun: str | None = None, language: str = "en"
 ) -> str | None:
-    """Reason why the candidates' kinds give the answer away, or None.
+    """Reason why the candidates differ in kind, or None.
 
-    Two people of one gender do not, nor two things.
+    A reader could then tell the answer by gender, or by whether it is a person. People and things are known by first
+    names and lists of nouns. A word on no list may be anything.
 
-    People and things are known by first names and lists of nouns. A word on no list may be anything.
+    Parameters
+    ----------
+    domain
+        "social" or "physical", with which the candidates must agree. None if it is not known.
+    pronoun
+        The pronoun of the text, whose gender must fit. None if it is not known.
     """
     pack = language_of(language)
-    beings = {candidate: pack.being(candidate) for candidate in candidates}
-    people = {name: being for name, being in beings.items() if being not in (None, "thing")}
-    things = [name for name, being in beings.items() if being == "thing"]
-    folded_pronoun = (pronoun or "").casefold()
+    people, things = _split_by_kind(candidates, pack)
     genders = {being for being in people.values() if being != "person"}
     if len(genders) > 1:
         return _explain_two_genders(people)
     if misfit := pack.misfit(candidates, pronoun):
         return misfit
+    folded_pronoun = (pronoun or "").casefold()
     pronoun_gender = pack.pronoun_gender.get(folded_pronoun)
     if pronoun_gender and genders and pronoun_gender not in genders:
-        text = f"the pronoun {pronoun!r} does not fit {' and '.join(people)}"
-        return Message(text, "rules.pronoun_fits_broken", pronoun=pronoun, names=", ".join(people))
+        return _explain_pronoun(pronoun, people)
     if people and not things and folded_pronoun in pack.thing_pronouns:
         things = [name for name in candidates if name not in people and name[:1].islower()]
     return _judge_domain(people, things, domain)
 
 
+def _explain_pronoun(pronoun: str | None, people: Iterable[str]) -> Message:
+    """Reason that a pronoun does not fit the gender of the people."""
+    names = list(people)
+    text = f"the pronoun {pronoun!r} does not fit {' and '.join(names)}"
+    return Message(text, "rules.pronoun_fits_broken", pronoun=pronoun, names=", ".join(names))
+
+
+def _split_by_kind(candidates: Sequence[str], pack: Language) -> tuple[dict[str, str], list[str]]:
+    """Split the candidates into people and things.
+
+    People have their kind of being: "female", "male" or "person". Candidates on no list are in neither.
+    """
+    people: dict[str, str] = {}
+    things: list[str] = []
+    for candidate in candidates:
+        being = pack.being(candidate)
+        if being == "thing":
+            things.append(candidate)
+        elif being is not None:
+            people[candidate] = being
+    return people, things
+
+
 def _explain_two_genders(people: Mapping[str, str | None]) -> Message:
+    """Reason that the people have different genders.
+
+    `people` has the gender of each.
+    """
     people_texts = [f"{name} ({being})" for name, being in people.items()]
     text = f"people of two genders: {', '.join(people_texts)}"
     return Message(text, "rules.two_genders_broken", names=", ".join(people))
 
 
 def _judge_domain(people: Iterable[str], things: Iterable[str], domain: str | None) -> str | None:
-    """Reason why people and things do not fit together or the domain."""
+    """Reason why people and things do not fit together, or None.
+
+    They also have to fit the domain, "social" or "physical".
+    """
     people_text = ", ".join(people)
     things_text = ", ".join(things)
     if people_text and things_text:
@@ -150,7 +183,10 @@ def _judge_domain(people: Iterable[str], things: Iterable[str], domain: str | No
 
 
 def people_named(candidates: Sequence[str], domain: str | None, language: str = "en") -> str | None:
-    """Reason why a social problem's candidate may be no person (soft)."""
+    """Reason why a social problem's candidate may be no person, or None.
+
+    It is a soft rule: a writer may know better.
+    """
     pack = language_of(language)
     if domain != "social" or not pack.beings:
         return None
@@ -170,9 +206,9 @@ def real_change(one: str, other: str, candidates: Sequence[str], language: str =
 
 
 def telling_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
-    """Reason why twins differ in small words alone, or None (soft).
+    """Reason why twins differ only in words that say little, or None.
 
-    A change of the blank's place alone is such a reason too.
+    A change of only the position of the blank counts too. It is a soft rule.
     """
     pack = language_of(language)
     is_same = _list_telling_words(one, pack, candidates) == _list_telling_words(other, pack, candidates)
@@ -180,9 +216,9 @@ def telling_change(one: str, other: str, candidates: Sequence[str], language: st
 
 
 def _list_words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
-    """The words of a text and its blank, without its candidates and articles.
+    """The words of a text and its blank, in order.
 
-    They are in order.
+    Candidates and articles are left out.
     """
     places: set[tuple[int, int]] = set()
     for name in candidates:
@@ -199,13 +235,16 @@ def _list_words(text: str, candidates: Sequence[str], pack: Language) -> list[st
 
 
 def _list_telling_words(text: str, pack: Language, candidates: Sequence[str] = ()) -> list[str]:
-    """The words of a text that say something, without its candidates."""
+    """The words of a text that say something.
+
+    Candidates, small words and the blank are left out.
+    """
     words = _list_words(text, candidates, pack)
     return [word for word in words if word not in pack.small and word != BLANK]
 
 
 def anchor_word(anchor: str, language: str = "en") -> str | None:
-    """Reason why an anchor says nothing, or None.
+    """Reason why an anchor word says nothing, or None.
 
     An article, a pronoun or a preposition says nothing.
     """
@@ -218,9 +257,15 @@ def anchor_word(anchor: str, language: str = "en") -> str | None:
 
 
 def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: str = "en") -> str | None:
-    """Reason why an anchor does not fit its topic, or None (soft; English).
+    """Reason why an anchor word does not fit its topic, or None.
 
-    It fits if it is a word of the topic, or if the topic makes it likelier for the built-in model.
+    It fits if it is a word of the topic, or if the topic makes it likelier for the built-in model. Only English is
+    judged, and it is a soft rule.
+
+    Parameters
+    ----------
+    words
+        Other words that belong to the topic.
     """
     pack = language_of(language)
     if language.split("-")[0].lower() != READS:
@@ -235,9 +280,9 @@ def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: s
 
 
 def in_language(texts: Iterable[str], language: str = "en") -> str | None:
-    """Reason why texts are not in their language, or None (soft).
+    """Reason why texts are not in the language stated, or None.
 
-    A language that cannot be recognised is not judged.
+    A language that cannot be recognised is not judged. It is a soft rule.
     """
     code = language.split("-")[0].lower()
     if code not in LANGUAGES or detect([" ".join(texts)]) == code:
@@ -246,9 +291,9 @@ def in_language(texts: Iterable[str], language: str = "en") -> str | None:
 
 
 def makes_sense(text: str, language: str = "en") -> str | None:
-    """Reason why a text may make no sense, or None (soft).
+    """Reason why a text may make no sense, or None.
 
-    It repeats itself, or surprises the built-in model more than any bundled twin does.
+    It may repeat itself, or surprise the built-in model more than any bundled twin does. It is a soft rule.
     """
     words = [word.casefold() for word in language_of(language).split(text)]
     if len(set(words)) < REPETITIVE * len(words):
@@ -260,16 +305,16 @@ def makes_sense(text: str, language: str = "en") -> str | None:
 
 
 def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
-    """Reason why a text lacks the anchor word, or None."""
+    """Reason why a text does not have the anchor word, or None."""
     pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
     missing_count = sum(not pattern.search(text.casefold()) for text in texts)
     return broken("anchor_present", anchor=anchor, count=missing_count) if missing_count else None
 
 
 def word_overlap(one: str, other: str, language: str = "en") -> float:
-    """Share of words that two texts have in common, over the longer text.
+    """Share of words that two texts have in common.
 
-    Words are between spaces and are counted with repetition.
+    It is the share in the longer text. Words are between spaces and are counted with repetition.
 
     >>> word_overlap("the cat sat on a mat", "the cat slept on a mat")
     0.8333333333333334
@@ -283,7 +328,10 @@ def word_overlap(one: str, other: str, language: str = "en") -> float:
 
 
 def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
-    """Reason why twins share less than 70 % of their words, or None."""
+    """Reason why twins share too few of their words, or None.
+
+    WinoGrande requires 70 %.
+    """
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
@@ -291,14 +339,14 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
 
 
 def texts_differ(one: str, other: str) -> str | None:
-    """Reason why twins are the same text, or None."""
+    """Reason against twins with the same text, or None if they differ."""
     return broken("texts_differ") if one.split() == other.split() else None
 
 
 def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:
     """Reason why all right candidates are the same, or None.
 
-    Hidden answers are not judged.
+    Hidden answers, which are None, are not judged.
     """
     answers = [answer for answer in right if answer is not None]
     if len(answers) < 2:
@@ -310,7 +358,7 @@ def opposite_answers(right: Sequence[str | None], language: str = "en") -> str |
 
 
 class _JudgedGroup:
-    """A group that is judged by one rule after the other."""
+    """Judges the problems of a group, and collects the rules they break."""
 
     def __init__(self, judged: Sequence[tuple[Problem, int]], limits: Limits | None) -> None:
         self.members = [problem for problem, _ in judged]
@@ -325,12 +373,18 @@ class _JudgedGroup:
         self.violations: list[Violation] = []
 
     def add(self, rule: str, reason: str | None, rows: Sequence[int]) -> None:
-        """Remember a broken rule, unless the language has no means to judge it."""
+        """Add a broken rule if there is a reason.
+
+        Nothing is added for a rule that cannot be judged in the group's language.
+        """
         if reason and rule not in self.unjudged:
             self.violations.append(Violation(rule, reason, tuple(rows)))
 
     def judge_problem(self, problem: Problem, row: int) -> None:
-        """Judge the rules for one problem."""
+        """Judge the rules for a single problem.
+
+        `row` is its row in the dataset.
+        """
         rows = [row]
         limits = self.limits
         self.add("one_blank", one_blank(problem.text), rows)
@@ -344,15 +398,18 @@ class _JudgedGroup:
             self.add("same_kind", reason, rows)
 
     def judge_anchor(self) -> None:
-        """Judge whether every text has the anchor, if there is one."""
+        """Judge whether every text has the group's anchor word.
+
+        Nothing is judged without such a word.
+        """
         if self.anchor:
             texts = [problem.text for problem in self.members]
             self.add("anchor_present", anchor_present(texts, self.anchor), self.rows)
 
     def judge_wording(self, *, read: bool) -> None:
-        """Judge the writing task's rules for the group's words.
+        """Judge the writing task's rules for the words of the group.
 
-        With `read`, the model reads the first text.
+        With `read`, the built-in model reads the first text, which takes a moment.
         """
         first = self.first
         texts = [problem.text for problem in self.members]
@@ -366,7 +423,10 @@ class _JudgedGroup:
             self.add("makes_sense", makes_sense(readable(first), self.language), self.rows[:1])
 
     def judge_twins(self, first: Problem, other: Problem, rows: Sequence[int]) -> None:
-        """Judge the rules for two texts of the group."""
+        """Judge the rules for two problems of the group.
+
+        `rows` are their rows in the dataset.
+        """
         reason = texts_differ(first.text, other.text)
         self.add("texts_differ", reason, rows)
         if self.limits is None:
@@ -381,7 +441,7 @@ class _JudgedGroup:
             self.add("telling_change", reason, rows)
 
     def judge_answers(self) -> None:
-        """Judge whether the answers differ, if there are twins."""
+        """Judge whether the answers of twins differ."""
         if len(self.members) > 1:
             answers = [problem.right for problem in self.members]
             self.add("opposite_answers", opposite_answers(answers, self.language), self.rows)
@@ -390,12 +450,20 @@ class _JudgedGroup:
 def broken_rules(
     members: Sequence[Problem], rows: Sequence[int], limits: Limits | None = WINOGRANDE, *, read: bool = False
 ) -> list[Violation]:
-    """The writing task's rules that a group or a single problem breaks.
+    """The rules that a group or a single problem breaks.
 
-    With no limits, only the universal rules are judged.
+    Choices between whole texts break none, because the rules are about blanks.
 
-    They are about a blank and what may fill it: whole texts break none. `read` also has the built-in model read the
-    first text, which takes a moment.
+    Parameters
+    ----------
+    members
+        The problems of the group.
+    rows
+        Their rows in the dataset.
+    limits
+        The numbers of the writing task's rules. None for the universal rules only.
+    read
+        Whether the built-in model reads the first text too, which takes a moment.
     """
     judged = [(problem, row) for problem, row in zip(members, rows, strict=True) if not problem.is_whole]
     if not judged:
@@ -414,7 +482,10 @@ def broken_rules(
 
 
 def readable(problem: Problem) -> str:
-    """A problem's text with its right candidate, or the first one, in the blank."""
+    """The text of a problem with a candidate in its blank.
+
+    It is the right one, or the first one if the answer is hidden.
+    """
     return problem.text.replace(BLANK, problem.right or problem.candidates[0], 1)
 
 
@@ -422,16 +493,16 @@ def readable(problem: Problem) -> str:
 def reader() -> Model:
     """The built-in model on one thread.
 
-    It runs beside web pages that must not wait for it.
+    It runs beside web pages, which must not wait for it.
     """
     return load_model("builtin?threads=1")
 
 
 @lru_cache(4096)
 def surprisal(text: str) -> float:
-    """Mean surprisal of the pieces of a text, in nats.
+    """Mean surprisal of a text's tokens under the built-in model, in nats.
 
-    Each piece is masked by itself.
+    Each token is masked by itself.
     """
     request = PseudoLikelihood(text, 0, len(text))
     (logprobs,) = _read_logprobs([request])
@@ -440,9 +511,9 @@ def surprisal(text: str) -> float:
 
 @lru_cache(4096)
 def likelier_by(word: str, topic: str) -> float:
-    """Gain in nats of a word's log-probability through a topic.
+    """Gain in a word's log-probability through a topic before it, in nats.
 
-    The word is what somebody talks about.
+    The word is put into a sentence as what somebody talks about.
     """
     before, after = TALK
     with_topic = Fill(f"{topic}. {before}", word, after)
@@ -452,9 +523,9 @@ def likelier_by(word: str, topic: str) -> float:
 
 
 def _read_logprobs(requests: list[Request]) -> list[list[float]]:
-    """The log-probabilities of each request's pieces.
+    """For each request, the log-probabilities of its tokens.
 
-    There are none if the model has no answer, for example if the text is too long.
+    Empty if the model has no answer, for example because the text is too long.
     """
     answers = dict(reader().answer(requests))
     logprobs = []

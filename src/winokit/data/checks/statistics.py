@@ -25,7 +25,7 @@ STOPS = frozenset(".;:!?")
 
 @dataclass(frozen=True)
 class Statistics:
-    """One row of the table.
+    """One row of a table with statistics of datasets.
 
     `groups` counts complete groups, `single` the problems outside them.
     """
@@ -73,10 +73,7 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         There is no such way to count.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
-    texts: list[tuple[str, Language]] = []
-    for problem in dataset:
-        language = language_of(problem.language)
-        texts += [(text, language) for text in problem.texts]
+    texts = _pair_texts_with_languages(dataset)
     words = _count_words(texts, tokens)
     word_count = words.total()
     del words[BLANK]
@@ -106,8 +103,17 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     )
 
 
+def _pair_texts_with_languages(dataset: Dataset) -> list[tuple[str, Language]]:
+    """The texts of all problems, each with its language."""
+    texts: list[tuple[str, Language]] = []
+    for problem in dataset:
+        language = language_of(problem.language)
+        texts += [(text, language) for text in problem.texts]
+    return texts
+
+
 def _count_words(texts: Iterable[tuple[str, Language]], tokens: str) -> Counter[str]:
-    """The lower-cased words of some texts, with their counts."""
+    """Counts of the lower-cased words in some texts."""
     counts: Counter[str] = Counter()
     for text, language in texts:
         is_split_at_spaces = tokens == "whitespace" and language.spaced
@@ -117,6 +123,7 @@ def _count_words(texts: Iterable[tuple[str, Language]], tokens: str) -> Counter[
 
 
 def _count_distinct_candidates(dataset: Dataset) -> int:
+    """Number of different candidates in a dataset."""
     names: set[str] = set()
     for problem in dataset:
         language = language_of(problem.language)
@@ -125,7 +132,7 @@ def _count_distinct_candidates(dataset: Dataset) -> int:
 
 
 def _count_flags(dataset: Dataset) -> dict[str, int]:
-    """The number of problems with each label that is true."""
+    """For each label, the number of problems on which it is true."""
     counts: Counter[str] = Counter()
     for problem in dataset:
         counts.update(name for name, value in problem.labels.items() if value is True)
@@ -133,7 +140,7 @@ def _count_flags(dataset: Dataset) -> dict[str, int]:
 
 
 def _share_of_first(answers: Sequence[int]) -> float | None:
-    """The share of answers that are the first candidate, or None."""
+    """Share of answers that are the first candidate, None without answers."""
     if not answers:
         return None
     first_count = sum(answer == 0 for answer in answers)
@@ -141,12 +148,10 @@ def _share_of_first(answers: Sequence[int]) -> float | None:
 
 
 class Structure:
-    """Counts of how the texts with a blank are built.
+    """Counts of how texts with a blank are built.
 
-    `special_last` counts groups.
-
-    Connectives and clauses are counted in languages whose pack knows them. Last words are counted if there are spaces
-    between words.
+    `special_last` of `groups` groups have their special word last. Connectives and clauses are counted only in
+    languages that have rules for them, and last words only in those with spaces between words.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -165,27 +170,24 @@ class Structure:
 
 
 def is_spaced(problem: Problem) -> bool:
-    """Whether there are spaces between words, so that there is a last one."""
+    """Whether the words of a problem's text have spaces between them."""
     return language_of(problem.language).unit(problem.text) == "words"
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-cased words and the punctuation between clauses.
-
-    The blank is a word.
-    """
+    """The lower-cased words, blanks and clause marks of a text."""
     return TOKEN.findall(text.casefold())
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased words alone."""
+    """The lower-cased words of a text, and its blank."""
     return [token for token in tokens(text) if token[0].isalnum() or token[0] == BLANK]
 
 
 def special_words(one: str, other: str) -> tuple[str, str]:
-    """The words in which two texts differ.
+    """The words in which two texts differ, for each text.
 
-    They remain after the common start and end are taken away.
+    They are the words between the common start and the common end. Several have spaces between them.
 
     >>> special_words("It was too large to fit.", "It was too small to fit.")
     ('large', 'small')
@@ -209,7 +211,7 @@ def special_is_last(one: Problem, other: Problem) -> bool:
 
 
 def _last_words(text: str) -> list[str]:
-    """The words after the last space, or else all words."""
+    """The words after a text's last space, or else all words."""
     last_part = text.rsplit(None, 1)[-1]
     return words(last_part) or words(text)
 
@@ -242,9 +244,9 @@ def clauses(problem: Problem) -> int:
 
 
 def blank_position(problem: Problem) -> str:
-    """Third of the text that holds the blank.
+    """The third of the text in which the blank is, in words.
 
-    It is counted in words, or in characters if there are no spaces.
+    Positions are counted in words, or in characters if there are no spaces.
     """
     if is_spaced(problem):
         before_count = len(problem.before.split())

@@ -20,7 +20,7 @@ from winokit.registry import Registry
 
 
 class FileHead:
-    """The first bytes of a file in several forms, to recognise its format."""
+    """The first 64 KiB of a file, to recognise its format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,22 +28,22 @@ class FileHead:
 
     @cached_property
     def text(self) -> str:
-        """The bytes as text.
+        """The first bytes as text.
 
-        Bytes that are no UTF-8 are read as latin-1, which never fails.
+        Bytes that are not UTF-8 are read as latin-1, which never fails.
         """
         return decode_head(self.bytes).lstrip()
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines that are not blank."""
+        """The lines that are not blank. The last one may be incomplete."""
         return [line for line in re.split(r"\r\n?|\n", self.text) if line.strip()]
 
     @cached_property
     def json_keys(self) -> frozenset[str]:
         """Keys of the first object of a JSON-lines file.
 
-        A card counts only if nothing follows it. Empty if the file is no JSON lines.
+        A card in the first line is passed over if another object follows. Empty if the file is no JSON lines.
         """
         rows = [_read_keys(line.strip(), whole=True) for line in self.lines[:2]]
         for keys in rows:
@@ -53,16 +53,16 @@ class FileHead:
 
     @cached_property
     def array_keys(self) -> frozenset[str]:
-        """Keys of the first object of a JSON array, empty if it is none."""
+        """Keys of the first object in a JSON array, empty without one."""
         if not self.text.startswith("["):
             return frozenset()
         return _read_keys(self.text[1:].lstrip(), whole=False)
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Column names of a table, empty if it is none.
+        """Column names of a table with commas, semicolons, tabs or bars.
 
-        The table has commas, semicolons, tabs or bars.
+        Empty if the file is no table of two columns or more.
         """
         if self.text[:1] in "{[<":
             return frozenset()
@@ -76,7 +76,7 @@ class FileHead:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """The options of a writer."""
+    """Options for writing a file in a format."""
 
     source_ids: bool = False
     """Write the ids of the source. They may leak the answer: WinoGrande's qID ends in it."""
@@ -90,9 +90,10 @@ Render = Callable[[Problem, WriteOptions], Any]
 
 @dataclass(frozen=True)
 class Format:
-    """One native format.
+    """A file format, with functions that recognise, read and write it.
 
-    `render` turns a problem into a part of the file, and `assemble` joins the parts to its text.
+    `render` turns a problem into one part of a file, and `assemble` joins the parts to the file's text. Both are None
+    if the format can only be read.
     """
 
     name: str
@@ -157,20 +158,35 @@ def native_format(
     finish: Callable[[Source, Iterable[Problem]], Iterable[Problem]] = lambda _, problems: problems,
     **more: Any,
 ) -> Callable[[Parse], Parse]:
-    """Register a format by the function that parses one record.
+    """Register a format by decorating the function that parses one record.
 
     Parameters
     ----------
+    name
+        The format's name, as in `name:path`.
+    about
+        A line about its content, for the list of formats.
+    suffix
+        The usual ending of its files.
+    recognise
+        Whether a file is in this format, from its first bytes.
     records
-        Line number and content of each record of a file.
+        Yields the line number and the content of each record of a file.
+    render
+        Turns a problem into one part of a file. None if the format is only read.
+    assemble
+        Joins the parts to the text of a file. None if the format is only read.
     finish
-        What is made of the problems of a file once they are parsed: labels from files beside it, say.
+        Changes the problems of a file after all are parsed. It may add labels from a file beside it, for example.
     more
-        What the format does its own way: the other fields of `Format`.
+        Other fields of `Format`.
     """
 
     def add(parse: Parse) -> Parse:
+        """Register the format with this parser, and return the parser unchanged."""
+
         def read(source: Source) -> Iterable[Problem]:
+            """The problems of a file."""
             return finish(source, source.each(records(source), parse))
 
         usual_fields = {"recognise": recognise, "render": render, "assemble": assemble, "read": read}
@@ -185,14 +201,21 @@ def json_format(
 ) -> Callable[[Parse], Parse]:
     """Register a format of JSON lines, or of one JSON array.
 
-    It is called with the function that makes a problem of a row.
+    It decorates the function that makes a problem of a row.
 
-    A file is in it where the first row has these `keys`. What the format does its own way is given by name, as to
-    `native_format`.
+    Parameters
+    ----------
+    keys
+        A file is in this format if its first row has all of these keys.
+    array
+        Whether the file is one JSON array and not JSON lines.
+    more
+        Other parameters of `native_format`, which replace the usual ones.
     """
     needed_keys = set(keys)
 
     def recognise(head: FileHead) -> bool:
+        """Whether a file's first row has all keys of the format."""
         row_keys = head.array_keys if array else head.json_keys
         return row_keys >= needed_keys
 
@@ -206,13 +229,16 @@ def json_format(
 
 
 def json_list(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as one JSON array, one element a line."""
+    """The text of a JSON array with one row a line."""
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     return "[" + ",\n ".join(lines) + "]\n"
 
 
 def element(tag: str, text: str, **attributes: str | None) -> str:
-    """One XML element on one line."""
+    """The text of one XML element, on one line.
+
+    Attributes that are None are left out. Raises CannotWrite for a control character.
+    """
     known_attributes = {name: value for name, value in attributes.items() if value is not None}
     if NOT_XML.search("".join([text, *known_attributes.values()])):
         raise CannotWrite("it contains a control character, which XML cannot represent")
@@ -221,7 +247,10 @@ def element(tag: str, text: str, **attributes: str | None) -> str:
 
 
 def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
-    """The two candidates of a problem, or a refusal."""
+    """Return the two candidates of a problem that is to be written.
+
+    Raises CannotWrite, which names the format, if there are more than two or the problem asks yes or no.
+    """
     need_no_query(problem, format_name)
     if len(problem.candidates) != 2:
         raise CannotWrite(f"{len(problem.candidates)} candidates where {format_name} has room for two: use --as binary")
@@ -229,16 +258,19 @@ def need_two(problem: Problem, format_name: str) -> tuple[str, str]:
 
 
 def need_pronoun(problem: Problem, format_name: str) -> str:
-    """The pronoun of a problem, or a refusal."""
+    """Return the pronoun of a problem that is to be written.
+
+    Raises CannotWrite, which names the format, if the pronoun is not known.
+    """
     if problem.pronoun is None:
         raise CannotWrite(f"no pronoun is known for the blank, and {format_name} cannot be written without one")
     return problem.pronoun
 
 
 def with_brackets(problem: Problem, format_name: str) -> str:
-    """The text with its [pronoun] in brackets.
+    """Put brackets around the pronoun in a problem's text.
 
-    Raises CannotWrite if the text has other brackets.
+    Raises CannotWrite if the text has other brackets, or the pronoun is not known.
     """
     pronoun = need_pronoun(problem, format_name)
     if BRACKETS.search(problem.before + pronoun + problem.after):
@@ -247,20 +279,23 @@ def with_brackets(problem: Problem, format_name: str) -> str:
 
 
 def need_answer(problem: Problem, format_name: str) -> int:
-    """The answer of a problem, or a refusal."""
+    """Return the answer of a problem that is to be written.
+
+    It is the index of the right candidate. Raises CannotWrite, which names the format, if it is hidden.
+    """
     if problem.answer is None:
         raise CannotWrite(f"the answer is hidden, and {format_name} cannot be written without it")
     return problem.answer
 
 
 def need_no_query(problem: Problem, format_name: str) -> None:
-    """Refuse yes/no judgements."""
+    """Raise CannotWrite if a problem is a yes/no judgement."""
     if problem.query is not None:
         raise CannotWrite(f"a yes/no judgement cannot be written as {format_name}: convert it with --as choice first")
 
 
 def need_one_blank(problem: Problem, format_name: str) -> None:
-    """Refuse a text with an underscore besides the blank.
+    """Raise CannotWrite if a text has an underscore besides the blank.
 
     A reader could not distinguish the two.
     """
@@ -268,10 +303,11 @@ def need_one_blank(problem: Problem, format_name: str) -> None:
         raise CannotWrite(f"its text has a '{BLANK}' besides the blank, and {format_name} cannot tell them apart")
 
 
-def numbers_dropped(problems: Sequence[Problem]) -> tuple[list[Problem], set[str]]:
-    """Drop groups whose qIDs only number the rows, and return them too.
+def drop_numbered_groups(problems: Sequence[Problem]) -> tuple[list[Problem], set[str]]:
+    """Remove groups that come from qIDs which only number the rows.
 
-    An example is "my-set-1" to "my-set-500".
+    "my-set-1" to "my-set-500" are such qIDs: "my-set" is no group. Returns all problems, and the names of the removed
+    groups.
     """
     endings: dict[str, set[str]] = defaultdict(set)
     for problem in problems:
@@ -288,7 +324,10 @@ def numbers_dropped(problems: Sequence[Problem]) -> tuple[list[Problem], set[str
 
 
 def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Drop the group of each problem that shares it with nobody."""
+    """Remove the group from each problem whose group has no other member.
+
+    Yields all problems.
+    """
     problems = list(problems)
     sizes = Counter(problem.group for problem in problems)
     for problem in problems:
@@ -297,11 +336,9 @@ def lone_groups_dropped(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def _read_keys(text: str, *, whole: bool) -> frozenset[str]:
-    """Keys of the JSON object that begins a text, else empty.
+    """Keys of the JSON object at the beginning of a text.
 
-    With `whole`, nothing may follow the object.
-
-    With `whole`, nothing may follow the object.
+    Empty if there is none. With `whole`, the text must end after the object.
     """
     try:
         row, end = json.JSONDecoder().raw_decode(text)

@@ -51,9 +51,13 @@ AnswerReader = Callable[[str, Sequence[str]], int | None]
 """Function of a cell and its row's candidates: the index of the right one, or None if the cell names none."""
 
 
-def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
-    """Columns by their roles, with all that a problem needs."""
-    columns = tables.parse_columns(given, ROLES)
+def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
+    """Check the columns of problems that a user named.
+
+    Returns them by role. A role is what a column is for, such as `text`, `option1` or `answer`. Raises BadInput if a
+    column that every problem needs is missing.
+    """
+    columns = tables.parse_columns(user_columns, ROLES)
     has_whole_texts = {"text1", "text2"} <= columns.keys() or {"good", "bad"} <= columns.keys()
     if "text" not in columns:
         if has_whole_texts:
@@ -65,32 +69,43 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
 
 
 def read_columns(source: Source, columns: Mapping[str, str], table: Table | None = None) -> Iterator[Problem]:
-    """The problems of a table.
+    """Yield the problems of a table whose columns are named.
 
-    A row without a problem is rejected with its place and column.
+    A row that is no problem is rejected with its place and column. Rows whose answer is none of their candidates are
+    skipped with a note.
+
+    Parameters
+    ----------
+    columns
+        Column names by role. `where` selects rows.
+    table
+        The table, if it was read before. None to read it from the source.
     """
     table, roles = tables.selected(table or read_table(source), columns)
     columns = roles or {}
     answer_column, notation = _split_notation(columns.get("answer", ""), table)
     if notation:
         columns = {**columns, "answer": answer_column}
-    places = table.places(columns)
+    column_of_role = table.find_columns(columns)
     drafts: list[tuple[int | str, dict[str, Any], Problem]] = []
 
     def reject(error: Malformed, place: int | str) -> None:
-        column = places.get(error.field or "", error.field)
+        """Reject a row, with the error's column in place of its role."""
+        column = column_of_role.get(error.field or "", error.field)
         source.reject(Malformed(error.expected, field=column), place)
 
     for place, row in table.rows:
-        cells = {role: row.get(name) for role, name in places.items()}
+        cells = {role: row.get(name) for role, name in column_of_role.items()}
         try:
             drafts.append((place, cells, _make_draft(cells)))
         except Malformed as error:
             reject(error, place)
-    read_answer = _choose_reader(source, places, drafts, notation)
-    has_row_ids = _is_row_ids(draft.group for *_, draft in drafts)
+    read_answer = _choose_reader(source, column_of_role, drafts, notation)
+    has_row_ids = _are_row_ids(draft.group for *_, draft in drafts)
     if has_row_ids:
-        source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
+        source.note(
+            f"column {column_of_role['group']!r} has ids of rows; their part before the last hyphen is the group"
+        )
     neither_count = 0
     for place, cells, draft in drafts:
         try:
@@ -108,9 +123,9 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
 
 
 def _split_notation(text: str, table: Table) -> tuple[str, str]:
-    """The column and the notation in "COLUMN:NOTATION".
+    """Split "COLUMN:NOTATION" into a column and the notation of its answers.
 
-    The notation is empty if there is none.
+    The notation is empty if the text is only a column.
     """
     column, _, notation = text.rpartition(":")
     if notation in NOTATIONS and text not in table.columns:
@@ -121,7 +136,7 @@ def _split_notation(text: str, table: Table) -> tuple[str, str]:
 def _finish_draft(draft: Problem, answer: int | None, *, has_row_ids: bool) -> Problem:
     """The problem with its answer.
 
-    It also gets the group in its id if groups are ids of rows.
+    With `has_row_ids` its group is the id of its row, "twins-1", and is replaced by the part before the last hyphen.
     """
     if has_row_ids and draft.group:
         group, _, _ = draft.group.rpartition("-")
@@ -130,7 +145,10 @@ def _finish_draft(draft: Problem, answer: int | None, *, has_row_ids: bool) -> P
 
 
 def _make_draft(cells: Mapping[str, Any]) -> Problem:
-    """The problem of a row, its answer not yet read."""
+    """The problem in a row, without its answer.
+
+    `cells` are by role. Raises Malformed if a cell is missing.
+    """
     if "good" in cells:
         good = _get_text(cells, "good")
         bad = _get_text(cells, "bad")
@@ -156,7 +174,10 @@ def _make_draft(cells: Mapping[str, Any]) -> Problem:
 
 
 def _read_other_fields(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The other fields of a row's problem, by name."""
+    """The fields of a row's problem besides its text, candidates and answer.
+
+    They are group, domain, language and source id, by the names that a problem has for them.
+    """
     other_fields: dict[str, Any] = {}
     for role in ("group", "domain", "language"):
         text = _get_text(cells, role).strip()
@@ -173,11 +194,16 @@ def _read_other_fields(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _get_text(cells: Mapping[str, Any], role: str) -> str:
+    """The cell of a role as text, or an empty text."""
     return tables.cell_text(cells.get(role), role)
 
 
 def _read_candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
-    """The candidates of a row, from one column of options or from numbered ones."""
+    """The candidates of a row.
+
+    They are in numbered columns, or in one column with a list. `kind` is the role of the numbered columns without its
+    number.
+    """
     if "options" in cells:
         value = cells["options"]
         options = _split_options(value) if isinstance(value, str) else value
@@ -189,9 +215,9 @@ def _read_candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[st
 
 
 def _split_options(text: str) -> list[Any]:
-    """The parts of a written list, or of texts with bars between.
+    """Split a cell with all candidates into a list.
 
-    The list is in Python or JSON.
+    The cell is a list in Python or JSON, or texts with bars between them.
     """
     parts: list[Any] = text.split("|")
     if text.lstrip().startswith("["):
@@ -203,7 +229,12 @@ def _split_options(text: str) -> list[Any]:
 
 
 def _cut_at_blank(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
-    """The text before the blank, its pronoun if known, and the text after it."""
+    """Cut a text at its blank.
+
+    Returns the text before the blank, the pronoun or None if it is not known, and the text after it. The blank is an
+    underscore or the like, a marked [pronoun], the characters from `start` to `end`, or the only occurrence of the
+    pronoun. Raises Malformed if none of these is found.
+    """
     if start is not None and start != "":
         return _cut_at_offset(text, pronoun, start, end)
     for blank in BLANKS:
@@ -230,9 +261,10 @@ def _cut_at_blank(text: str, pronoun: str | None, start: Any, end: Any) -> tuple
 
 
 def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
-    """Cut a text at the characters that `start` and `end` name.
+    """Cut a text at the offsets of its pronoun.
 
-    Without an end, the pronoun's length decides.
+    Returns the text before the pronoun, the pronoun and the text after it. Without an end, the pronoun's length
+    decides. Raises Malformed if the pronoun is not there.
     """
     start_at = _read_offset("start", start)
     end_at = None
@@ -250,7 +282,10 @@ def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tupl
 
 
 def _find_only_word(text: str, word: str) -> tuple[int, int]:
-    """Place of a word that must occur once, as a whole word or anywhere."""
+    """Start and end of a word that must occur once.
+
+    It is searched as a whole word first, then anywhere, as in languages without spaces. Raises Malformed otherwise.
+    """
     escaped = re.escape(word)
     hits = list(re.finditer(rf"(?<!\w){escaped}(?!\w)", text))
     if not hits:
@@ -261,6 +296,7 @@ def _find_only_word(text: str, word: str) -> tuple[int, int]:
 
 
 def _read_offset(role: str, value: Any) -> int:
+    """A character offset from a cell. Raises Malformed for anything else."""
     text = _get_text({role: value}, role).strip()
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
         raise Malformed(f"expected a character offset, from 0, found {fields.shown(value)}", field=role)
@@ -268,14 +304,20 @@ def _read_offset(role: str, value: Any) -> int:
 
 
 def _match_text(cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the one candidate with the text of a cell."""
+    """Index of the only candidate that a cell spells out, or None.
+
+    Case is ignored.
+    """
     folded_cell = folded_text(cell)
     indices = [index for index, candidate in enumerate(candidates) if folded_text(candidate) == folded_cell]
     return indices[0] if len(indices) == 1 else None
 
 
 def _read_number(base: int, cell: str, candidates: Sequence[str]) -> int | None:
-    """Index for a number that counts from a base."""
+    """Index of the candidate whose number is in a cell, or None.
+
+    `base` is the number of the first candidate.
+    """
     number = re.fullmatch(r"(\d{1,3})(?:\.0*)?", cell, re.ASCII)
     if number is None:
         return None
@@ -284,7 +326,10 @@ def _read_number(base: int, cell: str, candidates: Sequence[str]) -> int | None:
 
 
 def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
-    """Index for a letter from A, perhaps in brackets."""
+    """Index of the candidate whose letter is in a cell, or None.
+
+    Letters count from A.
+    """
     letter = re.fullmatch(r"\(?([A-Za-z])[.)]?", cell)
     if letter is None:
         return None
@@ -292,21 +337,21 @@ def _read_letter(cell: str, candidates: Sequence[str]) -> int | None:
     return index if index < len(candidates) else None
 
 
-def _read_truth(place: int, cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the right one of two, from a cell with true or false.
+def _read_truth(candidate_index: int, cell: str, candidates: Sequence[str]) -> int | None:
+    """Index of the right candidate, from a cell with true or false.
 
-    The cell is about the candidate at `place`.
+    There must be two candidates, and the cell says it of the one at `candidate_index`. None for anything else.
     """
     word = cell.lower()
     if len(candidates) != 2 or word not in ("true", "false"):
         return None
-    return place if word == "true" else 1 - place
+    return candidate_index if word == "true" else 1 - candidate_index
 
 
 def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str]) -> int | None:
-    """Index of the candidate whose column has the name in a cell.
+    """Index of the candidate whose column a cell names, or None.
 
-    Only letters and digits count.
+    `names` are the columns of the candidates. Only letters and digits are compared.
     """
     plain_names = [_keep_letters(name) for name in names[: len(candidates)]]
     plain_cell = _keep_letters(cell)
@@ -314,6 +359,7 @@ def _match_column_name(names: Sequence[str], cell: str, candidates: Sequence[str
 
 
 def _keep_letters(name: str) -> str:
+    """The letters and digits of a name, without case."""
     return re.sub(r"\W|_", "", name).casefold()
 
 
@@ -331,40 +377,39 @@ NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
 
 
 def _choose_reader(
-    source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], notation: str
+    source: Source,
+    column_of_role: Mapping[str, str],
+    drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]],
+    notation: str,
 ) -> Callable[[Mapping[str, Any], Sequence[str]], int | None]:
-    """The function that reads a row's answer, chosen from all rows.
+    """The function that reads the answer of a row.
 
-    If several ways to read them remain, BadInput says how to choose one.
+    It takes the row's cells by role and its candidates, and returns an index, None for a hidden answer, or NEITHER.
+    Raises BadInput if several notations are possible.
+
+    Parameters
+    ----------
+    column_of_role
+        Column names by role.
+    drafts
+        Place, cells and problem of each row.
+    notation
+        A key of `NOTATIONS`, or empty to infer it from all rows.
     """
-    if "answer1" in places:
+    if "answer1" in column_of_role:
         return _read_flags
-    if "answer" not in places:
+    if "answer" not in column_of_role:
         return lambda cells, candidates: None
-    names = [places[role] for role in numbered(places, "option" if "text" in places else "text")]
+    kind = "option" if "text" in column_of_role else "text"
+    names = [column_of_role[role] for role in numbered(column_of_role, kind)]
     readers = {name: reader for name, (_, reader) in NOTATIONS.items()}
     readers["column"] = partial(_match_column_name, names)
-    cells = []
-    for _, row, draft in drafts:
-        cell = _get_answer_cell(row)
-        if cell not in HIDDEN:
-            cells.append((cell, draft.candidates))
-    answers = {name: tuple(reader(*cell) for cell in cells) for name, reader in readers.items()}
-    unread_counts = {name: name_answers.count(None) for name, name_answers in answers.items()}
-    fewest_unread = min(unread_counts.values())
-    best_names = [name for name, count in unread_counts.items() if count == fewest_unread]
-    if not notation and len({answers[name] for name in best_names}) > 1:
-        column = places["answer"]
-        meanings = [f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best_names]
-        first_cell, _ = cells[0]
-        raise BadInput(
-            f"{source.path}: column {column!r}: answers like {first_cell!r} may be {' or '.join(meanings)}: say which"
-        )
-    chosen = notation or best_names[0]
-    reader = readers[chosen]
-    meaning, _ = NOTATIONS[chosen]
-    is_guess = not notation and fewest_unread < len(cells)
-    expected = f"expected {meaning}, as in other rows" if is_guess else f"expected {meaning}"
+    addition = ""
+    if not notation:
+        notation, reads_some = _infer_notation(source, column_of_role["answer"], drafts, readers)
+        addition = ", as in other rows" if reads_some else ""
+    reader = readers[notation]
+    meaning, _ = NOTATIONS[notation]
 
     def read_answer(row: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
         cell = _get_answer_cell(row)
@@ -373,13 +418,55 @@ def _choose_reader(
         answer = reader(cell, candidates)
         if answer is None:
             options = " / ".join(candidates)
-            raise Malformed(f"{expected} (of {options}), found {fields.shown(cell)}", field="answer")
+            expected = f"expected {meaning}{addition} (of {options})"
+            raise Malformed(f"{expected}, found {fields.shown(cell)}", field="answer")
         return answer
 
     return read_answer
 
 
+def _infer_notation(
+    source: Source,
+    column: str,
+    drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]],
+    readers: Mapping[str, AnswerReader],
+) -> tuple[str, bool]:
+    """Infer the notation of answers from all rows.
+
+    Returns the notation that reads most answers, and whether it reads any. Raises BadInput if several notations read
+    equally many and disagree about an answer.
+
+    Parameters
+    ----------
+    column
+        The column of the answers, for the message.
+    drafts
+        Place, cells and problem of each row.
+    readers
+        For each notation, the function that reads an answer in it.
+    """
+    cells: list[tuple[str, Sequence[str]]] = []
+    for _, row, draft in drafts:
+        cell = _get_answer_cell(row)
+        if cell not in HIDDEN:
+            cells.append((cell, draft.candidates))
+    answers = {}
+    for name, reader in readers.items():
+        answers[name] = tuple(reader(cell, candidates) for cell, candidates in cells)
+    unread_counts = {name: name_answers.count(None) for name, name_answers in answers.items()}
+    fewest_unread = min(unread_counts.values())
+    best_names = [name for name, count in unread_counts.items() if count == fewest_unread]
+    if len({answers[name] for name in best_names}) > 1:
+        meanings = [f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best_names]
+        first_cell, _ = cells[0]
+        raise BadInput(
+            f"{source.path}: column {column!r}: answers like {first_cell!r} may be {' or '.join(meanings)}: say which"
+        )
+    return best_names[0], fewest_unread < len(cells)
+
+
 def _get_answer_cell(row: Mapping[str, Any]) -> str:
+    """The cell with a row's answer as stripped text."""
     value = row.get("answer")
     is_plain = isinstance(value, (str, int, float, type(None)))
     text = _get_text(row, "answer") if is_plain else fields.shown(value)
@@ -387,9 +474,9 @@ def _get_answer_cell(row: Mapping[str, Any]) -> str:
 
 
 def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
-    """The candidate whose own column says true.
+    """Index of the candidate whose own column says true.
 
-    It is NEITHER if all are false, and None if nothing is said.
+    NEITHER if all say false, and None if all are empty. Raises Malformed for anything else.
     """
     words = [_get_text(cells, f"answer{number}").strip().lower() for number in range(1, len(candidates) + 1)]
     if not any(words):
@@ -401,10 +488,10 @@ def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | No
     return flags.index(True) if True in flags else NEITHER
 
 
-def _is_row_ids(names: Iterable[str | None]) -> bool:
-    """Whether groups are ids of rows, as WinoGrande's qIDs are.
+def _are_row_ids(names: Iterable[str | None]) -> bool:
+    """Whether groups are in fact ids of rows, like WinoGrande's qIDs.
 
-    They are if there are more twins without their last part.
+    They are if more names have twins without the part after their last hyphen.
     """
     counts = Counter(name for name in names if name)
     counts_of_start = Counter[str]()
@@ -418,38 +505,54 @@ def _is_row_ids(names: Iterable[str | None]) -> bool:
 
 
 def guess_columns(table: Table) -> dict[str, str]:
-    """Columns by the roles that they may have.
+    """Guess which columns of a table have the parts of a problem.
 
-    "?" is for a role that a problem needs and for which no column fits.
+    Returns columns by role, with "?" for a role that a problem needs and for which no column fits.
     """
     column_of_name = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
-    named: dict[str, list[str]] = {}
-    for role, words in SYNONYMS.items():
-        named[role] = [column_of_name[word] for word in words if word in column_of_name]
+    columns_of_role = _find_role_columns(column_of_name)
     cells = {column: _list_texts(table, column) for column in table.columns}
-    text_candidates = dict.fromkeys((*named["text"], *table.columns))
-    marked = [column for column in text_candidates if _has_blanks(cells[column])]
-    columns = {"text": [*marked, *named["text"], "?"][0]}
-    columns |= _guess_options(column_of_name, columns["text"], named["options"])
-    named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
+    text_columns = columns_of_role["text"]
+    marked_columns = [column for column in dict.fromkeys((*text_columns, *table.columns)) if _has_blanks(cells[column])]
+    columns = {"text": [*marked_columns, *text_columns, "?"][0]}
+    columns |= _guess_options(column_of_name, columns["text"], columns_of_role["options"])
+    question_columns = columns_of_role["question"]
+    columns_of_role["question"] = [column for column in question_columns if {*cells[column]} <= {"cause", "effect"}]
     other_roles = ["answer", "group", "id"]
-    if not marked:
+    if not marked_columns:
         other_roles += ["pronoun", "start", "question"]
     for role in other_roles:
-        free_columns = [column for column in named[role] if column not in columns.values()]
+        free_columns = [column for column in columns_of_role[role] if column not in columns.values()]
         if free_columns:
             columns[role] = free_columns[0]
     return columns
 
 
+def _find_role_columns(column_of_name: Mapping[str, str]) -> dict[str, list[str]]:
+    """For each role, the columns that have a usual name of it.
+
+    The most usual names are first. `column_of_name` has the columns by their normalised names.
+    """
+    columns_of_role = {}
+    for role, usual_names in SYNONYMS.items():
+        columns_of_role[role] = [column_of_name[name] for name in usual_names if name in column_of_name]
+    return columns_of_role
+
+
 def _list_texts(table: Table, column: str) -> list[str]:
-    """The first cells of a column, each as a text or empty."""
+    """The first hundred cells of a column.
+
+    Cells that are no text are empty.
+    """
     cells = [row.get(column) for _, row in table.rows[:100]]
     return [cell if isinstance(cell, str) else "" for cell in cells]
 
 
 def _has_blanks(cells: Sequence[str]) -> bool:
-    """Whether enough cells of a column have a blank or a marked pronoun."""
+    """Whether most cells of a column have a blank.
+
+    A marked pronoun counts too.
+    """
     marks = (*BLANKS, MARKED)
     count = 0
     for cell in cells:
@@ -461,7 +564,19 @@ def _has_blanks(cells: Sequence[str]) -> bool:
 def _guess_options(
     column_of_name: Mapping[str, str], text_column: str, options_columns: Sequence[str]
 ) -> dict[str, str]:
-    """The columns of the candidates: numbered ones, or one with all of them."""
+    """The columns that may have the candidates, by role.
+
+    They are numbered columns, or one with all candidates. "?" stands for columns that were not found.
+
+    Parameters
+    ----------
+    column_of_name
+        Columns by their normalised names.
+    text_column
+        The column of the text, which is left out.
+    options_columns
+        Columns that have a usual name for all candidates.
+    """
     columns_of_stem: dict[str, list[str]] = {}
     for name, column in sorted(column_of_name.items()):
         option = OPTION.fullmatch(name)
@@ -483,9 +598,9 @@ def _guess_options(
 
 
 def advice(path: Path) -> str:
-    """A table's columns and a command that may read it, for a message.
+    """Describe a file's columns and a command that may read them.
 
-    It is empty if the file is no table.
+    Empty if the file is no table.
     """
     is_parquet = tables.refuse_workbook(path).startswith(b"PAR1")
     source = Source(path, lenient=True, limit=None if is_parquet else LOOKED_AT)
@@ -499,10 +614,10 @@ def advice(path: Path) -> str:
     if len(table.columns) < 2 or not has_sound_rows:
         return ""
     guess = guess_columns(table)
-    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.said_columns(guess))}"
+    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.format_columns(guess))}"
     other_guess = _guess_rival_columns(table, guess)
     if other_guess is not None:
-        other_columns = shlex.quote(tables.said_columns(other_guess))
+        other_columns = shlex.quote(tables.format_columns(other_guess))
         command += f" ({_describe_rows(table, guess)}), or --columns {other_columns}"
         command += f" ({_describe_rows(table, other_guess)})"
     hint = ", with the right columns for each ?" if "?" in guess.values() else ""
@@ -510,9 +625,9 @@ def advice(path: Path) -> str:
 
 
 def _guess_rival_columns(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
-    """A second guess from columns that the first one does not use, or None.
+    """A second guess, from columns that the first guess does not use.
 
-    They may be in another language, for example.
+    They may be in another language, for example. None if a column of either guess is missing.
     """
     used_columns = {name for role, name in guess.items() if role.rstrip(digits) in ("text", "option", "options")}
     free_columns = tuple(name for name in table.columns if name not in used_columns)
@@ -523,7 +638,7 @@ def _guess_rival_columns(table: Table, guess: Mapping[str, str]) -> dict[str, st
 
 
 def _describe_rows(table: Table, roles: Mapping[str, str]) -> str:
-    """Number of rows that some columns can parse, in words."""
+    """Describe how many rows of a table some columns can read."""
     source = Source(Path(table.path), lenient=True)
     try:
         count = len(list(read_columns(source, roles, table)))

@@ -25,7 +25,19 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 
 
 def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: int | None, **rest: Any) -> Problem:
-    """A problem from the parts that both dialects have."""
+    """Make a problem from the parts of an item of COPA.
+
+    Its text is the premise, "because" or "so", and a blank for the alternative.
+
+    Parameters
+    ----------
+    asks_for
+        "cause" or "effect".
+    answer
+        Index of the right alternative, or None if it is hidden.
+    rest
+        Other fields of the problem.
+    """
     if asks_for not in CONNECTIVES:
         raise Malformed(f"expected 'cause' or 'effect', found {asks_for!r}", field="question")
     clause = premise.rstrip().rstrip(".!?").rstrip()
@@ -35,7 +47,11 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: 
 
 
 def premise_of(copa: Problem) -> tuple[str, str]:
-    """Premise and question of a problem, from its labels or from its text."""
+    """Find the premise and the question of a COPA problem.
+
+    The question is "cause" or "effect". They are its labels, or else read from its text. Raises CannotWrite if it is
+    not of COPA's form.
+    """
     asks_for = copa.labels.get("asks_for")
     premise = copa.labels.get("premise")
     if asks_for in CONNECTIVES and premise:
@@ -49,7 +65,10 @@ def premise_of(copa: Problem) -> tuple[str, str]:
 
 
 def parse_item(item: Element) -> Problem:
-    """A problem from an <item> of the XML."""
+    """Parse an <item> of COPA's XML into a problem.
+
+    Raises Malformed if a part is missing.
+    """
     parts = {tag: words(item, tag) for tag in ("p", "a1", "a2")}
     for tag in parts:
         fields.string(parts, tag)
@@ -66,7 +85,10 @@ def parse_item(item: Element) -> Problem:
 
 
 def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The parts of an <item>, which gets its number from `assemble_items`."""
+    """Turn a problem into the parts of an <item> of COPA's XML.
+
+    Its number is not among them. Raises CannotWrite if the problem is not of COPA's form.
+    """
     a1, a2 = need_two(copa, "copa")
     premise, asks_for = premise_of(copa)
     answer = None if copa.answer is None else str(copa.answer + 1)
@@ -74,7 +96,7 @@ def render_item(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def assemble_items(items: Sequence[dict[str, Any]]) -> str:
-    """The whole corpus."""
+    """Join numbered items into the XML of a COPA corpus."""
     rows = []
     for number, item in enumerate(items, 1):
         attributes = {
@@ -91,7 +113,7 @@ def assemble_items(items: Sequence[dict[str, Any]]) -> str:
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row of SuperGLUE's JSON lines."""
+    """Parse a row of SuperGLUE's COPA (JSON lines) into a problem."""
     label = row.get("label")
     if label is not None:
         label = fields.integer(row, "label")
@@ -110,7 +132,7 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 
 
 def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row of SuperGLUE's JSON lines."""
+    """Turn a problem into a row of SuperGLUE's COPA (JSON lines)."""
     choice1, choice2 = need_two(copa, "superglue-copa")
     premise, question = premise_of(copa)
     row: dict[str, Any] = {"premise": premise, "choice1": choice1, "choice2": choice2, "question": question}
@@ -122,9 +144,10 @@ def render_row(copa: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Group the twins of Balanced COPA (Kavumba et al., 2019).
+    """Give the twins of Balanced COPA a common group.
 
-    Item 1003 is item 3 mirrored, with the same alternatives.
+    It is by Kavumba et al. (2019). Item 1003 there is item 3 mirrored, with the same alternatives. Yields all
+    problems.
     """
     items = list(problems)
     keys = [(_find_pair_number(item), frozenset(item.candidates)) for item in items]
@@ -138,7 +161,10 @@ def _group_mirrors(source: Source, problems: Iterable[Problem]) -> Iterator[Prob
 
 
 def _find_pair_number(item: Problem) -> int | None:
-    """The number that an item and its mirrored one share, or None."""
+    """The number that an item shares with its mirrored twin.
+
+    None if its id is no number.
+    """
     item_id = str(item.provenance.get("id"))[:9]
     if not item_id.isdecimal():
         return None

@@ -23,7 +23,10 @@ OPTION = re.compile(r"option\d{1,3}")
 
 
 def parse(row: Mapping[str, str]) -> Problem:
-    """A problem from a row."""
+    """Parse a row with sentence and options into a problem.
+
+    Raises Malformed if a cell is missing or wrong.
+    """
     before, after = fields.blanked(row, "sentence" if "sentence" in row else "text")
     options = [value for _, value in _list_options(row)]
     while options and not options[-1].strip():
@@ -44,7 +47,7 @@ def parse(row: Mapping[str, str]) -> Problem:
 
 
 def _list_options(row: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The option columns of a row, in the order of their numbers."""
+    """Name and cell of each column option1, option2, …, in order."""
 
     def number_of(name: str) -> int:
         return int(name.removeprefix("option"))
@@ -54,7 +57,10 @@ def _list_options(row: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, str]:
-    """The cells of a row."""
+    """Turn a problem into a row of a table, by column.
+
+    Raises CannotWrite if the text has a second underscore, or the problem asks yes or no.
+    """
     need_no_query(problem, "csv")
     need_one_blank(problem, "csv")
     row = {"sentence": problem.text, "pronoun": problem.pronoun or ""}
@@ -70,11 +76,15 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, str]:
 
 
 def _count_options(row: Mapping[str, str]) -> int:
+    """The number of option columns that a row has."""
     return sum(name.startswith("option") for name in row)
 
 
 def assemble(rows: Sequence[dict[str, str]]) -> str:
-    """The table, with the option columns of the longest problem."""
+    """Join rows into the text of a csv file with a header.
+
+    It has as many option columns as the longest problem needs.
+    """
     option_count = max(map(_count_options, rows), default=2)
     option_columns = [f"option{index + 1}" for index in range(option_count)]
     columns = ["sentence", "pronoun", *option_columns, "answer", "group", "domain", "labels"]
@@ -88,7 +98,10 @@ def assemble(rows: Sequence[dict[str, str]]) -> str:
 
 
 def _read_csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line and cells of each row that may be a problem."""
+    """Yield line number and cells of rows that may be problems.
+
+    Rows with neither sentence nor options are skipped with a note.
+    """
     rows = source.csv_rows()
     _, header = next(rows, (1, []))
     columns = [cell.strip() for cell in header]

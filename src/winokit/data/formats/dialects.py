@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import copa, fields, jsonl, knowref, minimal_pairs, superglue_wsc, trichelair, winogrande
-from winokit.data.formats.base import json_format, numbers_dropped
+from winokit.data.formats.base import drop_numbered_groups, json_format
 from winokit.data.formats.columns import read_columns
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered_rows
@@ -23,7 +23,7 @@ from winokit.problem import Dataset, Problem
 
 
 def _parse_wsc273_row(row: Mapping[str, Any]) -> Problem:
-    """Parse a row of WSC273 as on the Hugging Face hub.
+    """Parse a row of WSC273 on the Hugging Face hub.
 
     Its fields are text, pronoun, pronoun_loc, options and label.
     """
@@ -55,7 +55,10 @@ DIALECTS: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], Problem]], .
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row of any known dialect."""
+    """Parse a row into a problem by the format of its keys.
+
+    Raises Malformed if no known format has them.
+    """
     for keys, parse in DIALECTS:
         if keys <= row.keys():
             return parse(row)
@@ -64,12 +67,15 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 
 @json_format("lmeval", "sample logs of lm-evaluation-harness (read only)", {"doc_id", "doc"}, assemble=None)
 def parse_sample(row: Mapping[str, Any]) -> Problem:
-    """The problem of a logged sample."""
+    """Parse the problem in a sample of a log of lm-evaluation-harness."""
     return parse_row(document_of(row))
 
 
 def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The evaluated document of a logged sample."""
+    """Return the `doc` of a logged sample.
+
+    It is the row of data that was evaluated. Raises Malformed if it has none.
+    """
     doc = row.get("doc")
     if not isinstance(doc, dict):
         raise Malformed(f"expected the evaluated document, found {fields.shown(doc)}", field="doc")
@@ -77,9 +83,16 @@ def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Read a dataset through the `datasets` library.
+    """Read a dataset with Hugging Face's `datasets` library.
 
-    It is in a known dialect, or has the columns named.
+    Parameters
+    ----------
+    name
+        `org/name[/config][#split]`, or a local folder.
+    lenient
+        Skip malformed rows and note them, instead of raising.
+    columns
+        Column names by role. None if the rows are in a known format.
     """
     with needing("reading from the hub", "hub"):
         import datasets
@@ -97,7 +110,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
     source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
     rows = numbered_rows(_drop_empty_cells(splits[split]))
     if columns is None:
-        problems = list(source.each(minimal_pairs.each_row(rows), parse_row))
+        problems = list(source.each(minimal_pairs.split_target_pairs(rows), parse_row))
     else:
         table = Table(str(source.path), tuple(splits[split].column_names), rows)
         problems = list(read_columns(source, columns, table))
@@ -105,7 +118,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
     notes += [f"skipped: {error}" for error in source.skipped]
     if not problems:
         raise BadInput(f"hub:{place}#{split}: no problems in it; {notes[-1]}")
-    problems, _ = numbers_dropped(problems)
+    problems, _ = drop_numbered_groups(problems)
     is_local = Path(place).exists()
     dataset_name = Path(place).name if is_local else f"hub:{place}"
     dataset = with_true_card(Dataset(problems, None, notes), dataset_name)
@@ -116,7 +129,7 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
 
 
 def _choose_split(splits: Iterable[str]) -> str:
-    """The first of the preferred splits, or else the first of all."""
+    """Choose validation, test or train, or else the first split."""
     names = list(splits)
     for name in PREFERRED:
         if name in names:
@@ -125,18 +138,18 @@ def _choose_split(splits: Iterable[str]) -> str:
 
 
 def _drop_empty_cells(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The cells of each row that have a value.
+    """Yield each row without its empty cells.
 
-    Hub tables have a cell in every column.
+    Tables of the hub have a cell in every column.
     """
     for row in rows:
         yield {key: cell for key, cell in row.items() if cell is not None and cell != ""}
 
 
 def _make_arguments(place: str) -> dict[str, Any]:
-    """The arguments of load_dataset for a place.
+    """Arguments of `datasets.load_dataset` for a place on the hub.
 
-    A folder is used as it is. org/name may have a configuration after a second slash.
+    `place` is a local folder, or `org/name[/config]`. Raises BadInput for anything else.
     """
     if place and Path(place).exists():
         return {"path": place}

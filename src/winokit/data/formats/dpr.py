@@ -27,7 +27,10 @@ PARTS = ("sentence", "pronoun", "candidates", "answer")
 
 
 def parse(block: Sequence[str]) -> Problem:
-    """A problem from its four lines."""
+    """Parse a block of four lines of DPR into a problem.
+
+    The lines are sentence, pronoun, candidates and answer. Raises Malformed if they do not fit together.
+    """
     if len(block) != len(PARTS):
         raise Malformed(f"expected four lines ({', '.join(PARTS)}) and a blank one, found {len(block)}")
     sentence, pronoun, pair, right = (line.strip() for line in block)
@@ -47,7 +50,11 @@ def parse(block: Sequence[str]) -> Problem:
 
 
 def with_twins_in_fours(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems; those of Kocijan et al.'s WinoGender.txt with their twins."""
+    """Give the twins of Kocijan et al.'s WinoGender.txt a common group.
+
+    There the first and third of four problems are twins, and so are the second and fourth. Yields all problems. Those
+    of other files are unchanged.
+    """
     rows = list(problems)
     fours = [rows[at : at + 4] for at in range(0, len(rows), 4)]
     if any(problem.pronoun is not None for problem in rows) or not all(map(_are_two_pairs, fours)):
@@ -61,7 +68,10 @@ def with_twins_in_fours(source: Source, problems: Iterable[Problem]) -> Iterator
 
 
 def _are_two_pairs(four: Sequence[Problem]) -> bool:
-    """Whether the first and third of four problems, and the others, share candidates and have opposite answers."""
+    """Whether four problems are two pairs of twins.
+
+    The first and third are one, the second and fourth the other. Twins have the same candidates and opposite answers.
+    """
     if len(four) != 4:
         return False
     pairs = ((four[0], four[2]), (four[1], four[3]))
@@ -69,7 +79,11 @@ def _are_two_pairs(four: Sequence[Problem]) -> bool:
 
 
 def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None:
-    """Start of the pronoun in question, or None if there is no such word."""
+    """Find the start of the pronoun in question, or None.
+
+    If the pronoun occurs several times, the first occurrence after the connective that follows both candidates
+    counts. None if there is no such word.
+    """
     if not pronoun:
         return None
     matches = re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", sentence)
@@ -90,9 +104,9 @@ def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None
 
 
 def render(problem: Problem, options: WriteOptions) -> list[str]:
-    """The four lines of a problem.
+    """Turn a problem into the four lines of DPR.
 
-    A problem is refused if the lines would not read back as the same problem.
+    Raises CannotWrite if they would not read back as the same problem.
     """
     candidates = need_two(problem, "dpr")
     pronoun = need_pronoun(problem, "dpr")
@@ -107,9 +121,9 @@ def render(problem: Problem, options: WriteOptions) -> list[str]:
 
 
 def encode(text: str) -> bytes:
-    """Encode as latin-1 like the original, or as UTF-8 if that is impossible.
+    """Encode the text of a DPR file as latin-1 or UTF-8.
 
-    UTF-8 is also used if the latin-1 bytes could be taken for UTF-8.
+    It is latin-1 like the original, unless a character needs UTF-8, or the latin-1 bytes would be valid UTF-8.
     """
     try:
         data = text.encode("latin-1")
@@ -120,7 +134,10 @@ def encode(text: str) -> bytes:
 
 
 def _split_blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and lines of each block. Blank lines separate blocks."""
+    """Split a text at blank lines into blocks.
+
+    Yields the number of the first line of each block, and its lines.
+    """
     block: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if line.strip():
@@ -131,12 +148,14 @@ def _split_blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_records(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Yield the blocks of a file in latin-1 or UTF-8."""
     data = source.raw().removeprefix(BOM_UTF8)
     encoding = "utf-8" if _is_utf8(data) else "latin-1"
     return _split_blocks(data.decode(encoding))
 
 
 def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are valid UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -145,7 +164,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _is_dpr(head: FileHead) -> bool:
-    """Whether the first block has four lines that fit the format."""
+    """Whether a file's first block has four lines of this format."""
     _, block = next(_split_blocks(head.text), (0, []))
     if len(block) != len(PARTS):
         return False

@@ -19,13 +19,17 @@ BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
 def _get_present(row: Mapping[str, Any], key: str) -> Any:
+    """The value of a field. Raises Malformed if it is missing."""
     if key not in row:
         raise Malformed(f"missing (found {names(row)})", field=key)
     return row[key]
 
 
 def string(row: Mapping[str, Any], key: str) -> str:
-    """A field that must be a string with any text in it."""
+    """The value of a field that must be a non-blank text.
+
+    Raises Malformed otherwise, as all functions of this module do.
+    """
     value = row.get(key)
     if value.__class__ is str and value.strip():
         return value
@@ -35,7 +39,7 @@ def string(row: Mapping[str, Any], key: str) -> str:
 
 
 def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """A list of strings."""
+    """The value of a field that must be a list of texts."""
     values = row.get(key)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise Malformed(f"expected a list of strings, found {shown(values)}", field=key)
@@ -43,7 +47,10 @@ def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A field with an object, empty if it is missing or null."""
+    """The value of a field that must be an object.
+
+    It is empty if the field is missing or null.
+    """
     value = row.get(key)
     if value is not None and not isinstance(value, dict):
         raise Malformed(f"expected an object, found {shown(value)}", field=key)
@@ -51,7 +58,15 @@ def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def parsed(text: str, kind: type, key: str) -> Any:
-    """The JSON object or list that a field holds as text."""
+    """The list or object that a text holds as JSON.
+
+    Parameters
+    ----------
+    kind
+        `list` or `dict`.
+    key
+        The field of the text, for the message.
+    """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -63,7 +78,7 @@ def parsed(text: str, kind: type, key: str) -> Any:
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
-    """A field with a string, or None if it is missing, null or empty."""
+    """The text in a field, or None if missing or empty."""
     value = row.get(key)
     if value is None or value == "":
         return None
@@ -73,9 +88,9 @@ def optional(row: Mapping[str, Any], key: str) -> str | None:
 
 
 def language(row: Mapping[str, Any]) -> str:
-    """The code of a row's language, or English without a code.
+    """The BCP 47 code of a row's language.
 
-    A name that is no code is English too, until the language is recognised.
+    "en" if the row has none, or something that is no code.
     """
     code = row.get("language") or row.get("lang")
     if isinstance(code, str) and CODE.fullmatch(code):
@@ -84,9 +99,9 @@ def language(row: Mapping[str, Any]) -> str:
 
 
 def group(row: Mapping[str, Any]) -> str | None:
-    """The name that twins have in common, as text.
+    """The name of a row's group of twins, or None.
 
-    It may be a number in the row.
+    A number is turned into text.
     """
     key = next((key for key in GROUPS if row.get(key) not in (None, "")), GROUPS[0])
     value = row.get(key)
@@ -95,7 +110,10 @@ def group(row: Mapping[str, Any]) -> str | None:
 
 
 def integer(row: Mapping[str, Any], key: str) -> int:
-    """A whole number (true and false are not)."""
+    """The value of a field that must be a whole number.
+
+    True and false are no numbers.
+    """
     value = _get_present(row, key)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -103,7 +121,10 @@ def integer(row: Mapping[str, Any], key: str) -> int:
 
 
 def flag(row: Mapping[str, Any], key: str) -> bool:
-    """True or false, also written 1 or 0."""
+    """The value of a field that must be a truth value.
+
+    It is true, false, 1 or 0.
+    """
     value = row.get(key, MISSING)
     is_bool = value is True or value is False
     is_bit = value in (0, 1) and not isinstance(value, float)
@@ -113,9 +134,9 @@ def flag(row: Mapping[str, Any], key: str) -> bool:
 
 
 def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
-    """An answer written as 1, 2, … as text or number.
+    """Index of the candidate that a field counts from 1.
 
-    None if it is hidden.
+    None if the field is empty. The field is a number or a text. Raises Malformed if it is higher than `count`.
     """
     value = row.get(key)
     if value is None or value == "":
@@ -129,7 +150,7 @@ def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
 
 
 def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
-    """The texts before and after the one blank of a field."""
+    """The texts before and after the only blank of a field."""
     text = string(row, key)
     before, blank, after = text.partition(BLANK)
     if not blank or BLANK in after:
@@ -140,7 +161,10 @@ def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
 
 
 def bracketed(row: Mapping[str, Any], key: str) -> tuple[str, str, str]:
-    """Text before the one [pronoun] of a field, the pronoun, and text after it."""
+    """Cut the text of a field at its only [pronoun].
+
+    Returns the text before it, the pronoun without brackets, and the text after it.
+    """
     text = string(row, key)
     marks = list(BRACKETS.finditer(text))
     if len(marks) != 1:
@@ -150,7 +174,10 @@ def bracketed(row: Mapping[str, Any], key: str) -> tuple[str, str, str]:
 
 
 def named_answer(named: Mapping[str, str], candidates: Sequence[str]) -> int:
-    """Index of an answer that is written out in its one field."""
+    """Index of the candidate that a field names.
+
+    `named` has only this field. Raises Malformed if its value is no candidate.
+    """
     ((key, right),) = named.items()
     if right not in candidates:
         options = " / ".join(candidates)
@@ -159,12 +186,15 @@ def named_answer(named: Mapping[str, str], candidates: Sequence[str]) -> int:
 
 
 def names(row: Iterable[object]) -> str:
-    """The fields of a row for a message, on one line."""
+    """The names of a row's fields, for a message."""
     joined = ", ".join(map(str, row))
     return " ".join(joined.split()) or "nothing"
 
 
 def shown(value: object) -> str:
-    """A value for a message, short and on one line."""
+    """A value for a message, on one short line.
+
+    It has at most 60 characters.
+    """
     text = "nothing" if value is MISSING else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -34,12 +34,12 @@ TABLE = "table"
 
 
 class NoProblems(BadInput):
-    """A file in a known format without any problem in it."""
+    """A file in a known format has no problem in it."""
 
 
 @dataclass
 class WrittenFile:
-    """The result of a conversion: files, number of problems, problems left out."""
+    """Files that were written, and the problems in and not in them."""
 
     files: list[Path]
     problems: int
@@ -47,9 +47,10 @@ class WrittenFile:
 
 
 def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Format:
-    """The format of a file.
+    """Recognise the format of a file.
 
-    It is a table if columns are given, or if those of a winokit.toml beside it fit. Otherwise the content decides.
+    It is a table if columns are named here, or in a winokit.toml beside the file. Otherwise the content decides.
+    Raises BadInput if it fits no format.
     """
     if not columns and has_columns(path):
         columns, _ = remembered(path.parent)
@@ -72,17 +73,18 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
 
 
 def _make_table_format(columns: Mapping[str, str]) -> base.Format:
+    """The format of a table with named columns."""
     from winokit.data.formats.columns import read_columns
-    from winokit.data.formats.tables import said_columns
+    from winokit.data.formats.tables import format_columns
 
     read_table_of = partial(read_columns, columns=columns)
-    return base.Format(TABLE, said_columns(columns), "", lambda _: True, read_table_of)
+    return base.Format(TABLE, format_columns(columns), "", lambda _: True, read_table_of)
 
 
 def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     """Whether a file is a table with the column of the text.
 
-    The columns are given, or are those of a winokit.toml beside it.
+    The columns are named here, or in a winokit.toml beside the file.
     """
     if not columns:
         columns, _ = remembered(path.parent)
@@ -93,7 +95,7 @@ def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     text_column = columns.get("text") or columns["text1"]
     try:
         table = read_table(Source(path, lenient=True))
-        table.places({"text": text_column})
+        table.find_columns({"text": text_column})
     except WinokitError:
         return False
     return True
@@ -102,14 +104,20 @@ def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
 def read(
     path: str | Path, format: str | None = None, *, lenient: bool = False, columns: Mapping[str, str] | None = None
 ) -> Dataset:
-    """Read a file.
+    """Read the problems in a file.
 
-    A malformed record is an error that names it, or is skipped and noted if lenient.
+    A malformed record is an error that names its place, or in lenient mode is skipped with a note.
 
     Parameters
     ----------
+    path
+        The file, which may be compressed with gzip or xz.
+    format
+        A format of `winokit datasets --formats`. None to recognise it.
+    lenient
+        Skip malformed records instead of raising.
     columns
-        What the columns of a table are (`checked_columns`).
+        Column names of a table by role, as `checked_columns` returns them.
     """
     path = Path(path)
     if path.is_dir():
@@ -134,9 +142,12 @@ def read(
 
 
 def _read_problems(source: Source, chosen: base.Format) -> list[Problem]:
-    """Read the problems of a file. Raises NoProblems if there are none."""
+    """Read the problems of a file, without groups that cannot be right.
+
+    Raises NoProblems if there are none. `chosen` is the format of the file.
+    """
     with_twins = list(base.lone_groups_dropped(chosen.read(source)))
-    problems, numbered_names = base.numbers_dropped(with_twins)
+    problems, numbered_names = base.drop_numbered_groups(with_twins)
     if numbered_names:
         source.note(f"qIDs like '{min(numbered_names)}-…' number the rows, so they are not used to group twins")
     if not problems:
@@ -147,7 +158,7 @@ def _read_problems(source: Source, chosen: base.Format) -> list[Problem]:
 
 
 def _list_notes(source: Source) -> list[str]:
-    """The notes on a file, with the number of malformed records that were skipped."""
+    """The notes on a file, with the number of malformed records skipped."""
     notes = list(source.notes)
     count = len(source.skipped)
     if count:
@@ -157,9 +168,9 @@ def _list_notes(source: Source) -> list[str]:
 
 
 def _read_release_card(path: Path) -> Card | None:
-    """The card of the winokit release to which a file belongs, else None.
+    """The card of the winokit release with this file, or None.
 
-    The file must be unchanged.
+    None if the file is in no release, or was changed.
     """
     manifest_path = path.resolve().parent.parent / MANIFEST
     try:
@@ -178,11 +189,9 @@ def _read_release_card(path: Path) -> Card | None:
 
 
 def path_name(path: Path) -> str:
-    """The name of a file from its folder and its own name: "my/dev".
+    """Name of a dataset from its path, "my/dev" for "data/my/dev.jsonl".
 
-    It has folders further up if it is else the name of a public dataset: "mine/winogrande/dev".
-
-    Where that is the name of a public dataset, folders further up are named too: "mine/winogrande/dev".
+    More folders are added while the name begins like a public dataset: "mine/winogrande/dev".
     """
     stem, *_ = path.name.split(".")
     if path.name.endswith((".dev", ".test")):
@@ -268,13 +277,16 @@ def _check_options(chosen: base.Format, name: str, options: base.WriteOptions) -
 
 
 def _name_whole_formats() -> str:
-    """The names of the formats that hold whole texts."""
+    """Names of the formats that can have choices between whole texts."""
     names = [name for name, candidate in base.FORMATS.items() if candidate.holds_whole]
     return ", ".join(sorted(names))
 
 
 def _write_labels(path: Path, problems: Iterable[Problem]) -> Path:
-    """Write the answers of some problems to the label list beside their file."""
+    """Write the answers of problems to the label list beside their file.
+
+    Returns its path.
+    """
     from winokit.data.formats import winogrande
 
     answers = [base.need_answer(problem, "a label list") for problem in problems]
@@ -285,7 +297,7 @@ def _write_labels(path: Path, problems: Iterable[Problem]) -> Path:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, compressed if its name says so."""
+    """Write a file, compressed if its name ends in .gz or .xz."""
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     elif path.suffix == ".xz":
@@ -294,9 +306,9 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
-    """Columns and language from a folder's winokit.toml.
+    """Read column names by role, and the language, from a folder's winokit.toml.
 
-    Both are empty if there is none. Raises BadInput if it makes no sense.
+    Without that file they are empty and None. Raises BadInput if it is not valid.
     """
     path = folder / PROJECT_FILE
     if not path.is_file():
@@ -319,9 +331,9 @@ def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
 
 
 def remember(folder: Path, columns: Mapping[str, str], language: str | None = None) -> Path:
-    """Write columns and a language into a folder's winokit.toml.
+    """Write column names and a language into a folder's winokit.toml.
 
-    Its content stays and must not differ.
+    What the file has stays. Raises BadInput if it has other columns or another language.
     """
     path = folder / PROJECT_FILE
     known_columns, known_language = remembered(folder)

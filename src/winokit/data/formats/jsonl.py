@@ -21,7 +21,10 @@ from winokit.problem import BLANK, NO_TEXT, Card, Problem
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row's fields."""
+    """Parse a row of winokit's own JSON lines into a problem.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     before, after = _read_sides(row)
     candidates = fields.strings(row, "texts" if "texts" in row else "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
@@ -60,6 +63,7 @@ def _read_sides(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _get_string(row: Mapping[str, Any], key: str) -> str:
+    """The text of a field, which may be empty or missing."""
     value = row.get(key, "")
     if not isinstance(value, str):
         raise Malformed(f"expected a string, found {fields.shown(value)}", field=key)
@@ -67,7 +71,10 @@ def _get_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The fields of a row, without empty ones."""
+    """Turn a problem into a row of winokit's own JSON lines.
+
+    Empty fields are left out.
+    """
     text = problem.text
     is_whole = problem.is_whole
     row: dict[str, Any] = {"id": problem.id}
@@ -92,14 +99,20 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def header(card: Card) -> str:
-    """The first line, with the known fields of the dataset's card."""
+    """Make the first line of a file from the dataset's card.
+
+    Fields that are not known are left out.
+    """
     card_fields = dataclasses.asdict(card)
     known_fields = {key: value for key, value in card_fields.items() if value not in ("", None)}
     return json.dumps({"card": known_fields}, ensure_ascii=False) + "\n"
 
 
 def parse_card(row: Mapping[str, Any]) -> Card:
-    """A card from the first line."""
+    """Parse the first line of a file into the dataset's card.
+
+    Raises Malformed if it is damaged.
+    """
     card = row["card"]
     names = {field.name for field in dataclasses.fields(Card)}
     if not isinstance(card, dict) or not isinstance(card.get("name"), str) or not set(card) <= names:
@@ -112,12 +125,17 @@ def parse_card(row: Mapping[str, Any]) -> Card:
 
 
 def _is_share(value: object) -> bool:
+    """Whether a value is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return 0 <= value <= 1
 
 
 def _read_json_rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line number and the content of each row.
+
+    The card in the first line is stored in the source.
+    """
     for number, row in source.json_lines():
         if set(row) == {"card"}:
             try:

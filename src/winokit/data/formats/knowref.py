@@ -20,7 +20,10 @@ ERRATA = {int(number): row for number, row in our_toml("assets/errata.toml")["kn
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from an element of the array."""
+    """Parse an element of KnowRef's JSON array into a problem.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     before, pronoun, after = fields.bracketed(row, "sentence_with_pronoun")
     candidates = (_get_only_string(row, "candidate0"), _get_only_string(row, "candidate1"))
     answer = None
@@ -40,7 +43,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def _get_only_string(row: Mapping[str, Any], key: str) -> str:
-    """A field with one string, usually in a list."""
+    """The text of a field, usually the only one in a list."""
     value = row.get(key)
     if isinstance(value, list) and len(value) == 1:
         return fields.string({key: value[0]}, key)
@@ -48,7 +51,10 @@ def _get_only_string(row: Mapping[str, Any], key: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """An element of the array."""
+    """Turn a problem into an element of KnowRef's JSON array.
+
+    Raises CannotWrite if it does not have two candidates, a pronoun and no brackets.
+    """
     candidate0, candidate1 = need_two(problem, "knowref")
     row: dict[str, Any] = {
         "sentence_with_pronoun": with_brackets(problem, "knowref"),
@@ -67,10 +73,14 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _read_corrected(source: Source) -> Iterable[Problem]:
-    """Read the problems, with known slips corrected, and count wrong indices."""
+    """Yield the problems, with known errors of the public file corrected.
+
+    A note says how many indices contradict the answer's name.
+    """
     wrong_index_count = 0
 
     def parse_row(row: dict[str, Any]) -> Problem:
+        """The problem in a row, after its correction. Counts wrong indices."""
         nonlocal wrong_index_count
         row = _correct_row(source, row)
         problem = parse(row)
@@ -87,7 +97,10 @@ def _read_corrected(source: Source) -> Iterable[Problem]:
 
 
 def _correct_row(source: Source, row: dict[str, Any]) -> dict[str, Any]:
-    """The row, corrected if it still has the slip of its erratum."""
+    """Correct a row with a known error of the public file.
+
+    Other rows are returned as they are. A note says what was corrected.
+    """
     identity = row.get("oiginal_id")
     erratum = ERRATA.get(identity) if isinstance(identity, int) else None
     if not erratum:

@@ -26,7 +26,7 @@ NAME = "minimal-pairs"
 
 @dataclass(frozen=True)
 class PairColumns:
-    """The columns of a set's texts, and the columns with more about them."""
+    """The columns of one public set of minimal pairs."""
 
     good: str
     bad: str
@@ -55,15 +55,15 @@ TWIN = "\0twin"
 
 
 def layout_of(columns: Iterable[str]) -> PairColumns | None:
-    """The layout that has these columns, or None."""
+    """Find the public set that has these columns, or None."""
     column_names = frozenset(columns)
     return next((layout for layout in LAYOUTS if layout.needed <= column_names), None)
 
 
-def each_row(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The rows of a file.
+def split_target_pairs(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield rows, with each row of EWoK split into two.
 
-    A row with two targets becomes two rows, which are twins.
+    An EWoK row has two contexts and two targets. Its two rows are twins, one for each target.
     """
     for place, row in rows:
         if not {"Context1", "Context2", "Target1", "Target2"} <= row.keys():
@@ -78,7 +78,10 @@ def each_row(rows: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[tuple[Any, 
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row."""
+    """Parse a row's good and bad text into a problem.
+
+    Raises Malformed if the row has none of the known pairs of columns.
+    """
     layout = TARGET2 if TWIN in row else layout_of(row)
     if layout is None:
         raise Malformed(f"expected a good and a bad text, found {', '.join(map(str, row)) or 'nothing'}")
@@ -97,9 +100,16 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
-    """A choice between a good and a bad text, or beginnings of the rest.
+    """Make a problem whose candidates are a good and a bad text.
 
-    Their order depends on their letters alone.
+    The order of the two depends only on a hash of their letters.
+
+    Parameters
+    ----------
+    rest
+        The text that follows both, if they are beginnings. Empty if they are whole.
+    more
+        Other fields of the problem.
     """
     texts = tuple(sorted((good, bad), key=_hash_text))
     after = f" {rest.strip()}" if rest else ""
@@ -110,7 +120,10 @@ def pair(good: str, bad: str, rest: str = "", **more: Any) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """The fields of a row, with BLiMP's names."""
+    """Turn a problem into a row with BLiMP's field names.
+
+    Raises CannotWrite if it is not a choice between two whole texts.
+    """
     if not problem.is_whole:
         raise CannotWrite(f"a text with a blank, and {NAME} has whole texts")
     if len(problem.candidates) != 2:
@@ -125,16 +138,21 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _hash_text(text: str) -> str:
+    """A hash that decides the order of texts."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
     return digest.hexdigest()
 
 
 def _read_pair_rows(source: Source) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield the position and the cells of each row of a file.
+
+    A position is a line number, or "element 3".
+    """
     table = read_table(source)
     layout = layout_of(table.columns)
     if layout is not None and layout.note is not None:
         source.note(layout.note)
-    yield from each_row(table.rows)
+    yield from split_target_pairs(table.rows)
 
 
 native_format(

@@ -25,9 +25,9 @@ QID = re.compile(rf"q([0-{len(PERTURBATIONS) - 1}])(\d+)")
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from a row's fields.
+    """Parse a row of the perturbed WSC into a problem.
 
-    The link to its original is still an index.
+    The original of the problem is given by its index, in a label. Raises Malformed if a field is missing or wrong.
     """
     before, after = fields.blanked(row, "sentence")
     number = QID.fullmatch(fields.string(row, "qID"))
@@ -48,7 +48,10 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row's fields."""
+    """Turn a problem into a row of the perturbed WSC.
+
+    Raises CannotWrite if the labels of the perturbation are missing.
+    """
     option1, option2 = need_two(problem, "perturbed-wsc")
     need_one_blank(problem, "perturbed-wsc")
     perturbation = problem.labels.get("perturbation")
@@ -69,7 +72,10 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Add the pair's number and the original's public id to each problem's labels."""
+    """Label problems with their pair's number and their original's public id.
+
+    Yields all problems.
+    """
     id_of_index = _read_original_ids(source)
     for problem in problems:
         number = int(str(problem.group).removeprefix("pair-"))
@@ -81,9 +87,9 @@ def _link_originals(source: Source, problems: Iterable[Problem]) -> Iterable[Pro
 
 
 def _read_original_ids(source: Source) -> dict[int, str]:
-    """Public ids of the originals by index.
+    """Read the public ids of the original problems, by index.
 
-    Empty if their file is not beside the one that is read.
+    Empty if the file of the originals is not beside the one that is read.
     """
     path = source.path.with_name(ORIGINAL)
     if not path.exists():

@@ -38,7 +38,9 @@ HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
 def name_place(place: Place) -> str:
-    """A place as it is called in a sentence.
+    """A position in a file in words.
+
+    A line number becomes "line 12", and a text such as "element 3" stays.
 
     >>> name_place(12), name_place("element 3")
     ('line 12', 'element 3')
@@ -48,7 +50,7 @@ def name_place(place: Place) -> str:
 
 @dataclass
 class FileBeginning:
-    """The limit and the rest of a file whose beginning alone is parsed.
+    """Limits reading to a file's first problems, and counts other records.
 
     `most` is the number of problems that are parsed, `unread` the number of records after them.
     """
@@ -62,9 +64,9 @@ _BEGINNING: ContextVar[FileBeginning | None] = ContextVar("beginning", default=N
 
 @contextmanager
 def reading_beginnings(most: int) -> Iterator[FileBeginning]:
-    """Parse only the first `most` problems of each file read in the block.
+    """Context manager that parses only the first `most` problems of each file.
 
-    The records after them are counted.
+    It gives the object in which the records after them are counted.
     """
     beginning = FileBeginning(most)
     token = _BEGINNING.set(beginning)
@@ -75,9 +77,18 @@ def reading_beginnings(most: int) -> Iterator[FileBeginning]:
 
 
 class Source:
-    """One file that is read.
+    """A file that is being read, with notes and errors.
 
-    In lenient mode malformed records are put into `skipped` and not raised.
+    A malformed record is raised as an error. In lenient mode it is stored in `skipped` instead.
+
+    Parameters
+    ----------
+    path
+        The file, which may be compressed with gzip or xz.
+    lenient
+        Store malformed records instead of raising.
+    limit
+        How many bytes of it to read, up to the last complete line. None for all.
     """
 
     def __init__(self, path: Path, *, lenient: bool = False, limit: int | None = None) -> None:
@@ -100,9 +111,17 @@ class Source:
         """Shares of right replies by each way to read them."""
 
     def each(self, records: Iterable[tuple[Place, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
-        """Parse each record.
+        """Yield the problem in each record.
 
-        A malformed one gets its place and is raised, or skipped if lenient.
+        A malformed record is raised, or stored in lenient mode. If only the beginning of the file is read, later
+        records are counted and not parsed.
+
+        Parameters
+        ----------
+        records
+            Position of each record, a line number or "element 3", and its content.
+        parse
+            Makes a problem of a record's content, or raises Malformed.
         """
         for line, record in records:
             if self.beginning is not None and len(self.places) >= self.beginning.most:
@@ -117,7 +136,10 @@ class Source:
                 yield problem
 
     def reject(self, error: Malformed, line: Place | None = None) -> None:
-        """Raise the error with its place, or remember it if lenient."""
+        """Raise a malformed record's error, or store it in lenient mode.
+
+        The file and the position, `line`, are added to the error.
+        """
         placed = error.at(str(self.path), line)
         if not self.lenient:
             raise placed from None
@@ -125,7 +147,7 @@ class Source:
 
     @property
     def first_skipped(self) -> Malformed:
-        """The first malformed record of the file."""
+        """The error of the first malformed record."""
 
         def line_of(error: Malformed) -> int:
             return error.line if isinstance(error.line, int) else 0
@@ -133,11 +155,11 @@ class Source:
         return min(self.skipped, key=line_of)
 
     def note(self, sentence: str) -> None:
-        """Remember a decision of the reader, to report it to the user."""
+        """Store a sentence about the file, to be shown to the user."""
         self.notes.append(f"{self.path}: {sentence}")
 
     def raw(self) -> bytes:
-        """The whole file, decompressed, or its lines up to the limit."""
+        """The bytes of the file, decompressed, up to the limit."""
         data = read_bytes(self.path, self.limit)
         if self.limit is None or len(data) < self.limit:
             return data
@@ -145,16 +167,14 @@ class Source:
         return data[:last_line_end]
 
     def text(self) -> str:
-        """The whole file as text.
+        """The file as text.
 
-        A byte that does not decode is named with its line.
-
-        When lenient, the other lines of the file are kept, and its line is empty.
+        A byte that cannot be decoded raises Malformed with its line. In lenient mode its line becomes empty.
         """
         return "\n".join(self._split_lines())
 
     def _split_lines(self) -> Iterable[str]:
-        """The file's lines, including blank ones."""
+        """The lines of the file, including blank ones."""
         data = self.raw()
         try:
             return self._decode_text(data).split("\n")
@@ -164,6 +184,10 @@ class Source:
             return self._decode_lines(data)
 
     def _decode_text(self, data: bytes, first_line: int = 1) -> str:
+        """Decode bytes as text.
+
+        Raises Malformed with the line of a byte that cannot be decoded. `first_line` is the number of the first line.
+        """
         encoding = encoding_of(data)
         try:
             return data.decode(encoding).removeprefix("\ufeff")
@@ -173,16 +197,19 @@ class Source:
             raise Malformed(f"{message}; save the file as UTF-8", file=str(self.path), line=line) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Number and text of each line that is not blank.
+        """Yield number and text of each line that is not blank.
 
-        Only newlines end a line: U+2028 may be inside JSON.
+        Only a newline ends a line, since JSON may contain other separators such as U+2028.
         """
         for number, line in enumerate(self._split_lines(), 1):
             if line and not line.isspace():
                 yield number, line.rstrip("\r")
 
     def _decode_lines(self, data: bytes) -> Iterator[str]:
-        """Decode each line by itself, for lenient reading of a file with bad bytes."""
+        """Yield each line as text, empty if it cannot be decoded.
+
+        It is used in lenient mode only.
+        """
         for number, raw in enumerate(data.split(b"\n"), 1):
             try:
                 yield self._decode_text(raw, number)
@@ -191,7 +218,10 @@ class Source:
                 yield ""
 
     def json_lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Number and object of each line of JSON."""
+        """Yield the line number and the object of each line of JSON.
+
+        A line that is no JSON object is raised as malformed, or stored in lenient mode.
+        """
         for number, line in self.lines():
             try:
                 row = _load_json(line)
@@ -204,9 +234,9 @@ class Source:
                 yield number, row
 
     def is_sound(self, row: object, written: str, line: Place) -> bool:
-        """Whether a JSON value is an object of whole characters.
+        """Whether a JSON value is an object that only has whole characters.
 
-        If not, it is rejected.
+        A value that is not is raised as malformed, or stored in lenient mode. `written` is its JSON text.
         """
         if not isinstance(row, dict):
             self.reject(Malformed(f"expected a JSON object, found {type(row).__name__}"), line)
@@ -219,11 +249,9 @@ class Source:
         return True
 
     def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Line number and cells of each row, including the header.
+        """Yield the line number and the cells of each row, header first.
 
-        A broken row is rejected.
-
-        The content decides which character (comma, semicolon, tab, bar) is between cells.
+        The delimiter is found from the content. A broken row is raised as malformed, or stored in lenient mode.
         """
         reader = csv_reader(self.text())
         for row_index, (line, cells) in enumerate(_read_rows(reader)):
@@ -236,9 +264,10 @@ class Source:
                 return
 
     def json_array(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Place and object of each element of one JSON array.
+        """Yield position and object of each element of a JSON array.
 
-        The place is its number, from 1, and its line if there are several lines.
+        A position is "element 3" or "element 3 (line 12)". An element that is no object is raised as malformed, or
+        stored in lenient mode. After an element that is no JSON, nothing more is read.
         """
         text = self.text()
         decoder = json.JSONDecoder()
@@ -275,10 +304,10 @@ class Source:
             self.reject(Malformed("expected the end of the file after the array's ']'"), line)
 
     def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
-        """Line and tree of each `tag` element directly below the root.
+        """Yield line number and element of each `tag` below the root.
 
-        Expat resolves no external entities and limits entity expansion. When lenient, the elements before the place
-        where the XML breaks are still given.
+        Only elements directly below it count. If the XML breaks off, that is raised as malformed, or in lenient mode
+        the complete elements before it are yielded. Expat resolves no external entities and limits entity expansion.
         """
         content = self.raw()
         parser = expat.ParserCreate()
@@ -311,23 +340,23 @@ class Source:
 
 
 def text_at(element: Element, path: str) -> str:
-    """The text at a path below an XML element, with that of inner elements.
+    """The text of an XML element at a path.
 
-    It is empty if there is no such element.
+    It has the text of inner elements too. Empty if there is no such element.
     """
     node = element.find(path)
     return "" if node is None else "".join(node.itertext())
 
 
 def words(element: Element, path: str) -> str:
-    """The text at a path below an XML element, with white space folded."""
+    """The text of an XML element at a path, with single spaces."""
     return " ".join(text_at(element, path).split())
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
-    """Read a file, or its first `limit` bytes.
+    """The bytes of a file, or its first `limit` bytes.
 
-    gzip and xz are recognised by the first bytes and decompressed.
+    Files compressed with gzip or xz are decompressed. Raises BadInput if the file cannot be read.
     """
     size = -1 if limit is None else limit
     try:
@@ -350,9 +379,9 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
 
 
 def encoding_of(data: bytes) -> str:
-    """Encoding of a file: UTF-8, or UTF-16 by its first bytes.
+    """The encoding of a file from its first bytes, UTF-8 or UTF-16.
 
-    UTF-16 may have a byte order mark or none.
+    UTF-16 is recognised with and without byte order mark.
     """
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "utf-16"
@@ -367,7 +396,7 @@ def encoding_of(data: bytes) -> str:
 def decode_head(data: bytes) -> str:
     """The first bytes of a file as text.
 
-    The last character may be cut off. Bytes that are no UTF-8 are read as latin-1.
+    The last character may be incomplete and is dropped. Bytes that are not UTF-8 are read as latin-1.
     """
     decoder = getincrementaldecoder(encoding_of(data))()
     try:
@@ -379,7 +408,7 @@ def decode_head(data: bytes) -> str:
 def delimiter_of(text: str) -> str:
     """The character between the cells of a table.
 
-    It is the one with which rows are as wide as their header, and widest.
+    It is the one that gives most rows as many cells as the header. If several do, the one with more cells wins.
     """
     head = text[:HEAD_BYTES]
     is_cut = len(text) > HEAD_BYTES
@@ -397,9 +426,9 @@ def delimiter_of(text: str) -> str:
 
 
 def _make_reader(text: str, delimiter: str, quotes: bool = True) -> Any:
-    """A reader of cells with one delimiter.
+    """A csv reader of a text with one delimiter.
 
-    Quotes are around cells, or are plain characters.
+    With `quotes` they enclose cells, otherwise they are plain characters.
     """
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     file = io.StringIO(text, newline="")
@@ -407,7 +436,10 @@ def _make_reader(text: str, delimiter: str, quotes: bool = True) -> Any:
 
 
 def _read_rows(reader: Any) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """Line and cells of each row, or its error."""
+    """Yield line and cells of each row of a csv reader.
+
+    A broken row has its error in place of the cells.
+    """
     while True:
         line = reader.line_num + 1
         try:
@@ -434,11 +466,10 @@ def _measure_widths(reader: Any) -> list[int]:
 
 
 def csv_reader(text: str) -> Any:
-    """A reader of a table's rows, header first, for any delimiter.
+    """A csv reader of a table's rows, header first.
 
-    Between tabs and bars a quote may be a plain character, if only then all rows are equally wide.
-
-    Between tabs and bars a quote may be just that, where only so all rows are equally wide.
+    The delimiter is found from the content. In tables with tabs or bars, quotes are plain characters if only then all
+    rows have the same number of cells.
     """
     separator = SEPARATOR.match(text)
     quotes = True
@@ -454,16 +485,16 @@ def csv_reader(text: str) -> Any:
 
 
 def _skip_white_space(text: str, at: int) -> int:
-    """The next position that is not white space."""
+    """Index of the next character that is not white space."""
     while at < len(text) and text[at].isspace():
         at += 1
     return at
 
 
 def _find_half_character(value: object) -> str | None:
-    """The first half of a character in a JSON value, as JSON spells it.
+    """The escape of the first half of a character.
 
-    None if all characters are whole.
+    It is looked for in a JSON value. A half is a surrogate without its other half. None if there is none.
     """
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -473,7 +504,7 @@ def _find_half_character(value: object) -> str | None:
 
 
 def _load_json(line: str) -> Any:
-    """Load one line of JSON, faster than `json.loads` if the line is correct."""
+    """Parse a line of JSON, faster than `json.loads` if it is correct."""
     try:
         value, end = _scan(line, 0)
     except (StopIteration, ValueError):
@@ -494,7 +525,7 @@ def _describe_error(error: Exception) -> str:
 
 @dataclass
 class FileRecords:
-    """The records of one file that was read."""
+    """Positions of a file's records, and its malformed records."""
 
     path: Path
     places: dict[str, Place] = field(default_factory=dict)
@@ -506,9 +537,17 @@ _LISTENERS: ContextVar[tuple[list[FileRecords], ...]] = ContextVar("records", de
 
 
 def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malformed: Sequence[Malformed]) -> None:
-    """Report the places of a file's records to the callers that asked for them.
+    """Pass the positions of a file's records to whoever collects them.
 
-    No places are reported if the dataset has other problems than the file.
+    Callers collect them with `remembering_records`. No positions are passed if the dataset does not have one problem
+    for each of them.
+
+    Parameters
+    ----------
+    places
+        The position of each problem's record, a line number or "element 3", in the order of the dataset.
+    malformed
+        The errors of records that are no problems.
     """
     listeners = _LISTENERS.get()
     if not listeners:
@@ -523,7 +562,10 @@ def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malf
 
 @contextmanager
 def remembering_records() -> Iterator[list[FileRecords]]:
-    """Collect the records of every file that is read in the block, in order."""
+    """Context manager that collects the records of every file read.
+
+    It gives a list, which grows in the order of reading.
+    """
     files: list[FileRecords] = []
     token = _LISTENERS.set((*_LISTENERS.get(), files))
     try:

@@ -18,8 +18,8 @@ from winokit.problem import Problem
 MASK = "[MASK]"
 
 
-def _halves(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The two problems of each line."""
+def _split_pairs(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line and content of both problems of each line."""
     for line, row in source.json_lines():
         for place in (0, 1):
             yield line, {**row, "place": place, "pair": f"pair-{line}"}
@@ -29,11 +29,14 @@ def _halves(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     "square-one",
     "JSON lines of Square One's zero_shot files: s1, s2 with [MASK], and what fills each (read only)",
     {"s1", "s2", "ans1", "ans2"},
-    records=_halves,
+    records=_split_pairs,
     assemble=None,
 )
 def parse(row: Mapping[str, Any]) -> Problem:
-    """One of the two problems of a line."""
+    """Parse one of the two problems of a Square One line.
+
+    `place` in the row says which: 0 or 1.
+    """
     key = f"s{row['place'] + 1}"
     text = fields.string(row, key)
     before, mask, after = text.partition(MASK)

@@ -22,9 +22,10 @@ NEAR = 3
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A yes/no problem from a row.
+    """Parse a row of SuperGLUE's WSC into a yes/no problem.
 
-    The flat rows of Hugging Face (span1_text beside text) are read too.
+    The flat rows of the Hugging Face hub, with span1_text beside text, are read too. Raises Malformed if a field is
+    missing or wrong.
     """
     text = fields.string(row, "text")
     target = row.get("target", row)
@@ -51,9 +52,9 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def locate(text: str, span: str, index: int) -> tuple[int, int]:
-    """Start and end of a span at or near the index-th word.
+    """Find a span of text near the word with an index.
 
-    The nearest match within a few words counts.
+    Returns its start and end. The nearest match within a few words counts. Raises Malformed if there is none.
     """
     word_starts = [match.start() for match in re.finditer(r"\S+", text)]
     if not 0 <= index < len(word_starts):
@@ -70,7 +71,10 @@ def locate(text: str, span: str, index: int) -> tuple[int, int]:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row with both spans."""
+    """Turn a yes/no problem into a row of SuperGLUE's WSC.
+
+    Raises CannotWrite if the problem is a choice between candidates.
+    """
     if problem.query is None:
         raise CannotWrite(
             "superglue-wsc holds yes/no judgements, and this problem offers candidates: use --as judgements"

@@ -29,46 +29,60 @@ TableRow = tuple[int | str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a file in their order, and its rows."""
+    """The columns and the rows of a table, in the file's order."""
 
     path: str
     columns: tuple[str, ...]
     rows: Sequence[TableRow]
 
-    def places(self, columns: Mapping[str, str]) -> dict[str, str]:
-        """Roles with the columns as the file spells them.
+    def find_columns(self, columns: Mapping[str, str]) -> dict[str, str]:
+        """Find the columns of some roles, in the file's spelling.
 
-        Upper and lower case count only if two columns differ in nothing else.
+        Case is ignored unless two columns differ in nothing else. Raises BadInput for a column that is not in the
+        table.
 
-        A column that is not there is an error that lists those that are.
+        Parameters
+        ----------
+        columns
+            Column names by role, as the user spelled them.
         """
         folded_names = grouped((name.casefold(), name) for name in self.columns)
-        places = {}
+        spelled_columns = {}
         for role, column in columns.items():
             if column in self.columns:
-                places[role] = column
+                spelled_columns[role] = column
                 continue
             alike = folded_names.get(column.strip().casefold(), [])
             if len(alike) != 1:
                 raise BadInput(f"{self.path}: no column {column!r} for {role!r}; it has {', '.join(self.columns)}")
-            places[role] = alike[0]
-        return places
+            spelled_columns[role] = alike[0]
+        return spelled_columns
 
 
-def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option: str = "--columns") -> dict[str, str]:
-    """Columns by their roles, from "text=satz,option1=a" or a mapping.
+def parse_columns(
+    user_columns: str | Mapping[str, str], roles: Collection[str], option: str = "--columns"
+) -> dict[str, str]:
+    """Parse "text=satz,option1=a", or a mapping, into columns by role.
 
-    A role with a number, such as option2, is allowed if the one with 1 is.
+    A comma may be part of a column's name: only one before another `role=` ends it. Raises UnknownName for an unknown
+    role.
 
-    A comma inside a column's name is no trouble: only one before another `role=` ends it.
+    Parameters
+    ----------
+    user_columns
+        The text or the mapping from the user.
+    roles
+        The roles that are allowed. If option1 is, so are option2, option3 and so on.
+    option
+        The option that is named in messages.
 
     >>> parse_columns("text=Satz, ganz,option1=a,option2=b", {"text", "option1"})
     {'text': 'Satz, ganz', 'option1': 'a', 'option2': 'b'}
     """
-    if isinstance(given, str):
-        pairs = _split_columns(given, option)
+    if isinstance(user_columns, str):
+        pairs = _split_columns(user_columns, option)
     else:
-        pairs = [(str(role), str(column)) for role, column in given.items()]
+        pairs = [(str(role), str(column)) for role, column in user_columns.items()]
     role_counts = Counter(role for role, _ in pairs)
     for role, _ in pairs:
         first_of_kind = re.sub(r"[1-9]\d?$", "1", role)
@@ -80,7 +94,10 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option
 
 
 def _split_columns(text: str, option: str) -> list[tuple[str, str]]:
-    """The pairs of role and column in "text=satz,option1=a"."""
+    """Split "text=satz,option1=a" into pairs of role and column.
+
+    Raises BadInput if a part is no pair. `option` is named in its message.
+    """
     pairs = []
     for part in re.split(r",(?=\s*\w+\s*=)", text):
         role, _, column = part.partition("=")
@@ -90,13 +107,13 @@ def _split_columns(text: str, option: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def said_columns(columns: Mapping[str, str]) -> str:
-    """Columns in the form that `--columns` takes."""
+def format_columns(columns: Mapping[str, str]) -> str:
+    """Columns by their roles as text, in the form that `--columns` takes."""
     return ",".join(f"{role}={column}" for role, column in columns.items())
 
 
 def numbered(roles: Iterable[str], kind: str) -> list[str]:
-    """The roles of one kind in the order of their numbers: option1, option2, …"""
+    """The roles of one kind, in order: option1, option2, …"""
     roles_of_kind = [role for role in roles if role.rstrip(digits) == kind]
     return sorted(roles_of_kind, key=lambda role: (len(role), role))
 
@@ -104,7 +121,8 @@ def numbered(roles: Iterable[str], kind: str) -> list[str]:
 def cell_text(value: Any, field: str | None = None) -> str:
     """A cell as text.
 
-    A whole number has no decimals, and an empty cell no text. Raises Malformed for a list in a field.
+    A whole number has no decimals, and an empty cell gives an empty text. Raises Malformed for a list or an object if
+    `field` is named.
     """
     if isinstance(value, str):
         return value
@@ -118,9 +136,10 @@ def cell_text(value: Any, field: str | None = None) -> str:
 
 
 def read_table(source: Source) -> Table:
-    """Read the table in a file.
+    """Read the table in a file: csv, JSON or Parquet.
 
-    A broken row is rejected with its place. A file that is no table is an error.
+    A broken row is raised as malformed, or in lenient mode stored in the source. Raises BadInput or Malformed if the
+    file is no table.
     """
     head = refuse_workbook(source.path)
     start = decode_head(head).lstrip()[:1]
@@ -141,33 +160,44 @@ def read_table(source: Source) -> Table:
 
 
 def selected(
-    table: Table, given: Mapping[str, str] | None, option: str = "--columns"
+    table: Table, user_columns: Mapping[str, str] | None, option: str = "--columns"
 ) -> tuple[Table, dict[str, str] | None]:
-    """The rows that `where` selects, and the other roles.
+    """Select the rows of a table that `where` names.
 
-    `where=Split=dev` selects one value, `dev|test` several.
+    Returns the table, and the roles without `where`. `where=Split=dev` selects one value, `where=Split=dev|test`
+    several. Raises BadInput if it selects no row.
+
+    Parameters
+    ----------
+    user_columns
+        Columns by their roles, as the user gave them. None if there are none.
+    option
+        The option that is named in messages.
     """
-    if given is None:
+    if user_columns is None:
         return table, None
-    if "where" not in given:
-        return table, dict(given)
-    column, _, value = given["where"].partition("=")
+    if "where" not in user_columns:
+        return table, dict(user_columns)
+    column, _, value = user_columns["where"].partition("=")
     if not value:
-        raise BadInput(f"{option}: where: expected COLUMN=VALUE, as where=Split=dev, found {given['where']!r}")
-    name = table.places({"where": column})["where"]
+        raise BadInput(f"{option}: where: expected COLUMN=VALUE, as where=Split=dev, found {user_columns['where']!r}")
+    name = table.find_columns({"where": column})["where"]
     selected_values = {part.strip().casefold() for part in value.split("|")}
     cells = [cell_text(row.get(name)).strip() for _, row in table.rows]
     rows = [row for row, cell in zip(table.rows, cells, strict=True) if cell.casefold() in selected_values]
     if not rows:
         values = list(dict.fromkeys(cells))[:5]
         raise BadInput(f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join(values)}")
-    other_roles = dict(given)
+    other_roles = dict(user_columns)
     del other_roles["where"]
     return Table(table.path, table.columns, rows), other_roles or None
 
 
 def refuse_workbook(path: Path) -> bytes:
-    """The beginning of a file. Raises BadInput if it is Excel's."""
+    """Read a file's first bytes.
+
+    Raises BadInput for an Excel workbook.
+    """
     head = read_bytes(path, 1 << 10)
     if head.startswith(WORKBOOKS):
         raise BadInput(f"{path}: an Excel workbook, or another archive; save the table in it as csv (UTF-8)")
@@ -175,12 +205,15 @@ def refuse_workbook(path: Path) -> bytes:
 
 
 def numbered_rows(rows: Iterable[dict[str, Any]]) -> list[TableRow]:
-    """Rows that have no lines, by their number."""
+    """Pair each row with its position, "row 1", "row 2", …
+
+    It is used for files without lines.
+    """
     return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
 def _read_delimited(source: Source) -> Table:
-    """Read a table with a delimiter, header first."""
+    """Read a table with commas, semicolons, tabs or bars between its cells."""
     rows_of_cells = source.csv_rows()
     line, header = next(rows_of_cells, (1, []))
     columns = [cell.strip() for cell in header]
@@ -203,7 +236,10 @@ def _read_delimited(source: Source) -> Table:
 
 
 def _check_header(source: Source, columns: Sequence[str], line: int) -> None:
-    """Raise Malformed if a header has one column, or two of one name."""
+    """Raise Malformed for a header without two different columns.
+
+    Two columns of one name are refused too.
+    """
     if len(columns) < 2:
         raise Malformed(
             f"expected a header of two columns or more, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
@@ -216,9 +252,10 @@ def _check_header(source: Source, columns: Sequence[str], line: int) -> None:
 
 
 def _read_json_object(source: Source) -> list[TableRow]:
-    """The rows of one JSON object, empty for JSON lines.
+    """The rows of a table that is one JSON object.
 
-    They are a list under some key, cells by column, or one row.
+    They are a list of objects under some key, or lists of cells by column, or the object itself as the only row.
+    Empty if the file is JSON lines.
     """
     text = source.text()
     try:
@@ -243,19 +280,19 @@ def _read_json_object(source: Source) -> list[TableRow]:
 
 
 def _is_list_of_rows(part: Sequence[Any]) -> bool:
+    """Whether a list has only objects, and at least one."""
     return len(part) > 0 and all(isinstance(row, dict) for row in part)
 
 
 def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[TableRow]:
-    """The rows of an object that has the cells of each column.
+    """The rows of a JSON object with cells for each column.
 
-    An object without such columns is one row itself.
+    The cells of a column are in a list. An object without such lists is the only row. Raises BadInput if the lists
+    differ in length.
     """
-    columns = [part for part in content.values() if isinstance(part, list)]
-    if len(columns) < len(content):  # pandas writes {"satz": {"0": …, "1": …}}
-        columns = [list(part.values()) for part in content.values() if isinstance(part, dict)]
     if not content:
         return []
+    columns = _get_columns_of_cells(content)
     if len(columns) < len(content):
         return [] if columns else [(1, dict(content))]
     if len({len(cells) for cells in columns}) > 1:
@@ -264,10 +301,21 @@ def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[Ta
     return numbered_rows([dict(zip(content, cells, strict=True)) for cells in zip(*columns, strict=True)])
 
 
-def _make_object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """A JSON object. Raises BadInput if it has two values for one key.
+def _get_columns_of_cells(content: Mapping[str, Any]) -> list[list[Any]]:
+    """The lists of cells in a JSON object, one for each column.
 
-    A reader would keep only the last of them.
+    If not all values are lists, those that are objects are taken: pandas writes {"satz": {"0": …, "1": …}}.
+    """
+    lists = [part for part in content.values() if isinstance(part, list)]
+    if len(lists) == len(content):
+        return lists
+    return [list(part.values()) for part in content.values() if isinstance(part, dict)]
+
+
+def _make_object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    """A JSON object from its pairs of key and value.
+
+    Raises BadInput if a key has two values, since a reader would keep only the last.
     """
     content = dict(pairs)
     if len(content) == len(pairs):
@@ -282,6 +330,7 @@ def _make_object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
 
 
 def _read_parquet(source: Source) -> list[dict[str, Any]]:
+    """The rows of a Parquet file."""
     with needing("reading Parquet", "release"):
         import pyarrow
         import pyarrow.parquet

@@ -19,7 +19,10 @@ FLAGS = {"is_switchable": "switchable", "is_associative": "associative"}
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem with the labels of its row."""
+    """Parse an element of Trichelair et al.'s JSON array.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     before, pronoun, after = fields.bracketed(row, "sentence")
     candidates = (fields.string(row, "answer0"), fields.string(row, "answer1"))
     labels: dict[str, Any] = {name: fields.flag(row, key) for key, name in FLAGS.items() if key in row}
@@ -32,7 +35,10 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row with those of the labels that the problem has."""
+    """Turn a problem into an element of Trichelair et al.'s JSON array.
+
+    It has those labels that the problem has.
+    """
     answer0, answer1 = need_two(problem, "trichelair")
     need_answer(problem, "trichelair")
     row: dict[str, Any] = {
@@ -50,9 +56,15 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
-    """Join labels to a dataset, by id or by text and pronoun.
+    """Copy labels to the problems of a dataset.
 
-    Labels that do not match are noted.
+    Problems are matched by id, by text and pronoun, or by the last clause. A note says which labels match no problem,
+    or several.
+
+    Parameters
+    ----------
+    labelled
+        Datasets whose problems have the labels.
     """
     problems = list(dataset)
     rows_of_key: dict[str, list[int]] = defaultdict(list)
@@ -78,9 +90,9 @@ def annotate(dataset: Dataset, labelled: Iterable[Dataset]) -> Dataset:
 
 
 def _find_rows(problem: Problem, rows_of_key: Mapping[str, list[int]]) -> list[int]:
-    """The rows that match a labelled problem.
+    """Indices of the problems that match a labelled problem.
 
-    Its id decides, else its text, else its last clause.
+    The id decides, else the text, else the last clause. `rows_of_key` has the indices by each of these keys.
     """
     for key in (problem.id, _text_key(problem), _clause_key(problem)):
         rows = rows_of_key.get(key)
@@ -90,20 +102,21 @@ def _find_rows(problem: Problem, rows_of_key: Mapping[str, list[int]]) -> list[i
 
 
 def _text_key(problem: Problem) -> str:
-    """Text and pronoun, letters and digits alone, with the pronoun's place."""
+    """A key of text and pronoun: letters, digits and the pronoun's position."""
     return _keep_letters(f"{problem.before}[{problem.pronoun}]{problem.after}")
 
 
 def _clause_key(problem: Problem) -> str:
-    """Pronoun, text after it, and the candidates.
+    """A key of pronoun, text after it and candidates.
 
-    They are enough if the first clause was rewritten.
+    It still matches if the first clause was rewritten.
     """
     candidates = "|".join(sorted(problem.candidates))
     return _keep_letters(f"[{problem.pronoun}]{problem.after}|{candidates}")
 
 
 def _keep_letters(text: str) -> str:
+    """The letters, digits, brackets and bars of a text, without case."""
     return re.sub(r"[^\w\[\]|]|_", "", text.casefold())
 
 

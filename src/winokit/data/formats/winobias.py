@@ -27,7 +27,10 @@ LINE = re.compile(r"\s*(?:\d+\s+)?(.*\S)\s*")
 
 
 def parse(line: str) -> Problem:
-    """A problem from a line."""
+    """Parse a line of WinoBias into a problem.
+
+    Raises Malformed if the brackets are not as expected.
+    """
     match = LINE.fullmatch(line)
     text = match.group(1) if match else ""
     marks = list(BRACKETS.finditer(text))
@@ -56,7 +59,10 @@ def parse(line: str) -> Problem:
 
 
 def _read_right(text: str, mark: re.Match[str]) -> str:
-    """The right candidate, with an article that is outside its brackets: "the [physician]"."""
+    """The right candidate, from its brackets in a line.
+
+    An article that is outside the brackets is added: "the [physician]".
+    """
     right = mark.group(1)
     article = re.search(r"\b(the|a|an)\s*$", text[: mark.start()], re.IGNORECASE)
     if article and " " not in right:
@@ -65,9 +71,9 @@ def _read_right(text: str, mark: re.Match[str]) -> str:
 
 
 def _find_other(before: str, after: str, right: str) -> str:
-    """The other occupation: the first before the pronoun, else the first after it.
+    """The other candidate, by a list of occupations.
 
-    It is not the right one.
+    It is the first other occupation before the pronoun, or else after it. Raises Malformed if there is none.
     """
     right_occupation = _remove_article(right)
     for part in (before, after):
@@ -78,7 +84,10 @@ def _find_other(before: str, after: str, right: str) -> str:
 
 
 def render(problem: Problem, options: WriteOptions) -> str:
-    """A line without its number."""
+    """Turn a problem into a line of WinoBias, without its number.
+
+    Raises CannotWrite if it would not read back as the same problem.
+    """
     candidates = need_two(problem, "winobias")
     pronoun = need_pronoun(problem, "winobias")
     right = candidates[need_answer(problem, "winobias")]
@@ -99,11 +108,12 @@ def render(problem: Problem, options: WriteOptions) -> str:
 
 
 def _put_in_brackets(text: str, name: str) -> str:
+    """The text with the first occurrence of a name in brackets."""
     return re.sub(rf"\b{re.escape(name)}\b", f"[{name}]", text, count=1)
 
 
 def _reads_back_as(line: str, problem: Problem) -> bool:
-    """Whether a line reads back as the problem."""
+    """Whether a line is read as the same problem."""
     try:
         parsed = parse(line)
     except Malformed:
@@ -113,15 +123,20 @@ def _reads_back_as(line: str, problem: Problem) -> bool:
 
 
 def _remove_brackets(text: str) -> str:
+    """The text without its brackets, whose content stays."""
     return BRACKETS.sub(lambda mark: mark.group(1), text)
 
 
 def _remove_article(name: str) -> str:
+    """The name in lower case without its article."""
     return re.sub(r"^(?:the|a|an|some|another)\s+", "", name.lower())
 
 
 def _add_labels_of_name(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Add the stereotype and the type that the name of a file has."""
+    """Label problems with the stereotype and type in their file's name.
+
+    Yields all problems.
+    """
     stereotype = re.match("(pro|anti)_stereotyped", source.path.name)
     kind = re.search("type([12])", source.path.name)
     labels: dict[str, Any] = {}
@@ -133,7 +148,10 @@ def _add_labels_of_name(source: Source, problems: Iterable[Problem]) -> Iterable
 
 
 def _is_winobias(head: FileHead) -> bool:
-    """Whether the first line has two bracketed texts, one of them a pronoun."""
+    """Whether a file's first line has two bracketed texts.
+
+    One of them must be a pronoun.
+    """
     first = head.lines[0] if head.lines else ""
     if first.startswith(("[", "{")):
         return False

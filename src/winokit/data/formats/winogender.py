@@ -35,7 +35,7 @@ STATISTICS = "occupations-stats.tsv"
 
 
 def parse_sentence(line: str) -> Problem:
-    """A problem from a row of all_sentences.tsv."""
+    """Parse a row of Winogender's all_sentences.tsv into a problem."""
     sentence_id, tab, sentence = line.partition("\t")
     parts = sentence_id.split(".")
     if not tab or len(parts) != 5 or parts[2] not in ("0", "1") or parts[3] not in GENDERS:
@@ -55,7 +55,7 @@ def parse_sentence(line: str) -> Problem:
 
 
 def parse_template(line: str) -> Problem:
-    """A problem without a pronoun from a row of templates.tsv.
+    """Parse a row of Winogender's templates.tsv into a problem without a pronoun.
 
     The pronoun's case (NOM, POSS, ACC) is a label.
     """
@@ -72,6 +72,7 @@ def parse_template(line: str) -> Problem:
     names = {"$OCCUPATION": occupation, "$PARTICIPANT": participant}
 
     def fill_roles(part: str) -> str:
+        """A part of the template with occupation and participant filled in."""
         return re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda match: names[match[0]], part)
 
     before, case, after = PLACEHOLDER.split(template)
@@ -82,7 +83,15 @@ def parse_template(line: str) -> Problem:
 def _make_problem(
     before: str, after: str, occupation: str, participant: str, answer: str, pronoun: str | None = None, **labels: str
 ) -> Problem:
-    """A problem from the parts of a row of either file."""
+    """Make a problem from the cells of a row of either file.
+
+    Parameters
+    ----------
+    answer
+        "0" if the occupation is right, "1" if the participant is.
+    pronoun
+        None for a template.
+    """
     roles = {"occupation": occupation, "participant": participant}
     group = f"{occupation}.{participant}"
     if "gender" in labels:
@@ -92,7 +101,7 @@ def _make_problem(
 
 
 def render_sentence(problem: Problem, options: WriteOptions) -> str:
-    """A row of all_sentences.tsv."""
+    """Turn a problem into a row of Winogender's all_sentences.tsv."""
     need_no_query(problem, "winogender")
     need_pronoun(problem, "winogender")
     occupation, participant = _get_roles(problem)
@@ -104,7 +113,7 @@ def render_sentence(problem: Problem, options: WriteOptions) -> str:
 
 
 def render_template(problem: Problem, options: WriteOptions) -> str:
-    """A row of templates.tsv."""
+    """Turn a problem into a row of Winogender's templates.tsv."""
     occupation, participant = _get_roles(problem)
     case = problem.labels.get("case")
     if case not in PRONOUNS:
@@ -117,6 +126,10 @@ def render_template(problem: Problem, options: WriteOptions) -> str:
 
 
 def _get_roles(problem: Problem) -> tuple[str, str]:
+    """Occupation and participant from a problem's labels.
+
+    Raises CannotWrite if one of the labels is missing.
+    """
     try:
         return str(problem.labels["occupation"]), str(problem.labels["participant"])
     except KeyError as missing:
@@ -124,13 +137,14 @@ def _get_roles(problem: Problem) -> tuple[str, str]:
 
 
 def _name_candidate(role: str) -> str:
+    """A role as a candidate: "the customer", but "someone"."""
     return role if role == "someone" else f"the {role}"
 
 
 def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Add the share of women in each problem's occupation.
+    """Label problems with the share of women in their occupation.
 
-    Their table is beside the file, or nothing is added.
+    The shares are in a table beside the file. Without that table the problems are unchanged. Yields all problems.
     """
     path = source.path.with_name(STATISTICS)
     statistics = _read_statistics(path) if path.exists() else {}
@@ -140,7 +154,7 @@ def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Pro
 
 
 def _read_statistics(path: Path) -> dict[str, dict[str, float]]:
-    """The shares of women by occupation."""
+    """Read the percentages of women by occupation, from two sources each."""
     names = ("bergsma_pct_female", "bls_pct_female")
     _, *lines = read_bytes(path).decode("utf-8", "replace").split("\n")
     statistics: dict[str, dict[str, float]] = {}
@@ -157,7 +171,10 @@ def _read_statistics(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _add_format(name: str, about: str, header: str, parse: Callable[[str], Problem], render: Render) -> None:
-    """Register one of the two formats, which differ in their header and columns."""
+    """Register one of the two formats.
+
+    They differ in their header and columns.
+    """
 
     def recognise(head: FileHead) -> bool:
         return bool(head.lines) and head.lines[0].strip() == header

@@ -19,7 +19,10 @@ KEYS = frozenset({"sentence", "option1", "option2"})
 
 
 def parse(row: Mapping[str, Any]) -> Problem:
-    """A problem from the fields of a row."""
+    """Parse a row of WinoGrande's JSON lines into a problem.
+
+    Raises Malformed if a field is missing or wrong.
+    """
     is_whole = row.get("sentence") == BLANK
     before, after = ("", "") if is_whole else fields.blanked(row, "sentence")
     candidates = [fields.string(row, "option1"), fields.string(row, "option2")]
@@ -42,7 +45,10 @@ def parse(row: Mapping[str, Any]) -> Problem:
 
 
 def group_of_qid(qid: str | None) -> str | None:
-    """The group that a qID names: the part before its last hyphen."""
+    """The group that a qID names, or None.
+
+    It is the part before the last hyphen.
+    """
     if not qid:
         return None
     group, _, _ = qid.rpartition("-")
@@ -50,9 +56,9 @@ def group_of_qid(qid: str | None) -> str | None:
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
-    """A row whose qID names the group and ends in the public id.
+    """Turn a problem into a row of WinoGrande's JSON lines.
 
-    The public id says nothing about the answer.
+    Its qID is made of the group and the public id, which says nothing about the answer.
     """
     option1, option2 = need_two(problem, "winogrande")
     if not problem.is_whole:
@@ -75,7 +81,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 
 def labels_path(path: Path) -> Path:
-    """Path of the label list of a file: `dev-labels.lst` for `dev.jsonl`.
+    """Path of the label list beside a file: `dev-labels.lst` for `dev.jsonl`.
 
     It is the same for `dev.jsonl.gz`.
     """
@@ -84,9 +90,10 @@ def labels_path(path: Path) -> Path:
 
 
 def _add_listed_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Add the answers of the label list beside a file of problems.
+    """Add the answers of the label list beside a file.
 
-    Nothing is added if a problem has an answer itself.
+    The problems are unchanged if one of them has an answer already, or there is no list. Raises Malformed if the list
+    has another length.
     """
     problems = list(problems)
     path = labels_path(source.path)

@@ -28,7 +28,10 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
 
 
 def parse(schema: Element) -> Problem:
-    """A problem from a <schema> element."""
+    """Parse a <schema> of the Winograd Schema Challenge's XML into a problem.
+
+    Raises Malformed if a part is missing.
+    """
     for part in ("text", "answers"):
         if schema.find(part) is None:
             raise Malformed("missing in <schema>", field=part)
@@ -51,7 +54,10 @@ def parse(schema: Element) -> Problem:
 
 
 def _spell_as_written(schema: Element) -> str:
-    """The text with its doubled spaces, as a released script sees it."""
+    """The text with its doubled spaces.
+
+    A released evaluation script has them.
+    """
     before = text_at(schema, "text/txt1").strip()
     after = text_at(schema, "text/txt2").strip()
     parts = around_the_pronoun(re.sub(r"\s", " ", before), re.sub(r"\s", " ", after))
@@ -59,7 +65,10 @@ def _spell_as_written(schema: Element) -> str:
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
-    """The texts around a pronoun, with the spaces that belong between them and it."""
+    """Add the spaces that belong next to a pronoun.
+
+    Returns the texts before and after it.
+    """
     if before and not before.endswith(OPENING):
         before = f"{before} "
     if after and not after.startswith(NO_SPACE_BEFORE):
@@ -68,7 +77,10 @@ def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
 
 
 def _read_answer(letter: str, count: int) -> int | None:
-    """Index for the letter of an answer, or None if it is hidden."""
+    """Index of the candidate that a letter names, or None.
+
+    None if the answer is hidden. `count` is the number of candidates. Raises Malformed for any other letter.
+    """
     letter = letter.rstrip(".").strip()
     if not letter:
         return None
@@ -81,7 +93,7 @@ def _read_answer(letter: str, count: int) -> int | None:
 
 
 def render(problem: Problem, options: WriteOptions) -> str:
-    """A <schema> element.
+    """Turn a problem into a <schema> of the Winograd Schema Challenge's XML.
 
     The group is an attribute, which other readers ignore.
     """
@@ -106,15 +118,17 @@ def render(problem: Problem, options: WriteOptions) -> str:
 
 
 def assemble(schemas: Iterable[str]) -> str:
-    """The whole collection."""
+    """Join schemas into the XML of a whole collection."""
     return HEADER + "\n".join(schemas) + "</collection>\n"
 
 
 def _is_collection(head: FileHead) -> bool:
+    """Whether a file is a collection of schemas in XML."""
     return "<collection" in head.text and "<schema" in head.text
 
 
 def _add_format(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
+    """Register one of the formats, which differ in what they recognise."""
     records = partial(Source.xml_elements, tag="schema")
     native_format(name, about, ".xml", recognise, records, render, assemble, **more)(parse)
 

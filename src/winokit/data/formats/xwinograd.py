@@ -25,9 +25,9 @@ QUOTES = {"``": '"', "''": '"'}
 
 
 def parse(line: str) -> Problem:
-    """A problem from a row, with the candidates' places in its provenance.
+    """Parse a row of XWinograd into a problem.
 
-    The places are in the sentence.
+    The start and end of each candidate in the sentence are in its provenance. Raises Malformed if a cell is wrong.
     """
     cells = line.split("\t")
     if len(cells) != len(CELLS):
@@ -63,9 +63,9 @@ def parse(line: str) -> Problem:
 
 
 def _find_token_starts(text: str, tokens: Sequence[Any]) -> list[int]:
-    """Start of each token in the text.
+    """Start of each token in a text.
 
-    There must be nothing but white space between tokens.
+    Raises Malformed if there is anything but white space between tokens.
     """
     starts = []
     at = 0
@@ -82,7 +82,17 @@ def _find_token_starts(text: str, tokens: Sequence[Any]) -> list[int]:
 
 
 def _find_words(text: str, starts: Sequence[int], named: Any, field: str) -> tuple[int, int]:
-    """Start and end of words that begin with a token."""
+    """Start and end of some words in a text.
+
+    Parameters
+    ----------
+    starts
+        The start of each token.
+    named
+        The words, and the indices of their first and last token.
+    field
+        The field that an error names.
+    """
     match named:
         case [str(words), [int(first), int(_)], *_] if 0 <= first < len(starts) and words.strip():
             start = starts[first]
@@ -93,7 +103,7 @@ def _find_words(text: str, starts: Sequence[int], named: Any, field: str) -> tup
 
 
 def _is_xwinograd(head: FileHead) -> bool:
-    """Whether the first line has seven cells, the last three of them lists."""
+    """Whether a file's first line has seven cells, the last three lists."""
     if not head.lines:
         return False
     cells = head.lines[0].split("\t")

@@ -32,14 +32,17 @@ ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, with a decimal point or comma."""
+    """Whether a text is a number.
+
+    The decimal separator is a point or a comma, and an exponent or a percent sign may follow.
+    """
     return ANY_NUMBER.fullmatch(text) is not None
 
 
 def is_fraction(text: str) -> bool:
-    """Whether a text is a number with a fraction.
+    """Whether a text is a percentage, or a number with a fraction.
 
-    Such a number is a score or a probability, never a choice.
+    Such a number is a score or a probability, never a choice. Two labels with a comma between ("1,2") are no number.
 
     >>> [is_fraction(text) for text in ("0.73", "-2,31", "1e-5", "73 %", "2", "1.0", "1,2", "option 2.5")]
     [True, True, True, True, False, False, False, False]
@@ -51,7 +54,21 @@ def is_fraction(text: str) -> bool:
 
 
 class AnswerReading:
-    """Turns an answer into the index of one of the candidates."""
+    """Finds the candidate that an answer of a model chooses.
+
+    Every method that reads returns the index of a candidate, or None if no candidate is clearly chosen.
+
+    Parameters
+    ----------
+    candidates
+        The candidates in the order in which the prompt offers them.
+    lettered
+        Whether the prompt offered them behind the letters A, B, …
+    prompt
+        The text that the model was asked. It may list options behind letters, in another order.
+    language
+        BCP 47 code of the language by whose rules names are compared.
+    """
 
     def __init__(self, candidates: Sequence[str], lettered: bool, prompt: str, language: str) -> None:
         self.candidates = candidates
@@ -60,10 +77,25 @@ class AnswerReading:
         self.prompt = prompt
         self.language = language
 
-    def chosen(self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None) -> int | None:
-        """The choice of a scored sample, or None.
+    def choose_answer(
+        self, score: Mapping[str, Any], completion: str, gold: int | None, verdict: bool | None
+    ) -> int | None:
+        """Index of the candidate chosen in a scored sample, or None.
 
-        What the scorer read counts first, then what its verdict and the completion say.
+        The answer that the scorer extracted is read first. Without one, a right verdict stands for `gold`. If the
+        verdict is wrong, or the sample has no score, the completion is read. A choice that contradicts a wrong
+        verdict is dropped.
+
+        Parameters
+        ----------
+        score
+            The scorer's output, with `answer` and `value` if it states them. It may be empty.
+        completion
+            The text that the model wrote.
+        gold
+            Index of the right candidate, or None if it is not known.
+        verdict
+            Whether the scorer says that the answer is right. None if it does not say.
         """
         choice = self._read_score(score)
         if choice is not None:
@@ -72,26 +104,33 @@ class AnswerReading:
             return gold
         if verdict is None and score:
             return None
-        choice = self.stated(completion)
+        choice = self.read_statement(completion)
         if choice is not None:
             return choice
-        choice = self.said(completion)
+        choice = self.read_words(completion)
         is_contradiction = verdict is False and choice == gold
         return None if is_contradiction else choice
 
     def _read_score(self, score: Mapping[str, Any]) -> int | None:
-        """The candidate that a score names, or None."""
+        """Index of the candidate that a scorer's output names, or None.
+
+        Its `answer` is read first, then its `value`.
+        """
         answer = score.get("answer")
         value = score.get("value")
         choice = None
         if isinstance(answer, str):
-            choice = self.stated(answer)
+            choice = self.read_statement(answer)
         if choice is None and isinstance(value, str) and value not in VERDICTS:
-            choice = self.exactly(value)
+            choice = self.match_label(value)
         return choice
 
-    def exactly(self, answer: str) -> int | None:
-        """The candidate that a letter, or a candidate's own words, name."""
+    def match_label(self, answer: str) -> int | None:
+        """Index of the candidate that a letter or name means, or None.
+
+        The text must be nothing else. A letter counts in the order of the candidates if they are lettered, otherwise
+        it means the option that the prompt lists behind it.
+        """
         answer = answer.strip()
         letter = answer.upper()
         if len(answer) != 1 or letter not in string.ascii_uppercase:
@@ -104,16 +143,19 @@ class AnswerReading:
             return None
         return which(option, self.candidates, self.language)
 
-    def stated(self, text: str) -> int | None:
-        """The candidate of an answer by itself, or after the last "ANSWER:"."""
+    def read_statement(self, text: str) -> int | None:
+        """Index of the candidate after a text's last "ANSWER:", or None.
+
+        Without "ANSWER:" the whole text must be a letter or a candidate's name.
+        """
         answers = ANSWER.findall(text)
         answer = answers[-1] if answers else text
-        return self.exactly(answer)
+        return self.match_label(answer)
 
-    def said(self, text: str) -> int | None:
-        """The candidate that a text in words chooses.
+    def read_words(self, text: str) -> int | None:
+        """Index of the candidate that free text chooses, or None.
 
-        A letter counts if the candidates had letters.
+        A letter counts only if the prompt offered the candidates behind letters.
         """
         names = tuple(self.candidates)
         if self.lettered:
@@ -128,9 +170,19 @@ class AnswerReading:
 def choose(
     text: str, column: str, names: tuple[str, ...], base: int, language: str = "en"
 ) -> tuple[int | None, str | None]:
-    """A candidate's index, from its name, number or letter.
+    """Index of the candidate in a cell.
 
-    None, and the reason, if nothing is chosen.
+    The cell has its name, number or letter. Returns the index and None, or None and the reason if the cell is empty
+    or says that nothing is chosen. Raises Malformed if it says anything else.
+
+    Parameters
+    ----------
+    column
+        Name of the column, for the message.
+    names
+        The candidates of the problem, in the order in which numbers and letters count them.
+    base
+        The number of the first candidate, 0 or 1.
     """
     index = which(text, names, language) if text else None
     if index is not None:
@@ -148,9 +200,16 @@ def choose(
 
 
 def _choose_by_number(text: str, column: str, count: int, base: int) -> int | None:
-    """The index of the candidate with a number.
+    """Index of the candidate with the number in a text.
 
-    Raises Malformed if a text is no number, or no candidate has it.
+    Raises Malformed if the text is no number, or no candidate has it.
+
+    Parameters
+    ----------
+    count
+        How many candidates there are.
+    base
+        The number of the first candidate, 0 or 1.
     """
     match = NUMBER.match(text)
     if match is None:
@@ -165,9 +224,9 @@ def _choose_by_number(text: str, column: str, count: int, base: int) -> int | No
 
 
 def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledText | None" = None) -> int | None:
-    """The candidate that a text in words chooses.
+    """Index of the candidate that free text chooses, or None.
 
-    The text is read as replies of chat models are.
+    The text is read in the same way as replies of chat models. Letters count the candidates in the order of `names`.
 
     Parameters
     ----------
@@ -184,9 +243,8 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledTe
 def listed_names(prompt: str, reply: str, names: tuple[str, ...]) -> tuple[str, ...] | None:
     r"""The candidates in the order in which a prompt lists them.
 
-    They are listed behind letters or numbers, whichever the reply has.
-
-    With solved examples before it, the last list counts.
+    They are listed behind numbers if the reply has a digit, otherwise behind letters. If solved examples come first,
+    the last list counts. None if no list has exactly these candidates.
 
     >>> listed_names("Who is she?\nA) Nora\nB) Ines\nAnswer:", "(B)", ("Ines", "Nora"))
     ('Nora', 'Ines')
@@ -204,12 +262,16 @@ def listed_names(prompt: str, reply: str, names: tuple[str, ...]) -> tuple[str, 
 
 
 def _read_list(prompt: str, start: int, labels: str, names: tuple[str, ...]) -> list[str]:
-    """The candidates behind some labels in a prompt.
+    """The candidates that a prompt lists behind some labels, in that order.
+
+    An option that is no candidate is left out.
 
     Parameters
     ----------
     start
-        The end of the first label in the prompt.
+        Index of the character after the first label in the prompt.
+    labels
+        The labels, one character each: "AB" or "12".
     """
     from winokit.models.replies import letters_of
 
@@ -232,15 +294,16 @@ def _read_list(prompt: str, start: int, labels: str, names: tuple[str, ...]) -> 
     return order
 
 
-def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
-    """The choice of a reply, read in three other ways.
+def other_readings(text: str, names: tuple[str, ...], problem: Problem) -> dict[str, int | None]:
+    """The choices that three other ways of reading find in a reply.
 
-    They are: as an exact label, by its beginning, and by its first option.
+    They are by name: `exact` takes a reply that is nothing but an option, `strict` one that begins with its choice,
+    and `extractor` the first option that occurs. A choice is the index of a candidate, or None.
     """
     from winokit.models.replies import ReplyReading, option_names, plain_reply
 
     letters = tuple(string.ascii_uppercase[: len(names)])
-    ways = _list_ways_to_say(text, names, about.language)
+    ways = _list_ways_to_say(text, names, problem.language)
     reading = ReplyReading(plain_reply(text), option_names(letters, ways))
     first_option = reading.mentions[0].option if reading.mentions else None
     return {
@@ -253,12 +316,14 @@ def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[st
 def _list_ways_to_say(
     text: str, names: tuple[str, ...], language: str, *, numbered: bool = True
 ) -> tuple[tuple[str, ...], ...]:
-    """The ways to say each candidate beside its letter.
+    """For each candidate, the wordings that a reply may use for it.
+
+    A letter is not among them. Inflected forms that occur in the text are.
 
     Parameters
     ----------
     numbered
-        Whether a candidate's number is a way to say it.
+        Whether a candidate's number is such a wording.
     """
     pack = language_of(language)
     ways = _list_plain_ways(names, language)
@@ -277,7 +342,10 @@ def _list_ways_to_say(
 
 @lru_cache(1 << 14)
 def _list_plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
-    """The ways to say each candidate by its name and its number."""
+    """For each candidate, the wordings that do not depend on a text.
+
+    They are its name, the name without article, "option N" and its number N.
+    """
     bare = language_of(language).bare
     ways = []
     for number, name in enumerate(names, 1):

@@ -55,9 +55,9 @@ CELLS = {"1": 1, "0": 0, "1.0": 1, "0.0": 0, "true": 1, "false": 0, "": -1}
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """The choices of several models of a dataset's labelled problems.
+    """The choices of several models about the labelled problems of a dataset.
 
-    Each model has a row.
+    `choices` has a row for each model in `names`, and a column for each problem with a known answer.
     """
 
     names: tuple[str, ...]
@@ -67,7 +67,10 @@ class Board:
 
 
 class ItemNames:
-    """Finds the labelled problem that a board means by a name."""
+    """Finds the labelled problem that a table means by a name.
+
+    A name is a problem's id, the id of its source, or its row in the dataset counted from 0.
+    """
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -84,21 +87,27 @@ class ItemNames:
                     self.row_of_id.setdefault(source_id, row)
 
     def is_item(self, name: str) -> bool:
-        """Whether a name is an item's.
+        """Whether a name may be an item's.
 
-        A leaderboard counts from 1.
+        A number may be as high as the number of problems, because a leaderboard counts from 1.
         """
         if name in self.row_of_id:
             return True
         return name.isdecimal() and int(name) <= self.size
 
     def of_leaderboard(self) -> "ItemNames":
-        """The same items, numbered as the Open LLM Leaderboard v1 has them."""
+        """The same problems, named as on the Open LLM Leaderboard v1.
+
+        Their names are rows counted from 1. Raises BadInput if the dataset is not the one of that leaderboard.
+        """
         check_leaderboard_data(self.dataset)
         return LeaderboardNames(self.dataset)
 
     def row(self, name: str, path: Path) -> int:
-        """The row of an item among the labelled problems."""
+        """Index of an item among the problems with a known answer.
+
+        Raises BadInput if there is no such item, or its answer is hidden. `path` is named in the message.
+        """
         if name in self.row_of_id:
             return self.row_of_id[name]
         is_past_end = name == str(self.size)
@@ -116,10 +125,13 @@ class ItemNames:
 
 
 class LeaderboardNames(ItemNames):
-    """Items by their rows on the Open LLM Leaderboard v1, counted from 1."""
+    """Finds problems by their rows on the Open LLM Leaderboard v1.
+
+    The rows count from 1.
+    """
 
     def row(self, name: str, path: Path) -> int:
-        """The row of an item among the labelled problems."""
+        """Index of the leaderboard's item among the problems with a known answer."""
         if not name.isdecimal() or not 1 <= int(name) <= self.size:
             raise BadInput(f"{path}: no item {name!r}: expected a row of the leaderboard from 1 to {self.size:,}")
         leaderboard_index = int(name) - 1
@@ -127,10 +139,11 @@ class LeaderboardNames(ItemNames):
         return super().row(str(dataset_row), path)
 
 
-def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
-    """Separate the order in front of a board's path.
+def split_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
+    """Split a prefix such as "leaderboard-v1:" from the path of a board.
 
-    Returns the path without it, and the names of the items in that order.
+    Returns the path without it, and the items as the prefix numbers them. Without a prefix, both arguments are
+    returned.
     """
     text = str(path)
     prefix = f"{LEADERBOARD}:"
@@ -141,8 +154,11 @@ def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
 
 
 def is_board(path: Path, items: ItemNames) -> bool:
-    """Whether a file is a table of the answers of many models."""
-    path, items = parted_order(path, items)
+    """Whether a file is a table of the answers of many models.
+
+    Its path may have a prefix such as "leaderboard-v1:".
+    """
+    path, items = split_order(path, items)
     if not path.is_file():
         return False
     head = decode_head(read_bytes(path, HEAD_BYTES))
@@ -153,7 +169,7 @@ def is_board(path: Path, items: ItemNames) -> bool:
 def _split_headings(text: str) -> list[str]:
     """The headings in the first line of a table.
 
-    The last one may be cut off.
+    The last heading may be incomplete, since only the beginning of the file was read.
     """
     lines = text.lstrip("\ufeff").split("\n", 1)
     first = lines[0].rstrip("\r")
@@ -163,9 +179,10 @@ def _split_headings(text: str) -> list[str]:
 
 
 def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
-    """The shape of a table, named after where its items are.
+    """The layout of a table with many models' answers.
 
-    It is `columns`, `rows` or `long`. None for other tables.
+    In `columns` each item is a column, in `rows` each item is a row, and in `long` each answer is a row. None if the
+    table has no such layout.
     """
     if len(headings) < 3:
         return None
@@ -185,8 +202,11 @@ def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
 
 
 def read_board(path: Path, items: ItemNames) -> Board:
-    """Read the answers of many models from one table."""
-    path, items = parted_order(path, items)
+    """Read the answers of many models from one table.
+
+    Raises BadInput if the file is no board, or a cell cannot be read.
+    """
+    path, items = split_order(path, items)
     rows = iter(Source(path).csv_rows())
     _, first_cells = next(rows)
     headings = [heading.strip() for heading in first_cells]
@@ -204,7 +224,11 @@ def read_board(path: Path, items: ItemNames) -> Board:
 def _read_columns(
     path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames
 ) -> Board:
-    """A board with a row per model: 1 for right, 0 for wrong."""
+    """Read a table with models as rows and items as columns.
+
+    Its cells are 1 for right and 0 for wrong, from which the choices between two candidates follow. An empty cell
+    means that the model was not asked.
+    """
     item_rows = [items.row(name, path) for name in headings[1:]]
     columns = np.array(item_rows, np.int64)
     if len(set(item_rows)) < len(item_rows):
@@ -232,15 +256,15 @@ def _read_columns(
 
 
 def _check_width(path: Path, line: int, cells: Sequence[str], width: int) -> None:
-    """Refuse a row that has more or fewer cells than the table has headings."""
+    """Raise BadInput if a row is longer or shorter than the header."""
     if len(cells) != width:
         raise BadInput(f"{path}, line {line}: expected {width:,} cells, found {len(cells):,}")
 
 
 def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
-    """Read the cells of a model as 1, 0 or -1.
+    """Read the cells of a model as an array of numbers.
 
-    -1 is an item that the model was not asked.
+    1 is right, 0 is wrong, and -1 means that the model was not asked.
     """
     digits = "".join([cell or "-" for cell in cells])
     if len(digits) == len(cells):
@@ -259,7 +283,10 @@ def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
 
 
 def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
-    """A board with a row per item and a column of choices per model."""
+    """Read a table with items as rows and models as columns.
+
+    Its cells are choices, counted from 1.
+    """
     models = tuple(headings[1:])
     _refuse_repeated(path, models)
     choices = np.full((len(models), len(items.asked)), UNASKED, np.int8)
@@ -277,7 +304,10 @@ def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
 
 
 def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
-    """A board with a row per answer: the model, the item, the choice."""
+    """Read a table with a row for each answer of each model.
+
+    The row has the model, the item and the choice, counted from 1.
+    """
     numbers: dict[str, int] = {}
     answers = []
     for line, cells in rows:
@@ -298,9 +328,9 @@ def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
 
 
 def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -> int:
-    """Read a choice from 1 as the index of a candidate.
+    """Index of the candidate in a cell that counts candidates from 1.
 
-    An empty cell is an abstention.
+    An empty cell is an abstention. Raises BadInput for anything else.
     """
     text = cell.strip().removesuffix(".0")
     if not text:
@@ -312,7 +342,7 @@ def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -
 
 
 def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
-    """Refuse two models of one name, or one without a name."""
+    """Raise BadInput if a model's name is missing or there twice."""
     has_repeated = len(set(names)) < len(names)
     if has_repeated or "" in names:
         repeated = next((name for name in names if names.count(name) > 1), "")
@@ -320,11 +350,11 @@ def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
 
 
 def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple[Answers, dict[str, IntArray]]:
-    """Join the answers of all boards in one table.
+    """Join tables of many models' answers.
 
-    Returns the answers, and by language the scorers that answered in it.
+    Returns the answers, and for each language the indices of the scorers that answered in it.
 
-    A model that is in several boards is one scorer. Raises BadInput if it answers an item in two ways.
+    A model that is in several tables is one scorer. Raises BadInput if it answers an item in two ways.
     """
     numbers: dict[str, int] = {}
     for _, board in boards:
@@ -344,7 +374,10 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
 
 
 def _refuse_conflicts(path: Path, board: Board, earlier_choices: StateArray, items: ItemNames) -> None:
-    """Refuse a board in which a model answers an item otherwise than before."""
+    """Raise BadInput if a table's answers contradict an earlier one's.
+
+    `earlier_choices` has the choices of earlier tables, with the rows and columns of this table's choices.
+    """
     are_both = np.minimum(earlier_choices, board.choices) > UNASKED
     nothing = np.zeros_like(are_both)
     conflicts = np.not_equal(earlier_choices, board.choices, where=are_both, out=nothing)
@@ -356,7 +389,10 @@ def _refuse_conflicts(path: Path, board: Board, earlier_choices: StateArray, ite
 
 
 def _group_by_language(boards: Sequence[tuple[Path, Board]], numbers: Mapping[str, int]) -> dict[str, IntArray]:
-    """The numbers of the scorers that answered in each language."""
+    """For each language, the indices of the scorers that answered in it.
+
+    `numbers` has the index of each scorer by its name.
+    """
     scorers: dict[str, list[int]] = {}
     for _, board in boards:
         for name, language in zip(board.names, board.languages, strict=False):

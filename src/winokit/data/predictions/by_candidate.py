@@ -29,7 +29,10 @@ NO = frozenset("not_entailment no_entailment contradiction neutral label_0 impla
 
 @dataclass
 class CandidateRows:
-    """The rows about the candidates of one problem."""
+    """All rows of one model about the candidates of one problem.
+
+    `verdicts` and `scores` are by the index of the candidate.
+    """
 
     place: str
     """The location of the first of them, for messages."""
@@ -40,12 +43,13 @@ class CandidateRows:
 
 
 class CandidateReading:
-    """A table with a row per candidate, being read.
+    """Reads a table with a row for each candidate of a problem.
 
     Parameters
     ----------
     find_problem
-        Finds the problem of a row's cells, or raises Unmatched.
+        Returns the indices of the problem that a row is about, from the row's cells and index. Raises Unmatched
+        if there is none.
     """
 
     def __init__(
@@ -61,9 +65,14 @@ class CandidateReading:
         self.find_problem = find_problem
 
     def rows(self, stem: str, scoring: str) -> Iterator[PredictionRow]:
-        """Yield a row for each problem.
+        """Yield one prediction for each problem and model.
 
-        Rows that name no candidate of a problem come first.
+        Rows that belong to no problem or no candidate are yielded first, with the reason.
+
+        Parameters
+        ----------
+        stem
+            The model of rows that name none: the file's name without its ending.
         """
         rows_by_problem: dict[tuple[str, int], CandidateRows] = {}
         for number, (line, cells) in enumerate(self.table.rows):
@@ -80,10 +89,15 @@ class CandidateReading:
             yield self._choose_candidate(candidate_rows, scoring)
 
     def _read_text(self, cells: Mapping[str, Any], column: str | None) -> str:
+        """The stripped text of a row's cell, empty without a column."""
         return cell_text(cells.get(column)).strip() if column else ""
 
     def _find_candidate(self, cells: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], int]:
-        """The problem and the candidate of a row."""
+        """Find the problem and the candidate of a row.
+
+        Returns indices of the problem in the dataset, and the index of the candidate. There are several indices if
+        the problem is repeated. Raises Unmatched if the row names no candidate. `number` is the index of the row.
+        """
         text = self._read_text(cells, self.columns.candidate)
         fitting = self._filled_texts.get(letters_of(text), [])
         if len(fitting) == 1:
@@ -103,7 +117,10 @@ class CandidateReading:
 
     @cached_property
     def _filled_texts(self) -> dict[str, list[tuple[int, int]]]:
-        """Places of problems and candidates by the letters of the filled text."""
+        """Index of problem and index of candidate, by the filled text.
+
+        The key has only the letters of the text with the candidate in its blank.
+        """
         places: dict[str, list[tuple[int, int]]] = {}
         for position, problem in enumerate(self.matcher.dataset):
             for index, candidate in enumerate(problem.candidates):
@@ -113,12 +130,15 @@ class CandidateReading:
 
     @cached_property
     def _first_number(self) -> int:
-        """The number from which candidates are counted, 0 or 1."""
+        """The number of the first candidate in this table, 0 or 1."""
         texts = {self._read_text(cells, self.columns.candidate) for _, cells in self.table.rows}
         return 0 if "0" in texts else 1
 
     def _take_row(self, candidate_rows: CandidateRows, cells: Mapping[str, Any], index: int) -> None:
-        """Take the score and the verdict of a row about a candidate."""
+        """Store a row's score and verdict for its candidate.
+
+        Raises Unmatched if an earlier row about the same candidate differs. `index` is the candidate's.
+        """
         score = self._read_score(cells)
         verdict = _read_verdict(self._read_text(cells, self.columns.prediction))
         scores = candidate_rows.scores
@@ -133,9 +153,10 @@ class CandidateReading:
             verdicts[index] = verdict
 
     def _read_score(self, cells: Mapping[str, Any]) -> float | None:
-        """The row's score of its candidate.
+        """The score of a row's candidate, higher for better, or None.
 
-        The score of another label is subtracted from 1, and a loss is negated.
+        It is None if the cell is empty. If the score is the probability of the label "no", it is subtracted from 1. A
+        loss is negated.
         """
         if not self.columns.scores:
             return None
@@ -151,15 +172,18 @@ class CandidateReading:
         return -score if self.columns.are_losses else score
 
     def _is_denied(self, cells: Mapping[str, Any]) -> bool:
-        """Whether the prediction of a row is that its text does not hold."""
+        """Whether the model's label in a row is "no".
+
+        That means that the text with the candidate does not hold.
+        """
         text = self._read_text(cells, self.columns.prediction)
         return _read_verdict(text) is False
 
     @cached_property
     def _are_of_label(self) -> bool:
-        """Whether each score is the probability of the label in its row.
+        """Whether each score is the probability of its row's own label.
 
-        Pipelines of classifiers write it so.
+        Classification pipelines write it so. It is recognised if all scores of the label "no" are 0.5 or higher.
         """
         if self.columns.prediction is None or self.columns.are_losses:
             return False
@@ -174,7 +198,11 @@ class CandidateReading:
         return all(0.5 <= number <= 1 for number in numbers)
 
     def _choose_candidate(self, candidate_rows: CandidateRows, scoring: str) -> PredictionRow:
-        """The choice that the rows about a problem make together."""
+        """The prediction for a problem, from all rows about its candidates.
+
+        The best score decides, or else the only candidate with the label "yes". It abstains if a candidate has no
+        row.
+        """
         problem = self.matcher.dataset[candidate_rows.hits[0]]
         scores = candidate_rows.scores
         verdicts = candidate_rows.verdicts
@@ -198,12 +226,12 @@ class CandidateReading:
 
 
 def _fill_blank(problem: Problem, candidate: str) -> str:
-    """The text with a candidate in its blank."""
+    """The text of a problem with a candidate in its blank."""
     return substitute(problem, candidate).text
 
 
 def _read_verdict(cell: str) -> bool | None:
-    """Whether a cell says that a text holds.
+    """Whether a classifier's label says that a text holds.
 
     None if it says neither.
     """

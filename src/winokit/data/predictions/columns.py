@@ -92,9 +92,10 @@ RIGHTNESS = frozenset("correct incorrect right wrong gold distractor target".spl
 
 @dataclass(frozen=True)
 class PredictionColumns:
-    """The columns of a table by their roles.
+    """The columns of a table of predictions, by their roles.
 
-    A role that no column has is None or empty.
+    A role is what a column is for, such as `prediction`, `answer` or `model`. One that no column has is None or
+    empty.
     """
 
     texts: tuple[str, ...] = ()
@@ -124,13 +125,13 @@ class PredictionColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that name a problem."""
+        """The columns that say which problem a row is about."""
         if self.order is None or self.order in ORDERS:
             return (*self.texts, *self.ids)
         return (*self.texts, *self.ids, self.order)
 
     def roles(self) -> dict[str, str]:
-        """The columns by their roles, as an option names them."""
+        """Column names by role, in the form that `--prediction-columns` takes."""
         kind = "losses" if self.are_losses else "scores"
         several = {"text": self.texts, "id": self.ids, "option": self.options, kind: self.scores}
         roles: dict[str, str] = {}
@@ -155,12 +156,15 @@ class PredictionColumns:
 
     @property
     def is_judged_only(self) -> bool:
-        """Whether they say no more of a choice than whether it is right."""
+        """Whether the table says only if a choice is right.
+
+        The choice itself is then not in it.
+        """
         return self.correct is not None and self.prediction is None and not self.scores
 
     @property
     def is_complete(self) -> bool:
-        """Whether they say what was chosen, and of which problem."""
+        """Whether the columns say what was chosen, and for which problem."""
         is_judged = self.is_given and self.correct is not None
         is_chosen = self.prediction is not None or bool(self.scores) or is_judged
         has_name = bool(self.texts or self.ids)
@@ -168,12 +172,17 @@ class PredictionColumns:
         return is_chosen and is_named and not self.rivals
 
 
-def are_of_predictions(given: str | Mapping[str, str]) -> bool:
-    """Whether columns are those of predictions, and not of problems.
+def are_of_predictions(user_columns: str | Mapping[str, str]) -> bool:
+    """Whether columns that a user names describe predictions, and not problems.
 
-    Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
+    Both may have `where`, which selects rows. It is taken for predictions unless columns of candidates are named too.
+
+    Parameters
+    ----------
+    user_columns
+        The user's roles, as a mapping or as "role=column,…".
     """
-    roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else list(given)
+    roles = re.findall(r"(\w+)\s*=", user_columns) if isinstance(user_columns, str) else list(user_columns)
     starts = ("prediction", "scores", "losses")
     for role in roles:
         if role in ("correct", "layout") or role.startswith(starts):
@@ -182,9 +191,13 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     return "where" in roles and not has_candidates
 
 
-def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
-    """Columns of predictions by their roles, as a user gives them."""
-    columns = parse_columns(given, ROLES, OPTION)
+def checked_columns(user_columns: str | Mapping[str, str]) -> dict[str, str]:
+    """Check the columns of predictions that a user named.
+
+    Returns them by role. Raises BadInput if no role says what the model chose, or if there are both scores and
+    losses.
+    """
+    columns = parse_columns(user_columns, ROLES, OPTION)
     if not are_of_predictions(columns):
         raise BadInput(
             f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
@@ -210,23 +223,27 @@ def verdict_of(cell: str) -> bool | None:
     return None
 
 
-def judges(table: Table, column: str) -> bool:
-    """Whether a column says right in some cells and wrong in others.
+def has_verdicts(table: Table, column: str) -> bool:
+    """Whether a column's cells all say right or wrong.
 
-    Cells that are not empty must all say one of the two.
+    Both must occur. Empty cells do not count.
     """
     texts = [cell_text(cells.get(column)).strip() for _, cells in table.rows]
     verdicts = {verdict_of(text) for text in texts if text}
     return verdicts == {True, False}
 
 
-def columns_of(table: Table, given: Mapping[str, str] | None = None) -> PredictionColumns:
-    """The columns of a table, as given or else by their names."""
-    if given is None:
+def columns_of(table: Table, user_columns: Mapping[str, str] | None = None) -> PredictionColumns:
+    """The roles of a table's columns, as given or guessed.
+
+    They are guessed from names and cells if the user gave none. Raises BadInput if a column that was given is not in
+    the table.
+    """
+    if user_columns is None:
         return _infer_columns(table)
-    roles = dict(given)
-    column, _, base = given.get("prediction", "").rpartition(":")
-    has_base = base in ("0", "1") and given["prediction"] not in table.columns
+    roles = dict(user_columns)
+    column, _, base = user_columns.get("prediction", "").rpartition(":")
+    has_base = base in ("0", "1") and user_columns["prediction"] not in table.columns
     if has_base:
         roles["prediction"] = column
     order = roles.pop("order", None)
@@ -235,38 +252,47 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         roles["order"] = order
     if sample is not None and sample != LINE:
         roles["sample"] = sample
-    places = table.places(roles)
-    _check_scores(table, places)
-    losses = _get_numbered(places, "losses")
+    column_of_role = table.find_columns(roles)
+    _check_scores(table, column_of_role)
+    losses = _get_numbered(column_of_role, "losses")
     return PredictionColumns(
-        texts=_get_numbered(places, "text"),
-        ids=_get_numbered(places, "id"),
-        order=order if order in ORDERS else places.get("order"),
-        options=_get_numbered(places, "option"),
-        prediction=places.get("prediction"),
-        scores=_get_numbered(places, "scores") or losses,
-        candidate=places.get("candidate"),
-        answer=places.get("answer"),
-        correct=places.get("correct"),
-        model=places.get("model"),
-        sample=LINE if sample == LINE else places.get("sample"),
+        texts=_get_numbered(column_of_role, "text"),
+        ids=_get_numbered(column_of_role, "id"),
+        order=order if order in ORDERS else column_of_role.get("order"),
+        options=_get_numbered(column_of_role, "option"),
+        prediction=column_of_role.get("prediction"),
+        scores=_get_numbered(column_of_role, "scores") or losses,
+        candidate=column_of_role.get("candidate"),
+        answer=column_of_role.get("answer"),
+        correct=column_of_role.get("correct"),
+        model=column_of_role.get("model"),
+        sample=LINE if sample == LINE else column_of_role.get("sample"),
         base=int(base) if has_base else None,
         are_losses=bool(losses),
         is_given=True,
     )
 
 
-def _get_numbered(places: Mapping[str, str], kind: str) -> tuple[str, ...]:
-    """The columns of a role, in the order of their numbers."""
-    return tuple(places[role] for role in numbered(places, kind))
+def _get_numbered(column_of_role: Mapping[str, str], kind: str) -> tuple[str, ...]:
+    """Columns of one kind of role, in order of their numbers.
 
-
-def _check_scores(table: Table, places: Mapping[str, str]) -> None:
-    """Refuse scores that go by rightness, and losses taken for scores.
-
-    Losses are refused as predictions too.
+    `column_of_role` has the columns by role, and `kind` is a role without its number, such as "option".
     """
-    for role, name in places.items():
+    return tuple(column_of_role[role] for role in numbered(column_of_role, kind))
+
+
+def _check_scores(table: Table, column_of_role: Mapping[str, str]) -> None:
+    """Raise BadInput for columns that cannot be scores or predictions.
+
+    They are judged by their names. Scores of the right and of the wrong candidate cannot be scores. Losses can be
+    neither scores nor predictions.
+
+    Parameters
+    ----------
+    column_of_role
+        Columns by their roles.
+    """
+    for role, name in column_of_role.items():
         if role.startswith(("scores", "losses")) and is_by_rightness(name):
             raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
         is_higher_better = role == "prediction" or role.startswith("scores")
@@ -275,7 +301,7 @@ def _check_scores(table: Table, places: Mapping[str, str]) -> None:
 
 
 def _infer_columns(table: Table) -> PredictionColumns:
-    """The columns of a table by their names."""
+    """Guess the roles of a table's columns from their names and cells."""
     folded = _index_names(table)
     ids = _find_names(folded, IDS)
     texts = _find_names(folded, TEXTS)
@@ -313,14 +339,17 @@ def _infer_columns(table: Table) -> PredictionColumns:
 
 
 def _find_likely_predictions(table: Table, used: Collection[str | None]) -> tuple[str, ...]:
-    """The columns of predictions by their names, without those that are used otherwise."""
+    """Columns that may be predictions by their names.
+
+    `used` has the columns that have another role, which are left out.
+    """
     return tuple(name for name in table.columns if name not in used and is_predicted(name))
 
 
 def _index_names(table: Table) -> dict[str, str]:
-    """The columns of a table by their names in small letters.
+    """Column names by their normalised form.
 
-    Spaces and hyphens are underscores. Of two columns with one name, the first counts.
+    It is in lower case, with underscores for spaces and hyphens. If two columns have the same form, the first counts.
     """
     folded: dict[str, str] = {}
     for name in reversed(table.columns):
@@ -330,33 +359,36 @@ def _index_names(table: Table) -> dict[str, str]:
 
 
 def _find_names(folded: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
-    """The columns of a table that have one of some names.
+    """Columns whose normalised name is in a list, in its order.
 
-    They are in the order of these names.
+    Parameters
+    ----------
+    folded
+        Column names by their normalised form, from `_index_names`.
     """
     return tuple(folded[name] for name in names if name in folded)
 
 
 def _find_verdict_column(table: Table, folded: Mapping[str, str]) -> str | None:
-    """The column that says whether a prediction is right.
+    """The column that says whether predictions are right, or None.
 
-    Its name and its cells tell.
+    Its name and its cells must fit.
     """
     for small, name in folded.items():
-        if JUDGED.fullmatch(small) and judges(table, name):
+        if JUDGED.fullmatch(small) and has_verdicts(table, name):
             return name
     return None
 
 
 def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns of scores and those of losses.
+    """Columns of scores and columns of losses.
 
-    At most one of the two has any. They are those of a table without numbered scores.
+    At least one of the two is empty. It is used if no columns are called scores and numbered.
 
     Parameters
     ----------
     has_choice
-        Whether another column has choices: then losses and numbered columns are not looked for.
+        Whether another column has the choices. Then only a single column of lists of scores is looked for.
     """
     first_row = table.rows[0][1] if table.rows else {}
     several = {name for name, cell in first_row.items() if len(FLOAT.findall(str(cell))) > 1}
@@ -372,28 +404,28 @@ def _find_score_columns(table: Table, has_choice: bool) -> tuple[tuple[str, ...]
     return columns_in_a_row(table, DIGIT), ()
 
 
-def _infer_candidate_column(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
-    """The columns of a table with a row per candidate.
+def _infer_candidate_column(table: Table, columns: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
+    """Add the roles of a table with a row per candidate.
 
-    Any other table keeps the columns found so far.
+    Columns of any other table are returned as they are.
     """
     candidate = next(iter(_find_names(folded, CANDIDATES)), None)
-    if candidate is None or candidate == told.prediction or told.options:
-        return told
-    texts = told.texts or _find_names(folded, ("sentence1",))
-    naming = (*told.ids, *texts)
+    if candidate is None or candidate == columns.prediction or columns.options:
+        return columns
+    texts = columns.texts or _find_names(folded, ("sentence1",))
+    naming = (*columns.ids, *texts)
     if not naming or not _has_row_per_candidate(table, naming[-1], candidate):
-        return told
-    scores = told.scores
+        return columns
+    scores = columns.scores
     singles = [name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) or is_lower_better(name)]
     if not scores and len(singles) == 1:
         scores = tuple(singles)
     are_losses = bool(scores) and all(map(is_lower_better, scores))
-    return replace(told, texts=texts, candidate=candidate, scores=scores, are_losses=are_losses)
+    return replace(columns, texts=texts, candidate=candidate, scores=scores, are_losses=are_losses)
 
 
 def _has_row_per_candidate(table: Table, name: str, candidate: str) -> bool:
-    """Whether most problems have several rows, with several candidates.
+    """Whether most problems have several rows, about different candidates.
 
     Parameters
     ----------
@@ -410,7 +442,10 @@ def _has_row_per_candidate(table: Table, name: str, candidate: str) -> bool:
 
 
 def _find_model_column(table: Table, folded: Mapping[str, str]) -> str | None:
-    """The column of models, if every row has one."""
+    """The column with the name of the model, or None.
+
+    Every row must have a name in it.
+    """
     for column in _find_names(folded, MODELS):
         if all(cell_text(cells.get(column)).strip() for _, cells in table.rows):
             return column
@@ -418,9 +453,14 @@ def _find_model_column(table: Table, folded: Mapping[str, str]) -> str | None:
 
 
 def _find_loss_columns(table: Table, several: Collection[str]) -> tuple[str, ...]:
-    """The columns of losses, one for each candidate or one for all.
+    """The columns of losses in a table.
 
-    None if others could be meant.
+    There is one for each candidate, or one with all of them. Empty if it is not clear which columns they are.
+
+    Parameters
+    ----------
+    several
+        The columns with several numbers in a cell.
     """
     names = [name for name in table.columns if is_lower_better(name)]
     if len(names) == 1:
@@ -434,7 +474,7 @@ def _find_loss_columns(table: Table, several: Collection[str]) -> tuple[str, ...
 
 
 def is_predicted(column: str) -> bool:
-    """Whether a column is one of predictions by its name.
+    """Whether a column is called like a column of predictions.
 
     >>> [is_predicted(name) for name in ("prediction", "GPT-4 answer", "answer", "output_loss")]
     [True, True, False, False]
@@ -455,15 +495,15 @@ def may_choose(column: str) -> bool:
 
 
 def _split_words(column: str) -> list[str]:
-    """The words in the name of a column, in small letters."""
+    """The words in a column's name, in lower case."""
     spaced = CAMEL_CASE.sub("_", column)
     return re.findall(r"[a-z]+", spaced.casefold())
 
 
 def is_lower_better(column: str) -> bool:
-    """Whether the lowest score in a column is best, by its name.
+    """Whether a column has losses, by its name.
 
-    Such columns are losses, nll, ppl, perplexity and the like.
+    In losses the lowest value is best. They are called loss, nll, ppl, perplexity and the like.
 
     >>> [is_lower_better(name) for name in ("loss1", "NLL_a", "gpt2 Perplexity option1", "neg_loss", "glossary")]
     [True, True, True, False, False]
@@ -475,7 +515,9 @@ def is_lower_better(column: str) -> bool:
 
 
 def is_by_rightness(column: str) -> bool:
-    """Whether a column scores the right or the wrong candidate, by name.
+    """Whether a column is named after the right or wrong candidate.
+
+    It then has scores of that candidate.
 
     >>> [is_by_rightness(name) for name in ("loss_correct", "goldProb", "score1", "label_scores")]
     [True, True, False, False]
@@ -485,9 +527,16 @@ def is_by_rightness(column: str) -> bool:
 
 
 def columns_in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:
-    """The columns that are numbered or lettered in a row.
+    """Columns with consecutive numbers or letters in their names, in that order.
 
-    They begin at 0, 1 or A, are two or more, and none is missing in between.
+    They begin at 0, 1 or A. Empty if there are fewer than two, or one in between is missing.
+
+    Parameters
+    ----------
+    pattern
+        What a column's name must match.
+    group
+        The group of the pattern that has the number or letter.
     """
     name_by_number: dict[int, str] = {}
     for name in table.columns:
@@ -506,7 +555,7 @@ def columns_in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 
 
 
 def listed_columns(table: Table) -> str:
-    """The columns of a table for a message, twenty at most."""
+    """Names of a table's first twenty columns, for a message."""
     names = list(table.columns[:20])
     if len(table.columns) > 20:
         names.append("…")
@@ -514,7 +563,11 @@ def listed_columns(table: Table) -> str:
 
 
 def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
-    """Refuse rows matched by order unless there are as many as problems."""
+    """Raise BadInput if rows are matched by order and cannot be.
+
+    There must be one row for each problem. Columns of right and wrong are refused for WinoGrande's dev set unless the
+    user says which order they have, because published tables have the leaderboard's.
+    """
     row_count = len(table.rows) // columns.copies
     if columns.order is not None and row_count != len(dataset):
         raise BadInput(

@@ -26,7 +26,9 @@ KEYS = frozenset({"variant", "of"})
 
 
 def slug(name: str) -> str:
-    """A name as files, tasks and Python modules can bear it.
+    """A name that files, tasks and Python modules can have.
+
+    It is in lower case with underscores.
 
     >>> slug("Wino-2.1")
     'wino_2_1'
@@ -37,16 +39,22 @@ def slug(name: str) -> str:
 def documents(
     problems: Dataset, variant: str = ORIGINAL, *, name: str = "", labels: bool = True
 ) -> list[dict[str, Any]]:
-    """A document for each problem that has an answer.
+    """The rows that a harness evaluates.
 
-    All have the same fields. A document that partial scoring cannot score has no contexts.
-
-    Where that is all of them, they have `filled`: the whole text with each candidate, as full scoring asks about it.
+    There is one for each problem that has an answer. All have the same fields. `contexts` is empty if partial scoring
+    cannot score the problem. If no blank is followed by text, full scoring is used and `filled` has the whole text
+    with each candidate.
 
     Parameters
     ----------
+    problems
+        The problems of one variant of a dataset.
+    variant
+        The name of that variant, which each row states.
     name
-        The name of the dataset, for readers who have only the log.
+        The name of the dataset, for readers who have only the log. Left out if empty.
+    labels
+        Whether the problems' labels are written.
     """
     sizes = Counter(problem.group for problem in problems)
     is_unfollowed = scoring_of(problems) == "full"
@@ -82,18 +90,19 @@ def _fill_missing_fields(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def scoring_of(problems: Dataset) -> str:
-    """The way in which the harness scores problems.
+    """The name of the scoring that the harness uses for problems.
 
-    It is partial, or full if nothing follows any blank.
+    It is "partial", or "full" if no blank is followed by text.
     """
     is_followed = any(problem.after.strip() for problem in problems)
     return "partial" if is_followed else "full"
 
 
 def _render_partial_requests(problem: Problem) -> dict[str, Any]:
-    """The requests of partial scoring about a problem.
+    """The fields of a document that partial scoring needs.
 
-    They are the text up to the blank with each candidate, and what follows them all.
+    `contexts` has the text up to the blank with each candidate, and `continuation` is the text after it. Both are
+    empty if the problem cannot be scored so.
     """
     try:
         requests = SCORINGS["partial"].ask(problem, Setting())
@@ -105,9 +114,10 @@ def _render_partial_requests(problem: Problem) -> dict[str, Any]:
 
 
 def solved_documents(problems: Dataset) -> list[dict[str, Any]]:
-    """The solved text of each problem that has one.
+    """Rows for a harness that scores solved texts.
 
-    Each has the number of its words in its language.
+    There is one for each problem that has a solved text: the text with the right candidate in its blank. `words` is
+    the number of its words.
     """
     language_by_id = {problem.id: problem.language for problem in problems}
     rows = []
@@ -119,7 +129,7 @@ def solved_documents(problems: Dataset) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class LoggedDocument:
-    """A document that winokit wrote, as a log has it."""
+    """A document that winokit wrote, read from a harness's log."""
 
     variant: str
     of: str
@@ -134,9 +144,10 @@ class LoggedDocument:
 
 
 def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
-    """Read a document that winokit wrote.
+    """Parse a document that winokit wrote.
 
-    None for any other document. A harness has a cell for every column of the file.
+    None for any other document. Fields that are None are ignored: a harness adds them. Raises Malformed if a field is
+    damaged.
     """
     if not doc.keys() >= KEYS:
         return None

@@ -37,7 +37,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class WrittenRecords:
-    """Records of a run in a folder."""
+    """The files written for a run, and the number of samples."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -47,7 +47,7 @@ class WrittenRecords:
 def write_records(run: Run, folder: Path, *, timestamp: int) -> WrittenRecords:
     """Write the records of a run below a folder.
 
-    Their paths are those of the datastore.
+    Their paths are those that the datastore uses.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def write_records(run: Run, folder: Path, *, timestamp: int) -> WrittenRecords:
 
 
 class ModelRecord:
-    """The record of one model under one scoring.
+    """The record of one model and scoring for Every Eval Ever.
 
     Parameters
     ----------
@@ -100,7 +100,10 @@ class ModelRecord:
         self.id = f"{self.collection}/{self.model_id}/{timestamp}"
 
     def samples(self) -> Iterator[dict[str, Any]]:
-        """A sample for each problem with an answer that the model was asked."""
+        """Yield a sample for each problem that the model was asked.
+
+        Problems without an answer are left out.
+        """
         problems = {problem.id: problem for problem in self.run.dataset}
         wanted_key = (self.model, self.scoring, ORIGINAL)
         for prediction in self.run.predictions:
@@ -112,6 +115,7 @@ class ModelRecord:
                 yield self._make_sample(problem, prediction)
 
     def _make_sample(self, problem: Problem, prediction: Prediction) -> dict[str, Any]:
+        """The sample of one problem, with question, reply and evaluation."""
         assert problem.right is not None
         raw = problem.text
         reference = [problem.right]
@@ -137,7 +141,10 @@ class ModelRecord:
         }
 
     def _describe_attribution(self, name: str) -> dict[str, Any]:
-        """Describe how the answer of a sample was found."""
+        """Describe the extraction method that found the answer of a sample.
+
+        `name` is the chosen candidate.
+        """
         return {
             "turn_idx": 0,
             "source": "output.raw",
@@ -147,7 +154,17 @@ class ModelRecord:
         }
 
     def aggregate(self, sidecar: Path, content: bytes, count: int) -> dict[str, Any]:
-        """The record of the model, without its samples."""
+        """The record of the model's results, without its samples.
+
+        Parameters
+        ----------
+        sidecar
+            The file of the samples, to which the record points.
+        content
+            The bytes of that file, which are hashed.
+        count
+            The number of samples in it.
+        """
         source = {
             "source_name": "winokit",
             "source_type": "evaluation_run",
@@ -179,13 +196,17 @@ class ModelRecord:
         }
 
     def _make_results(self) -> Iterator[dict[str, Any]]:
-        """Yield a result for each metric that the run has."""
+        """Yield a result for each metric of the model in the run."""
         for place, name in METRICS.items():
             row = self.run.find_or_none(*place, self.model, self.scoring)
             if row is not None:
                 yield self._make_result(name, row)
 
     def _make_result(self, name: str, row: Metric) -> dict[str, Any]:
+        """The result for one row of metrics.
+
+        `name` is what the record calls the metric.
+        """
         metric_id = name.replace(" ", "_")
         details = {"scoring": self.scoring, "n": str(row.n)}
         metric = {
@@ -209,7 +230,10 @@ class ModelRecord:
 
 
 def _describe_interval(row: Metric) -> dict[str, Any]:
-    """Describe the interval of a row, if it has one."""
+    """The confidence interval of a metric in the record's format.
+
+    Empty without one.
+    """
     if row.low is None or row.high is None:
         return {}
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
@@ -217,19 +241,22 @@ def _describe_interval(row: Metric) -> dict[str, Any]:
 
 
 def _collect_metadata(problem: Problem, prediction: Prediction) -> dict[str, str]:
-    """Collect what else is known of a sample, as texts."""
+    """Scores, reason for abstaining, group and pronoun of a sample, as texts.
+
+    Facts that are not known are left out.
+    """
     scores = None if prediction.scores is None else json.dumps(prediction.scores)
     metadata = {"scores": scores, "why": prediction.why, "group": problem.group, "pronoun": problem.pronoun}
     return {key: value for key, value in metadata.items() if value is not None}
 
 
 def _hash_sample(raw: str, reference: Sequence[str]) -> str:
-    """The hash by which samples of several models are compared."""
+    """Hash of a question and its answer, equal for all models."""
     content = {"raw": raw, "reference": list(reference)}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()
 
 
 def _make_path_part(name: str) -> str:
-    """A name as one part of the datastore's paths."""
+    """A name that can be part of the datastore's paths."""
     return UNSAFE.sub("_", name).strip("._ ") or NOBODY

@@ -21,9 +21,14 @@ LOOKED_AT = 200
 
 
 def read_headed(source: Source, matcher: Matcher) -> Table:
-    """Read the table in a file, with a name for each column.
+    """Read a table, and name its columns if it has no header.
 
-    Columns without names are called "column 1" and so on, and a note says so.
+    They are called "column 1" and so on, and a note says so.
+
+    Parameters
+    ----------
+    matcher
+        Finds problems, by which a header is distinguished from a first row of data.
     """
     head = tables.refuse_workbook(source.path)
     if head.startswith(b"PAR1"):
@@ -41,7 +46,7 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
 
 
 def _is_headless(source: Source, matcher: Matcher) -> bool:
-    """Whether the first line of a table with delimiters is data."""
+    """Whether a table with delimiters begins with data and no header."""
     lines = Source(source.path, lenient=True).csv_rows()
     rows = [cells for _, cells in islice(lines, LOOKED_AT)]
     if len(rows) < 2:
@@ -51,9 +56,9 @@ def _is_headless(source: Source, matcher: Matcher) -> bool:
 
 
 def _read_headless(source: Source) -> Table:
-    """Read the table in a file without headings.
+    """Read a table that has no header.
 
-    Its columns have numbers.
+    Its columns are called "column 1" and so on.
     """
     lines = list(source.csv_rows())
     width = max(len(cells) for _, cells in lines)
@@ -68,9 +73,16 @@ def _read_headless(source: Source) -> Table:
 
 
 def _is_data(cells: Sequence[str], rows: Sequence[Sequence[str]], matcher: Matcher) -> bool:
-    """Whether the first line of a table is data.
+    """Whether the first line of a table is data and no header.
 
-    It is if it is about a problem, or repeats what the lines below it say.
+    It is if a cell is a problem's text or id, a fraction or a list, or if every cell occurs at least twice below it.
+
+    Parameters
+    ----------
+    cells
+        The cells of the first line.
+    rows
+        The cells of the lines below it.
     """
     for cell in cells:
         if _is_problem_name(cell, matcher) or is_fraction(cell) or _is_list(cell):
@@ -86,7 +98,7 @@ def _is_data(cells: Sequence[str], rows: Sequence[Sequence[str]], matcher: Match
 def _is_problem_name(cell: str, matcher: Matcher) -> bool:
     """Whether a cell is the text or the id of a problem.
 
-    A bare number may be the name of a column.
+    A whole number is not, because it may be the name of a column.
     """
     if not cell or cell.isdecimal():
         return False
@@ -99,10 +111,11 @@ def _is_problem_name(cell: str, matcher: Matcher) -> bool:
 
 
 def _is_list(cell: str) -> bool:
-    """Whether a cell is numbers in brackets."""
+    """Whether a cell is two or more numbers in brackets."""
     is_bracketed = cell[:1] in "[(" and cell[-1:] in "])"
     return is_bracketed and len(FLOAT.findall(cell)) > 1
 
 
 def _get_cell(row: Sequence[str], at: int) -> str:
+    """The stripped cell at an index, empty if the row is shorter."""
     return row[at].strip() if at < len(row) else ""

@@ -35,94 +35,99 @@ HOW = "a list, a Series, an array of scores, or a dict by id"
 
 @runtime_checkable
 class HasShape(Protocol):
-    """A Series, an array, a tensor or a data frame."""
+    """Anything with a shape: a Series, array, tensor or data frame."""
 
     @property
     def shape(self) -> Any:
-        """Its sizes."""
+        """Sizes of its dimensions."""
 
 
 Predictions = str | Path | Sequence[Any] | Mapping[str, Any] | HasShape
 """A file, several, or predictions in memory."""
 
 
-def are_files(given: Predictions) -> bool:
-    """Whether predictions are files, by their type.
+def are_files(predictions: Predictions) -> bool:
+    """Whether predictions may name files, by their type.
 
-    Files are a text, a path, or several of them.
+    They may if they are a text, a path, or a list of these.
     """
-    if isinstance(given, (str, Path)):
+    if isinstance(predictions, (str, Path)):
         return True
-    return isinstance(given, (list, tuple)) and all(isinstance(each, (str, Path)) for each in given)
+    return isinstance(predictions, (list, tuple)) and all(isinstance(each, (str, Path)) for each in predictions)
 
 
-def are_empty(given: Predictions) -> bool:
-    """Whether predictions are given and empty.
+def are_empty(predictions: Predictions) -> bool:
+    """Whether predictions were given and have no values.
 
-    The empty tuple says that none are given.
+    The empty tuple is the default of arguments and means that none were given, so it does not count.
 
     >>> are_empty([]), are_empty({}), are_empty(()), are_empty([1])
     (True, True, False, False)
     """
-    if isinstance(given, HasShape):
-        return 0 in tuple(given.shape)
-    return isinstance(given, (list, Mapping)) and not given
+    if isinstance(predictions, HasShape):
+        return 0 in tuple(predictions.shape)
+    return isinstance(predictions, (list, Mapping)) and not predictions
 
 
-def file_paths(given: Predictions) -> list[str | Path]:
-    """The files that predictions name, if they are no values."""
-    if not are_files(given):
+def file_paths(predictions: Predictions) -> list[str | Path]:
+    """The files that predictions name, empty if they are values in memory."""
+    if not are_files(predictions):
         return []
-    if isinstance(given, (str, Path)):
-        return [given]
-    return list(given)  # type: ignore[arg-type]
+    if isinstance(predictions, (str, Path)):
+        return [predictions]
+    return list(predictions)  # type: ignore[arg-type]
 
 
-def is_folder(given: Predictions, data: object) -> bool:
-    """Whether predictions are named by neither a file nor a column.
+def is_folder(predictions: Predictions, data: object) -> bool:
+    """Whether predictions are a name, of neither a file nor a column.
 
-    True for a text or a path that is no file, and no column of a data frame of problems.
+    Parameters
+    ----------
+    data
+        The data of the run. If it is a data frame, its columns are looked up.
     """
-    if not isinstance(given, (str, Path)) or Path(given).is_file():
+    if not isinstance(predictions, (str, Path)) or Path(predictions).is_file():
         return False
-    return columns_of_frame(given, data) is given
+    return columns_of_frame(predictions, data) is predictions
 
 
-def columns_of_frame(given: Predictions, data: object) -> Predictions:
-    """The columns that predictions name in a data frame of problems.
+def columns_of_frame(predictions: Predictions, data: object) -> Predictions:
+    """The columns of a data frame that predictions name, as lists.
 
-    Other predictions are returned as they are.
+    They are in a dict by name. Predictions that name no columns of the data are returned as they are.
     """
-    names = file_paths(given)
+    names = file_paths(predictions)
     if not names or not isinstance(data, Frame):
-        return given
+        return predictions
     columns, rows = frame_rows(data)
     if not all(name in columns for name in names):
-        return given
+        return predictions
     return {str(name): _get_cells(str(name), rows) for name in names}
 
 
-def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTable]:
-    """The tables of values, one for each model.
+def tables_in_memory(predictions: Predictions, dataset: Dataset) -> list[PredictionTable]:
+    """Tables of predictions in memory, one for each model.
 
-    There are none if they are files. Texts are files unless there is one for each problem, and none of them is a file.
+    Empty if the predictions are files. A list of texts is taken for answers if there is one for each problem and none
+    is a file.
     """
-    if are_files(given):
-        return _make_text_tables(file_paths(given), dataset)
-    if isinstance(given, Frame):
-        return _make_frame_tables(given)
-    if isinstance(given, Mapping):
-        return _make_mapping_tables(given, dataset)
-    name = getattr(given, "name", None)
+    if are_files(predictions):
+        return _make_text_tables(file_paths(predictions), dataset)
+    if isinstance(predictions, Frame):
+        return _make_frame_tables(predictions)
+    if isinstance(predictions, Mapping):
+        return _make_mapping_tables(predictions, dataset)
+    name = getattr(predictions, "name", None)
     has_name = isinstance(name, str) and name
     model = str(name) if has_name else UNNAMED
-    return [_make_table_by_order(model, values_of(given))]
+    return [_make_table_by_order(model, values_of(predictions))]
 
 
 def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[PredictionTable]:
-    """The table of texts that are answers, one for each problem.
+    """Tables of predictions that are texts: one, or none.
 
-    There is none if they are files.
+    The answers are in the order of the problems. The list is empty if the texts are paths of files, or if there are
+    more or fewer than problems.
     """
     if not texts or len(texts) != len(dataset):
         return []
@@ -130,23 +135,26 @@ def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[Pre
     return [] if are_paths else [_make_table_by_order(UNNAMED, texts)]
 
 
-def _make_mapping_tables(given: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
-    """The table of answers by id, or the tables of columns by model."""
+def _make_mapping_tables(predictions: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
+    """Tables of answers by id, or of lists of answers by model."""
     ids = {problem.id for problem in dataset}
-    has_ids = not ids.isdisjoint(given)
-    are_models = all(map(is_column, given.values()))
+    has_ids = not ids.isdisjoint(predictions)
+    are_models = all(map(is_column, predictions.values()))
     if has_ids or not are_models:
-        return [_make_table_by_id(UNNAMED, given.items())]
-    return [_make_table_by_order(str(name), values_of(column)) for name, column in given.items()]
+        return [_make_table_by_id(UNNAMED, predictions.items())]
+    return [_make_table_by_order(str(name), values_of(column)) for name, column in predictions.items()]
 
 
-def run_of_predictions(given: Predictions, dataset: Dataset | None) -> Run:
-    """A run of what files or values in memory say about a dataset's problems."""
-    paths = file_paths(given)
+def run_of_predictions(predictions: Predictions, dataset: Dataset | None) -> Run:
+    """Read predictions from files or memory into a run, without scoring anything.
+
+    Raises BadInput if `dataset` is None: predictions are read by their problems.
+    """
+    paths = file_paths(predictions)
     if dataset is None:
         source_names = ", ".join(map(str, paths)) or UNNAMED
         raise BadInput(f"{source_names}: predictions without their problems; name those with --data DATA")
-    sources: Sequence[PredictionSource] = tables_in_memory(given, dataset)
+    sources: Sequence[PredictionSource] = tables_in_memory(predictions, dataset)
     if not sources:
         sources = [PredictionFile(Path(path)) for path in paths]
     reads, _ = read_files(sources, dataset)
@@ -159,16 +167,20 @@ def run_of_predictions(given: Predictions, dataset: Dataset | None) -> Run:
 
 
 def _get_cells(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The cells of one column, one for each row."""
     return [row[column] for row in rows]
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is a model's predictions, and not one prediction."""
+    """Whether a value is a list of predictions, not a single one."""
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column as Python's own."""
+    """The values of a list, array or Series as Python objects.
+
+    Raises BadInput for anything else.
+    """
     for method_name in ("tolist", "to_list"):
         method = getattr(column, method_name, None)
         if method is not None:
@@ -180,6 +192,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
+    """A table of one model's answers in the order of problems."""
     from winokit.data.predictions.columns import LINE
 
     rows = [{"model": name, "value": value} for value in values]
@@ -187,14 +200,15 @@ def _make_table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
 
 
 def _make_table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
+    """A table of one model's answers by the problem's id."""
     rows = [{"model": name, "id": str(problem_id), "value": value} for problem_id, value in values]
     return _make_table(name, rows, ids=("id",))
 
 
 def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
-    """The tables of a frame, one for each column.
+    """Tables of a data frame of predictions, one for each column.
 
-    A column of ids is no model: the rows are found by it.
+    A column that is called like an id is no model: its ids say which problem each row is about.
     """
     from winokit.data.predictions.columns import IDS
 
@@ -212,7 +226,17 @@ def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
 
 
 def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
-    """A table of choices or of scores, whichever the values are."""
+    """A table with choices, or lists of scores, in the column `value`.
+
+    Parameters
+    ----------
+    name
+        The name of the model.
+    rows
+        The cells of each row: `model`, `value` and perhaps `id`.
+    places
+        Columns that say which problem a row is about, as fields of `PredictionColumns`.
+    """
     from winokit.data.formats.tables import Table, numbered_rows
     from winokit.data.predictions.columns import PredictionColumns
 
@@ -231,7 +255,10 @@ def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> Predict
 
 
 def _render_scores(scores: Any) -> str | None:
-    """The scores of a problem's candidates as a cell of a file has them."""
+    """The scores of one problem's candidates as the text of a cell.
+
+    None if they are missing. Raises BadInput if they are not numbers.
+    """
     if not is_column(scores):
         is_missing = scores is None or scores != scores
         return None if is_missing else str(scores)
@@ -245,7 +272,7 @@ def _render_scores(scores: Any) -> str | None:
 def _read_memory_rows(
     table: "Table", columns: "PredictionColumns", scoring: str, source: Source, matcher: Matcher
 ) -> Iterator[PredictionRow]:
-    """The rows of a table in memory."""
+    """Yield the rows of a table in memory, as a reader does."""
     from winokit.data.predictions.columns import check_order
     from winokit.data.predictions.table import TableReading
 

@@ -44,7 +44,10 @@ BLANKED = re.compile(r"^(?:[ \t]*\w+:)?([^_\n]*(?<!\w)_(?!\w)[^_\n]*)$", re.MULT
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """The rows of a log in either form."""
+    """Yield a prediction for each sample and scorer of an Inspect log.
+
+    The log is an .eval archive or a .json file.
+    """
     model, samples = _read_samples(source)
     scorers = _list_scorers(samples)
     epochs = sorted({_get_epoch(sample) for _, sample in samples})
@@ -61,7 +64,10 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 
 def _list_scorers(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """The names of a log's scorers, in order of appearance."""
+    """Names of a log's scorers, in order of appearance.
+
+    A log without scores has one placeholder.
+    """
     names: dict[str, None] = {}
     for _, sample in samples:
         names |= dict.fromkeys(sample["scores"])
@@ -69,15 +75,16 @@ def _list_scorers(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]
 
 
 def _get_epoch(sample: Mapping[str, Any]) -> int:
-    """The epoch of a sample, the first if it has none."""
+    """Number of the epoch of a sample, from 1."""
     epoch = sample.get("epoch", 1)
     return epoch if isinstance(epoch, int) else 1
 
 
 def problems(source: Source) -> Iterator[LoggedDocument]:
-    """The problems that a log holds.
+    """Yield the problems that the samples of a log state.
 
-    They are read as our own tasks wrote them, else from the one line of an input that has a blank.
+    They are read from the metadata that winokit's own tasks write, or else from the only line of the input that has a
+    blank. Samples without such a line are skipped, and so are later epochs.
     """
     _, samples = _read_samples(source)
     for place, sample in samples:
@@ -92,9 +99,9 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
 
 
 def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    """Parse the problem in the one line of an input with a blank.
+    """Parse the problem in an input's only line with a blank.
 
-    None if there is no such line, or more than one.
+    None if the sample has no choices, or no such line, or several.
     """
     choices = _get_choices(sample)
     lines = BLANKED.findall(_get_input(sample))
@@ -104,19 +111,22 @@ def _parse_blank_line(sample: Mapping[str, Any]) -> LoggedDocument | None:
     answer = None
     if isinstance(target, str):
         reading = AnswerReading(choices, lettered=True, prompt="", language=detect(lines))
-        answer = reading.exactly(target)
+        answer = reading.match_label(target)
     problem = Problem.from_text(lines[0].strip(), choices, answer=answer)
     return LoggedDocument(ORIGINAL, "", problem)
 
 
 def _add_place(error: Malformed, place: str) -> Malformed:
-    """The error, with the place of its sample before its field."""
+    """The error with its sample's name in front of its field."""
     field = f"{place}: {error.field}" if error.field else place
     return Malformed(error.expected, field=field)
 
 
 def _read_samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
-    """The model of a log, and name and content of each sample."""
+    """The name of a log's model, and its samples by name.
+
+    A sample has only the fields that are used. Samples that are damaged are rejected.
+    """
     if source.raw().startswith(b"PK"):
         header, samples = _open_archive(source)
     else:
@@ -138,7 +148,10 @@ def _read_samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any
 
 
 def _select_fields(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a sample that are used, and its scores by scorer."""
+    """The fields of a sample that are used.
+
+    `scores` is always there: the scores by the name of the scorer.
+    """
     selected = {key: sample[key] for key in USED if key in sample}
     scores = sample.get("scores")
     selected["scores"] = scores if isinstance(scores, dict) else {}
@@ -146,7 +159,10 @@ def _select_fields(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _open_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
-    """Header and samples of an .eval log."""
+    """The header and the samples of an .eval log.
+
+    It is a zip archive.
+    """
     archive = InspectArchive(source)
     name = next((name for name in HEADERS if name in archive.files), None)
     if name is None:
@@ -155,7 +171,7 @@ def _open_archive(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
 
 
 class InspectArchive:
-    """An .eval log, unpacked file by file."""
+    """The files in an .eval log, unpacked one by one."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -175,7 +191,7 @@ class InspectArchive:
                 ) from None
 
     def samples(self) -> Iterator[tuple[str, Any]]:
-        """Name and content of each sample."""
+        """Yield the name and the content of each sample."""
         for name in self.files:
             if name.startswith("samples/") and name.endswith(".json"):
                 try:
@@ -186,7 +202,10 @@ class InspectArchive:
                     yield name, sample
 
     def parsed(self, name: str) -> Any:
-        """The JSON of a file of the archive."""
+        """The JSON value in a file of the archive.
+
+        Raises Malformed if the file is damaged.
+        """
         try:
             return json.loads(self._unpack_file(self.files[name]))
         except BROKEN as error:
@@ -195,7 +214,8 @@ class InspectArchive:
     def _unpack_file(self, info: zipfile.ZipInfo) -> bytes:
         """The bytes of a file of the archive.
 
-        A file packed with zstd is found by its local header: zipfile knows zstd only since Python 3.14.
+        zipfile unpacks zstd only since Python 3.14. Before, the packed bytes are found by the file's header and
+        unpacked here.
         """
         if info.compress_type != ZSTD or self.zstandard is None:
             return self.zip.read(info)
@@ -212,7 +232,7 @@ class InspectArchive:
 
 
 def _parse_json_log(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
-    """Header and samples of a .json log."""
+    """The header of a .json log, and its samples by name."""
     try:
         log = json.loads(source.text())
     except json.JSONDecodeError as error:
@@ -227,18 +247,21 @@ def _parse_json_log(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
 
 
 def _parse_metadata(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    """The document that our own tasks wrote beside a sample."""
+    """The document in a sample's metadata, or None.
+
+    winokit's own tasks put it there.
+    """
     metadata = sample.get("metadata")
     return parse_document(metadata) if isinstance(metadata, dict) else None
 
 
 def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, draft: PredictionRow) -> PredictionRow:
-    """The row of a sample under one scorer.
+    """The prediction of a sample, as one scorer reads it.
 
     Parameters
     ----------
     draft
-        A row with the sample's place and number, model and scoring.
+        A prediction with the sample's name and number, the model and the scoring, to which the rest is added.
     """
     text = _get_input(sample)
     choices = _get_choices(sample)
@@ -246,7 +269,7 @@ def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, d
     if document is not None:
         draft = replace(draft, variant=document.variant)
     try:
-        hits = matcher.own(document) if document else matcher.find_inside(text, choices)
+        hits = matcher.find_document(document) if document else matcher.find_inside(text, choices)
         problem = matcher.dataset[hits[0]]
         stated_problem = problem
         if document is not None and document.problem is not None:
@@ -259,9 +282,19 @@ def _make_sample_row(sample: Mapping[str, Any], scorer: str, matcher: Matcher, d
 
 
 def _read_answer(
-    sample: Mapping[str, Any], scorer: str, candidates: tuple[str, ...], about: PredictionRow
+    sample: Mapping[str, Any], scorer: str, candidates: tuple[str, ...], draft: PredictionRow
 ) -> PredictionRow:
-    """The row of a sample whose problem is known."""
+    """Complete the prediction of a sample whose problem is known.
+
+    Raises Unmatched if nothing can be read of it.
+
+    Parameters
+    ----------
+    candidates
+        The candidates in the order in which the sample offers them.
+    draft
+        The prediction so far, with its problem.
+    """
     if sample.get("error"):
         raise Unmatched("the sample ended in an error")
     score = sample["scores"].get(scorer)
@@ -270,39 +303,42 @@ def _read_answer(
             raise Unmatched(f"no score by {scorer}")
         score = {}
     has_choices = _get_choices(sample) is not None
-    reading = AnswerReading(candidates, has_choices, _get_input(sample), about.language)
+    reading = AnswerReading(candidates, has_choices, _get_input(sample), draft.language)
     gold = _read_target(sample, reading)
     value = score.get("value")
     verdict = None
     if isinstance(value, (str, int, float)):
         verdict = RIGHT_OR_WRONG.get(value)
-    prediction = reading.chosen(score, _get_completion(sample), gold, verdict)
+    prediction = reading.choose_answer(score, _get_completion(sample), gold, verdict)
     if prediction is not None:
-        return replace(about, candidates=candidates, prediction=prediction, gold=gold, verdict=verdict)
+        return replace(draft, candidates=candidates, prediction=prediction, gold=gold, verdict=verdict)
     if score and verdict is not False and value not in NO_ANSWER:
         raise Unmatched(f"{scorer} gives no answer: its value is {fields.shown(value)}")
-    return replace(about, candidates=candidates, why=UNREAD, gold=gold)
+    return replace(draft, candidates=candidates, why=UNREAD, gold=gold)
 
 
 def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | None:
-    """The right answer of a sample, if it states one."""
+    """Index of the right candidate that a sample states, or None."""
     target = sample.get("target")
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
-    return reading.exactly(target) if isinstance(target, str) else None
+    return reading.match_label(target) if isinstance(target, str) else None
 
 
 def _get_completion(sample: Mapping[str, Any]) -> str:
-    """The completion of a sample, or an empty text."""
+    """The text that the model wrote in a sample.
+
+    Empty if there is none.
+    """
     output = sample.get("output")
     completion = output.get("completion") if isinstance(output, dict) else None
     return completion if isinstance(completion, str) else ""
 
 
 def _get_input(sample: Mapping[str, Any]) -> str:
-    """The text that a sample asks about.
+    """The text of the prompt.
 
-    It is a string, or what the user says in a list of messages.
+    It is a string, or the user's messages in a conversation.
     """
     stated = sample.get("input")
     if isinstance(stated, str):
@@ -317,7 +353,7 @@ def _get_input(sample: Mapping[str, Any]) -> str:
 
 
 def _list_texts(content: object) -> list[str]:
-    """The texts in the content of a message: one, or those of its parts."""
+    """The texts in the content of a message, without its images."""
     if isinstance(content, str):
         return [content]
     if not isinstance(content, list):
@@ -327,4 +363,5 @@ def _list_texts(content: object) -> list[str]:
 
 
 def _get_choices(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The options that a sample offers, or None."""
     return None if sample.get("choices") in (None, []) else fields.strings(sample, "choices")

@@ -16,7 +16,11 @@ from winokit.methods.metrics.item_bank import ItemBank
 
 
 def read_bank(path: Path, items: ItemNames) -> ItemBank:
-    """Read the parameters of items, each by its row among the labelled problems."""
+    """Read the parameters of items of a response model from a file.
+
+    `items` finds the labelled problem that a row is about. Raises BadInput if a column is missing or a parameter is
+    no number.
+    """
     text = Source(path).text()
     reader = csv.DictReader(io.StringIO(text))
     headings = list(reader.fieldnames or ())

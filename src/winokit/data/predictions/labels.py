@@ -14,7 +14,7 @@ from string import ascii_uppercase
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import DELIMITERS, Place, Source
-from winokit.data.formats.tables import Table, TableRow, cell_text, said_columns
+from winokit.data.formats.tables import Table, TableRow, cell_text, format_columns
 from winokit.data.predictions.answers import SILENT, choose
 from winokit.data.predictions.columns import LINE, OPTION, PREDICTED, PredictionColumns, verdict_of
 from winokit.data.predictions.match import Matcher, PredictionRow
@@ -34,9 +34,9 @@ LONGEST_NAME = 60
 
 
 def is_labels(lines: Sequence[str]) -> bool:
-    """Whether the first lines of a file are labels.
+    """Whether a file's first lines are a bare list of labels.
 
-    They may be under a heading, and some of them may be abstentions.
+    There may be a heading above them, and abstentions among them.
     """
     head = "\n".join(lines[:3]).lstrip()
     if ARRAY.match(head):
@@ -51,7 +51,8 @@ def is_labels(lines: Sequence[str]) -> bool:
 def may_be_names(lines: Sequence[str]) -> bool:
     """Whether the first lines of a file may be names of candidates.
 
-    There is one a line, short, and without cells.
+    Each must be short and must not look like a row of a table. The last line is ignored, because it may be
+    incomplete.
     """
     complete_lines = lines[:-1]  # the last line may be cut off
     names = [line.strip() for line in complete_lines if line.strip()]
@@ -61,16 +62,13 @@ def may_be_names(lines: Sequence[str]) -> bool:
 
 
 def _is_bare(name: str) -> bool:
-    """Whether a line has no delimiter, and begins with no bracket."""
+    """Whether a line has no delimiter and no bracket at its start."""
     has_delimiter = any(delimiter in name for delimiter in DELIMITERS)
     return not has_delimiter and name[:1] not in "{[<"
 
 
 def _count_headings(lines: Sequence[str]) -> int:
-    """The number of lines above a list of labels, 0 or 1.
-
-    The line above the list says what they are.
-    """
+    """Number of heading lines above a list of labels, 0 or 1."""
     first = lines[0].strip().casefold()
     is_named = first in ("label", "labels", "answer") or PREDICTED.fullmatch(first) is not None
     has_delimiter = any(delimiter in first for delimiter in DELIMITERS)
@@ -78,10 +76,7 @@ def _count_headings(lines: Sequence[str]) -> int:
 
 
 def label_cells(source: Source) -> list[tuple[Place, str]]:
-    """Place and text of each label.
-
-    A heading is skipped.
-    """
+    """Line and text of each label in a file, without a heading."""
     text = source.text()
     if text.lstrip().startswith("["):
         return _read_array(source, text)
@@ -91,7 +86,10 @@ def label_cells(source: Source) -> list[tuple[Place, str]]:
 
 
 def _read_array(source: Source, text: str) -> list[tuple[Place, str]]:
-    """Place and text of each label in a JSON array."""
+    """Place and text of each label in a JSON array.
+
+    Raises BadInput if the text is no JSON array.
+    """
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -101,15 +99,16 @@ def _read_array(source: Source, text: str) -> list[tuple[Place, str]]:
 
 
 def label_table(source: Source) -> Table:
-    """The list as a table of one column."""
+    """A list of labels as a table with one column."""
     rows: list[TableRow] = [(place, {COLUMN: cell}) for place, cell in label_cells(source)]
     return Table(str(source.path), (COLUMN,), rows)
 
 
 def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """Yield one row for each label, or five.
+    """Yield predictions from a list of labels in the dataset's order.
 
-    A line that is no label keeps its place when lenient, and an empty one abstains.
+    Each line has one label, or five of the models trained on WinoGrande's five sizes. An empty line abstains. A line
+    that is no label is rejected. Raises BadInput if there are more or fewer labels than problems.
     """
     labels = label_cells(source)
     problem_count = len(matcher.dataset)
@@ -136,9 +135,9 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 
 def _count_labels_per_line(source: Source, labels: Sequence[tuple[Place, str]]) -> int:
-    """The number of labels in a line.
+    """Number of labels in each line of a list, 1 or 5.
 
-    It is that of the first line of labels.
+    It is that of the first line with labels. Raises Malformed for any other number.
     """
     for place, cell in labels:
         if not LABELS.match(cell):
@@ -153,11 +152,15 @@ def _count_labels_per_line(source: Source, labels: Sequence[tuple[Place, str]]) 
 
 
 def _read_line(line: str, count: int, problem: Problem) -> list[tuple[int | None, str | None]]:
-    """The choices of a line about a problem.
+    """The choices in a line of labels.
 
-    None, and the reason, for an abstention.
+    Each is the index of a candidate and None, or None and the reason for an abstention. Raises Malformed if the line
+    has another number of labels, or anything else.
 
-    Raises Malformed if the line has another number of labels, or something else.
+    Parameters
+    ----------
+    count
+        How many labels the line must have.
     """
     text = line.strip()
     if text.casefold() in SILENT or count == 1:
@@ -172,9 +175,10 @@ def _read_line(line: str, count: int, problem: Problem) -> list[tuple[int | None
 
 
 def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> None:
-    """Refuse a list of nothing but 0 and 1, or true and false.
+    """Raise BadInput for a list that may be choices or verdicts.
 
-    The message says what each reading of the list gives.
+    It has only 0 and 1, or true and false. The message says how many rows each reading of the list would read, and
+    how many are right.
     """
     values = {cell.strip().casefold().removesuffix(".0") for cell in cells} - SILENT
     asks_yes_or_no = any(problem.candidates == ("no", "yes") for problem in matcher.dataset)
@@ -192,9 +196,14 @@ def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> 
 
 
 def _describe_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -> str:
-    """Describe the option that reads a list by its order.
+    """The option that reads a list by its order, with its counts.
 
-    It comes with what it gives.
+    They are the rows that it reads and those that are right.
+
+    Parameters
+    ----------
+    roles
+        The role of the only column.
     """
     from winokit.data.predictions.proposals import TriedOption
     from winokit.data.predictions.table import try_reading
@@ -208,14 +217,14 @@ def _describe_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -
     )
     all_places = range(len(table.rows))
     trial = try_reading(table, matcher, columns, all_places, None)
-    option_text = said_columns({"order": LINE, **roles})
+    option_text = format_columns({"order": LINE, **roles})
     return f"{OPTION} '{option_text}' ({TriedOption({}, trial).gives})"
 
 
 def _read_label(cell: str, problem: Problem) -> tuple[int | None, str | None]:
-    """The candidate that a label means.
+    """Index of the candidate that a label means.
 
-    None, and the reason, if it chooses none.
+    Returns the index and None, or None and the reason if the label chooses none.
     """
     names = problem.candidates
     if cell.casefold() in SILENT:

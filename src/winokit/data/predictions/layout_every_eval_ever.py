@@ -16,7 +16,10 @@ from winokit.errors import Malformed
 
 @layout("every-eval-ever", keys={"evaluation_id", "model_id", "sample_id", "evaluation"})
 def read_rows(path: Path) -> Iterator[LayoutRow]:
-    """The choice of each sample, or whether it is right."""
+    """Yield the cells of each sample, by role.
+
+    A sample of WinoGrande that lost its options has no choice, only whether it is right.
+    """
     for line, sample in Source(path).json_lines():
         question = sample.get("input")
         evaluation = sample.get("evaluation")
@@ -44,13 +47,13 @@ def read_rows(path: Path) -> Iterator[LayoutRow]:
 
 
 def _get_document_hash(sample: dict[str, Any]) -> str:
-    """The harness's hash of the document."""
+    """The hash by which lm-evaluation-harness identifies a document."""
     metadata = sample.get("metadata") or {}
     return str(metadata.get("doc_hash", ""))
 
 
 def _get_reply(sample: dict[str, Any]) -> str:
-    """The answer taken from the output, else the output."""
+    """The model's answer: what was extracted from the output, or the output."""
     attributions = sample.get("answer_attribution") or []
     terminal = [attribution for attribution in attributions if attribution.get("is_terminal")]
     if terminal:

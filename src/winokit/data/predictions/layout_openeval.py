@@ -11,7 +11,7 @@ from winokit.data.predictions.layouts import LayoutRow, layout, listed_choice
 
 @layout("openeval", keys={"item_content", "responses"})
 def read_rows(path: Path) -> Iterator[LayoutRow]:
-    """Each response of each model to each item."""
+    """Yield the cells of each response of each model, by role."""
     source = Source(path)
     is_array = read_bytes(path, 64).lstrip().startswith(b"[")
     items = source.json_array() if is_array else source.json_lines()
@@ -22,7 +22,7 @@ def read_rows(path: Path) -> Iterator[LayoutRow]:
 
 
 def _make_response_row(response: dict[str, Any], text: str) -> LayoutRow:
-    """The row of a response to an item with a text."""
+    """The cells of one response, by role. `text` is the item's text."""
     adaptation = response.get("item_adaptation", {})
     prompt = joined_text(adaptation.get("request_input", [])) or text
     model = response["model"]["name"]
@@ -33,7 +33,7 @@ def _make_response_row(response: dict[str, Any], text: str) -> LayoutRow:
 
 
 def joined_text(parts: list[Any]) -> str:
-    """Texts, and the texts in objects, one below the other."""
+    """Join strings, and the strings in objects, with a newline between."""
     texts: list[str] = []
     for part in parts:
         content = json.loads(part) if isinstance(part, str) and part.startswith("{") else part

@@ -43,14 +43,14 @@ HOW = (
 
 @dataclass(frozen=True)
 class Layout:
-    """A way to recognise and read files of one layout."""
+    """Recognises and reads the files of one layout."""
 
     rows: LayoutRows
     keys: frozenset[str]
     """Keys of the first object of such a file, or columns of a table. None if the layout must be named."""
 
     def __call__(self, path: Path) -> Iterable[Mapping[str, Any]]:
-        """The rows of a file."""
+        """The rows of a file, each with its cells by role."""
         return self.rows(path)
 
 
@@ -62,7 +62,16 @@ LAYOUTS: Registry[LayoutRows] = Registry(
 
 
 def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layout]:
-    """Register the decorated function as the layout of a name."""
+    """Register the decorated function as the reader of a layout.
+
+    Parameters
+    ----------
+    name
+        The name of the layout.
+    keys
+        Keys of the first object of such a file, or columns of a table, by which it is recognised. Without keys
+        the layout must be named.
+    """
 
     def register(rows: LayoutRows) -> Layout:
         registered = Layout(rows, frozenset(keys))
@@ -73,7 +82,7 @@ def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layo
 
 
 def layout_of(path: Path) -> str | None:
-    """The name of a file's layout by its keys, or None."""
+    """Name of the layout that a file's keys fit, or None."""
     head = FileHead(path)
     if head.bytes.startswith(b"PAR1"):
         return None
@@ -86,7 +95,10 @@ def layout_of(path: Path) -> str | None:
 
 
 def named_layout(name: str) -> LayoutRows:
-    """The function of a layout: registered, or `python:module:function`."""
+    """The function that reads a layout.
+
+    `name` is the name of a registered layout, or `python:module:function`.
+    """
     if not name.startswith("python:"):
         return LAYOUTS[name]
     from winokit.models.python_function import function_named
@@ -96,27 +108,29 @@ def named_layout(name: str) -> LayoutRows:
 
 
 def read_layout(
-    source: Source, matcher: Matcher, name: str, given: Mapping[str, str] | None = None
+    source: Source, matcher: Matcher, name: str, user_columns: Mapping[str, str] | None = None
 ) -> Iterator[PredictionRow]:
-    """The rows of a file in a layout.
+    """Yield the predictions in a file of a layout.
 
     Parameters
     ----------
-    given
-        Roles, and `where=COLUMN=VALUE`, that the user gives beside the layout.
+    name
+        A registered layout, or `python:module:function`.
+    user_columns
+        Roles, and `where=COLUMN=VALUE`, that the user gives besides the layout.
     """
     from winokit.data.predictions.table import read_rows
 
     table = layout_table(source.path, name)
     roles = {column: column for column in table.columns if is_role(column)}
-    all_roles = {**roles, **(given or {})}
+    all_roles = {**roles, **(user_columns or {})}
     yield from read_rows(table, source, matcher, all_roles)
 
 
 def layout_table(path: Path, name: str) -> Table:
-    """The rows that a layout makes of a file, as a table.
+    """Read a file with a layout into a table.
 
-    Its columns are roles.
+    The columns are roles. Raises BadInput if the layout fails or yields no roles.
     """
     read_layout_rows = named_layout(name)
     try:
@@ -139,7 +153,7 @@ def layout_table(path: Path, name: str) -> Table:
 
 
 def is_role(column: str) -> bool:
-    """Whether a key of a row is a role: `text`, `option2`."""
+    """Whether a row's key is a role, such as `text` or `option2`."""
     if column in ("where", LAYOUT):
         return False
     bare = column.rstrip("0123456789")
@@ -149,7 +163,7 @@ def is_role(column: str) -> bool:
 def listed_choice(reply: str, prompt: str) -> str:
     r"""The option that a reply means by a letter or number.
 
-    Any other reply is returned as it is, and so is a label behind which the prompt lists nothing.
+    A reply that is no label of an option in the prompt is returned as it is.
 
     >>> listed_choice("B", "Who is she?\nA) Nora\nB) Ines\nAnswer:")
     'Ines'
@@ -160,11 +174,14 @@ def listed_choice(reply: str, prompt: str) -> str:
     return option_behind(label, prompt) or reply
 
 
-def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
-    """The layout among the columns, and the other roles."""
-    if given is None:
+def split_layout(user_columns: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
+    """Split the layout from the other columns that a user names.
+
+    Returns both. Both may be None.
+    """
+    if user_columns is None:
         return None, None
-    others = dict(given)
+    others = dict(user_columns)
     name = others.pop(LAYOUT, None)
     if name is None:
         return None, others

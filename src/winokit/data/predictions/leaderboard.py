@@ -23,7 +23,7 @@ REASON = (
 
 @lru_cache(1)
 def leaderboard_rows() -> tuple[int, ...]:
-    """The row in WinoGrande's dev set of each leaderboard row.
+    """For each row of the leaderboard, its row in WinoGrande's dev set.
 
     Both count from 0.
 
@@ -36,11 +36,14 @@ def leaderboard_rows() -> tuple[int, ...]:
 
 
 def has_leaderboard_order(dataset: Dataset) -> bool:
-    """Whether a dataset is WinoGrande's dev set, whole."""
+    """Whether a dataset is the whole dev set of WinoGrande.
+
+    The leaderboard used that set.
+    """
     return len(dataset) == SIZE and dataset.card.name == DATASET
 
 
 def check_leaderboard_data(dataset: Dataset) -> None:
-    """Refuse the leaderboard's order for other problems."""
+    """Raise BadInput unless a dataset is the whole dev set of WinoGrande."""
     if not has_leaderboard_order(dataset):
         raise BadInput(f"{LEADERBOARD}: expected {DATASET} with its {SIZE:,} rows, found {dataset.card.name}")

@@ -47,7 +47,11 @@ OWNERS = ("my", "his", "her", "our", "their")
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """The rows of the log, one scoring for each filter."""
+    """Yield the predictions in a sample log of lm-evaluation-harness.
+
+    Each filter of the task is a scoring. Problems that partial scoring cannot score, and that the task therefore
+    leaves out, are yielded as abstentions.
+    """
     results = _read_results(source.path)
     model, scoring = names(source.path, results)
     places_by_key: dict[tuple[str, str, str], set[int]] = defaultdict(set)
@@ -67,14 +71,15 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
                 places_by_key[key].update(answer.hits)
             yield replace(answer, sample=number) if len(answers) > 1 else answer
     for key, places in places_by_key.items():
-        yield from _list_left_out(matcher, key, places)
+        yield from _list_unasked(matcher, key, places)
 
 
 def _split_repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The row once for each of its repeats, with one answer.
+    """Split a row with several answers into rows with one answer.
 
-    The harness's usual filter keeps the first, which alone it judges, and `resps` has them all. What another filter
-    chose, as by a majority, stays as it is.
+    The answers are to one prompt. They are in `filtered_resps`, or in `resps` if the harness's usual filter kept only
+    the first. The harness's verdict is about the first one, so the others lose it. A row with one answer is returned
+    alone.
     """
     requests = row.get("arguments")
     if isinstance(requests, (list, dict)) and len(requests) > 1:
@@ -91,7 +96,10 @@ def _split_repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _list_answers(responses: object) -> list[str]:
-    """The answers in words to the one request of a row."""
+    """The answers in words to the one request of a row.
+
+    `responses` is a row's `resps` or `filtered_resps`. Empty if they are something else, such as log-probabilities.
+    """
     if isinstance(responses, list) and len(responses) == 1 and isinstance(responses[0], list):
         responses = responses[0]
         if responses[1:] in (["True"], ["False"]):  # a log-probability, and whether it is the likeliest text
@@ -103,9 +111,9 @@ def _list_answers(responses: object) -> list[str]:
 
 
 def _read_results(path: Path) -> Mapping[str, Any]:
-    """Read the results that the harness wrote beside a log.
+    """Read the results file that the harness wrote beside a log.
 
-    Empty if there are none.
+    Empty if there is none, or it is damaged.
     """
     dated = DATED.fullmatch(path.name)
     if dated is None:
@@ -118,10 +126,11 @@ def _read_results(path: Path) -> Mapping[str, Any]:
 
 
 def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
-    """Refuse variants that the harness scored together with its cache of logits.
+    """Raise BadInput if the harness's cache of logits has corrupted the scores.
 
-    Up to 0.4.13 at least, its `hf` models answer two requests that are one text, continued from different places, with
-    the logits of the longer continuation, read from its start. A special word is such a place, and so is the beginning.
+    Up to 0.4.13 at least, its `hf` models answer two requests that are one text, continued from different places,
+    with the logits of the longer continuation, read from its start. A special word is such a place, and so is the
+    beginning.
     """
     config = results.get("config")
     tasks = results.get("n-samples")
@@ -140,16 +149,19 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
 
 
 def rows(source: Source) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Place and content of each sample.
+    """Yield the place and the content of each sample of a log.
 
-    A log has lines of JSON, or one array, as the first versions wrote them.
+    A log has lines of JSON, or one array, as the first versions of the harness wrote them.
     """
     is_array = read_bytes(source.path, 64).lstrip().startswith(b"[")
     return source.json_array() if is_array else source.json_lines()
 
 
 def problems(source: Source) -> Iterator[LoggedDocument]:
-    """The problem of each document, once for all filters."""
+    """Yield the problem of each document of a log.
+
+    It is yielded once for all filters.
+    """
     seen_ids = set()
     for line, row in rows(source):
         document_id = str(row.get("doc_id"))
@@ -164,13 +176,13 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
 
 
 def _parse_other_document(doc: Mapping[str, Any]) -> LoggedDocument:
-    """The document of a problem that winokit did not write."""
+    """The problem in a document that winokit did not write."""
     problem = _remove_possessive(_parse_problem(doc), doc)
     return LoggedDocument(ORIGINAL, "", problem)
 
 
 def _remove_possessive(problem: Problem, doc: Mapping[str, Any]) -> Problem:
-    """Remove the possessive that the wsc273 task gives its options."""
+    """Remove the possessive endings that the wsc273 task adds to its options."""
     pronoun = problem.pronoun or ""
     if "pronoun_loc" not in doc or pronoun.lower() not in OWNERS:
         return problem
@@ -181,7 +193,8 @@ def _remove_possessive(problem: Problem, doc: Mapping[str, Any]) -> Problem:
 def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
     """Model and scoring of a log.
 
-    They are taken from the results beside it, else from the folder, which bears the model's name.
+    They are read from the results beside it, or else from the folder, which is called after the model. A log without
+    the harness's usual name has the file's name as its model.
     """
     dated = DATED.fullmatch(path.name)
     if dated is None:
@@ -195,26 +208,26 @@ def names(path: Path, results: Mapping[str, Any]) -> tuple[str, str]:
     return model_name, f"lmeval:{task}"
 
 
-def _list_left_out(matcher: Matcher, key: tuple[str, str, str], asked: set[int]) -> list[PredictionRow]:
-    """List abstentions for the problems that partial scoring cannot score.
+def _list_unasked(matcher: Matcher, key: tuple[str, str, str], asked_indices: set[int]) -> list[PredictionRow]:
+    """Abstentions for the problems that partial scoring cannot score.
 
-    They are not in our tasks. There are none if the log lacks other problems too.
+    winokit's tasks leave them out. Empty if other problems are missing too.
 
     Parameters
     ----------
     key
         Model, scoring and variant.
-    asked
-        Places of the problems in the log.
+    asked_indices
+        Indices of the problems in the log.
     """
     _, _, variant = key
-    dataset = matcher.of(variant).dataset
+    dataset = matcher.for_variant(variant).dataset
     if scoring_of(dataset) == "full":
         return []  # full scoring leaves nothing out
     abstentions = []
     for problem in dataset:
         place = matcher.by_id[original_id(problem)]
-        if problem.answer is None or place in asked:
+        if problem.answer is None or place in asked_indices:
             continue
         try:
             SCORINGS["partial"].ask(problem, Setting())
@@ -235,7 +248,10 @@ Stated = tuple[str, tuple[int, ...], tuple[str, ...], int | None]
 def _make_log_row(
     row: Mapping[str, Any], line: Place, matcher: Matcher, model: str, scoring: str
 ) -> tuple[PredictionRow, bool]:
-    """The row of a sample, and whether its document is one of ours."""
+    """The prediction of a sample, and whether winokit wrote its document.
+
+    `line` is the place of the sample in the log.
+    """
     doc = document_of(row)
     responses = row.get("filtered_resps")
     if not isinstance(responses, list):
@@ -247,6 +263,10 @@ def _make_log_row(
 
     def start_row(variant: str) -> PredictionRow:
         # All variants of a task are one scoring, though each is a task, and a file, of its own to the harness.
+        """An empty prediction for a variant.
+
+        All variants of a task are one scoring.
+        """
         suffix = f"_{slug(variant)}"
         model_name = model.removesuffix(suffix) if scoring == UNDATED else model
         scoring_name = scoring.removesuffix(suffix) + ending
@@ -271,7 +291,7 @@ def _make_log_row(
 
 
 def _is_generated(requests: Sequence[Request], responses: Sequence[Any]) -> bool:
-    """Whether the responses are answers in words, not log-probabilities."""
+    """Whether the responses are answers in words, and not log-probabilities."""
     if requests:
         _, continuation = requests[0]
         return continuation is None
@@ -285,9 +305,22 @@ def _make_scored_row(
     contexts: Sequence[str],
     draft: PredictionRow,
 ) -> PredictionRow:
-    """Make a row of a choice by log-probabilities.
+    """Complete the prediction of a sample that is scored by log-probabilities.
 
-    `contexts` are what the text of each request must have in it, where known.
+    Raises Unmatched if the responses do not fit the candidates.
+
+    Parameters
+    ----------
+    row
+        The sample.
+    requests
+        Context and continuation of each request.
+    responses
+        The harness's response to each request.
+    contexts
+        A text that each request must contain, if winokit wrote the document. Otherwise empty.
+    draft
+        The prediction so far, with its problem.
     """
     candidates = draft.candidates or ()
     if len(responses) != len(candidates):
@@ -316,9 +349,18 @@ def _make_generated_row(
     responses: Sequence[Any],
     draft: PredictionRow,
 ) -> PredictionRow:
-    """Make a row of a choice in words, as `generate_until` gives it.
+    """Complete the prediction of a sample that is answered in words.
 
-    There is one answer, or the same several times.
+    The responses must be equal. Raises Unmatched if there are different ones.
+
+    Parameters
+    ----------
+    row
+        The sample.
+    doc
+        The sample's document.
+    draft
+        The prediction so far, with its problem.
     """
     texts: list[Any] = []
     for response in responses:
@@ -334,23 +376,26 @@ def _make_generated_row(
     if is_option_number and match.option_behind(text, prompt) is None:
         return replace(draft, prediction=int(text) - 1, verdict=verdict)
     reading = AnswerReading(draft.candidates or (), False, prompt, draft.language)
-    prediction = reading.chosen({"answer": text}, text, draft.gold, verdict)
+    prediction = reading.choose_answer({"answer": text}, text, draft.gold, verdict)
     if prediction is None:
         return replace(draft, why=UNREAD)
     return replace(draft, prediction=prediction, verdict=verdict)
 
 
 def _make_surprisal_row(
-    own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, draft: PredictionRow
+    own_document: LoggedDocument, responses: Sequence[Any], matcher: Matcher, draft: PredictionRow
 ) -> PredictionRow:
-    """Make a row of a solved text, with its surprisal per word."""
-    place = matcher.by_id.get(own.of)
+    """Complete the row of a solved text with its surprisal.
+
+    It is in nats per word. Raises Unmatched if the dataset has no such solved text.
+    """
+    place = matcher.by_id.get(own_document.of)
     if place is None:
-        raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
+        raise Unmatched(f"no solved text of the dataset is {match.shown(own_document.solved)}")
     problem = matcher.dataset[place]
-    if solved_texts([problem]).get(own.of) != own.solved:
-        raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
-    words = language_of(problem.language).split(own.solved)
+    if solved_texts([problem]).get(own_document.of) != own_document.solved:
+        raise Unmatched(f"no solved text of the dataset is {match.shown(own_document.solved)}")
+    words = language_of(problem.language).split(own_document.solved)
     log_probability = _read_log_probability(responses[0] if responses else None)
     surprisal = -log_probability / max(len(words), 1)
     if not math.isfinite(surprisal):
@@ -358,19 +403,22 @@ def _make_surprisal_row(
     return replace(draft, hits=(place,), surprisal=surprisal)
 
 
-def _find_stated_problem(doc: Mapping[str, Any], own: LoggedDocument | None, matcher: Matcher) -> Stated:
-    """Find the problem of a document.
+def _find_stated_problem(doc: Mapping[str, Any], own_document: LoggedDocument | None, matcher: Matcher) -> Stated:
+    """Find the problem of a document in the dataset.
 
-    A document that we did not write tells the problem by its dialect, else by any of its texts that is, or is about,
-    one problem.
+    Returns the variant, the indices in the dataset, the candidates in the document's order, and the answer. A
+    document that winokit did not write is matched by its fields, or else by the only problem that occurs in its
+    texts. Raises Unmatched if there is none.
 
     Parameters
     ----------
-    own
+    own_document
         The document, if winokit wrote it.
     """
-    if own is not None and own.problem is not None:
-        return own.variant, matcher.own(own), own.problem.candidates, own.problem.answer
+    if own_document is not None and own_document.problem is not None:
+        hits = matcher.find_document(own_document)
+        stated = own_document.problem
+        return own_document.variant, hits, stated.candidates, stated.answer
     try:
         problem = _parse_problem(doc)
     except Malformed as error:
@@ -379,12 +427,17 @@ def _find_stated_problem(doc: Mapping[str, Any], own: LoggedDocument | None, mat
             raise Unmatched(f"{len(places)} problems occur in its document" if places else str(error)) from None
         hits = places.pop()
         return ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None
-    variant, hits = matcher.anywhere(lambda version: version.find(problem.text, problem.candidates, like=problem))
+    variant, hits = matcher.find_in_variants(
+        lambda version: version.find(problem.text, problem.candidates, like=problem)
+    )
     return variant, hits, problem.candidates, problem.answer
 
 
 def _find_texts(doc: Mapping[str, Any], matcher: Matcher) -> set[tuple[int, ...]]:
-    """The places of the problems that occur in the texts of a document."""
+    """Indices of the problems that occur in the texts of a document.
+
+    Each element has the indices of one problem, several if it is repeated.
+    """
     places: set[tuple[int, ...]] = set()
     for text in doc.values():
         if isinstance(text, str):
@@ -394,9 +447,10 @@ def _find_texts(doc: Mapping[str, Any], matcher: Matcher) -> set[tuple[int, ...]
 
 
 def _parse_problem(doc: Mapping[str, Any]) -> Problem:
-    """Parse the problem of a document.
+    """Parse the problem in a document.
 
-    A wsc273 pronoun is looked for where removed spaces have moved it.
+    The pronoun of wsc273 is also looked for before its stated place, because removed spaces have moved it. Raises
+    Malformed if there is no problem.
     """
     try:
         return parse_row(doc)
@@ -408,10 +462,7 @@ def _parse_problem(doc: Mapping[str, Any]) -> Problem:
 
 
 def _find_moved_pronoun(doc: Mapping[str, Any]) -> int | None:
-    """The start of the pronoun in a wsc273 document.
-
-    It is shortly before the stated start. None if it is not there.
-    """
+    """Start of the pronoun shortly before its stated place, or None."""
     text = doc.get("text")
     pronoun = doc.get("pronoun")
     stated_start = doc.get("pronoun_loc")
@@ -427,7 +478,10 @@ def _find_moved_pronoun(doc: Mapping[str, Any]) -> int | None:
 
 
 def _read_log_probability(response: object) -> float:
-    """The log-probability in a response to a request."""
+    """The log-probability in the response to a request.
+
+    Raises Unmatched if there is none.
+    """
     value = response[0] if isinstance(response, list) and response else None
     is_nested = isinstance(response, list) and len(response) == 1 and isinstance(value, list)
     if is_nested and value:  # as 0.5 and later write it
@@ -439,11 +493,9 @@ def _read_log_probability(response: object) -> float:
 
 
 def _read_requests(row: Mapping[str, Any]) -> list[Request]:
-    """Context and continuation of each request.
+    """Context and continuation of each request of a sample.
 
-    They are in `arguments`, as newer and older versions write them.
-
-    A request to generate has settings in place of a continuation.
+    The continuation is None for a request to generate. Empty if the sample does not have its requests.
     """
     arguments = row.get("arguments")
     if arguments is None:
@@ -455,6 +507,7 @@ def _read_requests(row: Mapping[str, Any]) -> list[Request]:
 
 
 def _read_request(request: Any) -> Request:
+    """Context and continuation of one request. Raises Malformed for anything else."""
     parts = request
     if isinstance(request, dict):
         parts = [request.get("arg_0"), request.get("arg_1")]
@@ -472,7 +525,13 @@ def _find_order(
 ) -> tuple[int, ...]:
     """For each request, the index of its candidate.
 
-    Without requests, it is the order of the document.
+    It is the document's order if the sample does not have its requests. Raises Unmatched if the requests are not
+    about the candidates.
+
+    Parameters
+    ----------
+    contexts
+        A text that each request must contain, if winokit wrote the document. Otherwise empty.
     """
     places = tuple(range(len(candidates)))
     if not requests:

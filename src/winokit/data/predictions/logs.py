@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winokit.data.checks.groups import with_groups
-from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
+from winokit.data.formats.base import drop_numbered_groups, lone_groups_dropped
 from winokit.data.formats.source import Source, name_place
 from winokit.data.known import with_true_card
 from winokit.data.loading import DataLike, load
@@ -33,11 +33,10 @@ IN_FOLDERS = (*PROBLEM_READERS, "winokit")
 
 
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """The files of predictions, with each folder replaced by its logs.
+    """Files of predictions, with folders replaced by their logs.
 
-    Of a task that a model did several times, the last log counts.
-
-    `examples` are the bundled predictions of a few models on `open`; a folder of that name goes by a longer path.
+    If a model did a task several times, only the last log counts. `examples` means the bundled predictions of a few
+    models on `open`.
     """
     files: list[PredictionFile] = []
     for named_path in paths:
@@ -50,9 +49,9 @@ def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
 
 
 def check_no_log(data: DataLike, files: Sequence[PredictionFile]) -> None:
-    """Refuse a log in the dataset's place.
+    """Raise BadInput if DATA is a log of predictions.
 
-    A shell puts the second of `--predictions samples_*.jsonl` there.
+    A shell puts the second file of `--predictions samples_*.jsonl` there.
     """
     if not files or not isinstance(data, (str, Path)):
         return
@@ -63,7 +62,10 @@ def check_no_log(data: DataLike, files: Sequence[PredictionFile]) -> None:
 
 
 def _find_logs(folder: Path) -> list[PredictionFile]:
-    """Find the last log of each task in each folder below a folder."""
+    """Find the last log of each task in a folder.
+
+    Subfolders are searched too. Raises BadInput if there is none.
+    """
     logs: dict[tuple[Path, str], Path] = {}
     older_count = 0
     for path in sorted(folder.rglob("*")):
@@ -82,6 +84,7 @@ def _find_logs(folder: Path) -> list[PredictionFile]:
 
 
 def _is_log(path: Path) -> bool:
+    """Whether a file is a log of predictions, by ending and content."""
     if LOGS.isdisjoint(path.suffixes):
         return False
     try:
@@ -92,7 +95,7 @@ def _is_log(path: Path) -> bool:
 
 @dataclass
 class LoggedProblems:
-    """Problems by id, perturbed versions of them, and the files that hold them."""
+    """Problems that logs state, by id, and perturbed versions of them."""
 
     files: list[Path] = field(default_factory=list)
     problems: dict[str, Problem] = field(default_factory=dict)
@@ -101,26 +104,26 @@ class LoggedProblems:
     """The name of their dataset, if a log says so."""
 
     def add(self, other: "LoggedProblems") -> None:
-        """Take in what another log of the same problems has."""
+        """Add the problems of another log of the same dataset."""
         self.files += other.files
         self.problems = other.problems | self.problems
         self.versions = other.versions | self.versions
         self.name = self.name or other.name
 
     def dataset(self) -> Dataset:
-        """The problems as a dataset, with twins found.
+        """The problems as a dataset, with its groups found.
 
-        It has the card that their content deserves.
+        If they are those of a known dataset, it has that dataset's card.
         """
         candidates_in_groups = list(lone_groups_dropped(self.problems.values()))
-        problems, _ = numbers_dropped(candidates_in_groups)
+        problems, _ = drop_numbered_groups(candidates_in_groups)
         card = Card(self.name) if self.name else None
         task = _get_task_name(self.files[0])
         return with_groups(with_true_card(Dataset(problems), task, card))
 
 
 def _get_task_name(path: Path) -> str:
-    """The name of a log's problems if their content is not known."""
+    """The name of the task in a log's file name."""
     from winokit.data.predictions import inspect_log
 
     dated = DATED.fullmatch(path.name) or inspect_log.DATED.fullmatch(path.name)
@@ -128,12 +131,10 @@ def _get_task_name(path: Path) -> str:
 
 
 def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tuple[Dataset, list[Dataset]] | None:
-    """The one dataset whose problems some logs hold.
+    """The dataset whose problems the logs state, and perturbed versions of it.
 
-    With it come perturbed versions of it. None if no file holds any problem.
-
-    A file of a folder without problems is skipped, and `read_files` reports it. Problems of several datasets
-    are refused.
+    None if no file states problems. Files of a folder that state none are skipped. Raises BadInput if the problems
+    are of several datasets.
     """
     with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
     if not with_problems:
@@ -151,11 +152,10 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
 
 
 def _read_parts(files: Sequence[PredictionFile], lenient: bool) -> tuple[list[LoggedProblems], dict[str, Problem]]:
-    """The problems of some files, and perturbed versions of them.
+    """The problems of some files, in parts without a common problem.
 
-    The problems are in parts that share none.
-
-    There is one part at least. Raises BadInput if no file has a problem.
+    Returns the parts, at least one, and the perturbed problems of all files by id. Raises BadInput if no file states
+    a problem.
     """
     parts: list[LoggedProblems] = []
     versions: dict[str, Problem] = {}
@@ -178,7 +178,7 @@ def _read_parts(files: Sequence[PredictionFile], lenient: bool) -> tuple[list[Lo
 def _merge_logged(parts: Sequence[LoggedProblems], logged: LoggedProblems) -> list[LoggedProblems]:
     """The parts, with the problems of one more file.
 
-    Parts that share a problem with the file become one with it.
+    All parts that have a problem of the file are merged with it.
     """
     if not logged.problems:
         return list(parts)
@@ -192,11 +192,15 @@ def _merge_logged(parts: Sequence[LoggedProblems], logged: LoggedProblems) -> li
 
 
 def _describe_absence(path: Path) -> str:
+    """The message for a file that does not state its problems."""
     return f"{path}: its problems are not in it; name the dataset before --predictions"
 
 
 def _read_logged_problems(path: Path, lenient: bool) -> LoggedProblems:
-    """The problems of one file."""
+    """The problems that one file states.
+
+    Raises BadInput if it states none.
+    """
     source = Source(path, lenient=lenient)
     kind = recognise(path)
     if kind not in PROBLEM_READERS:
@@ -225,7 +229,10 @@ def _read_logged_problems(path: Path, lenient: bool) -> LoggedProblems:
 
 
 def _load_problems(path: Path, lenient: bool) -> LoggedProblems:
-    """The problems of a table."""
+    """The problems of a table that has predictions too.
+
+    Raises BadInput if it has no problems.
+    """
     try:
         dataset = load(path, groups=False, lenient=lenient)
     except Malformed:
@@ -236,4 +243,5 @@ def _load_problems(path: Path, lenient: bool) -> LoggedProblems:
 
 
 def _index_by_id(problems: Sequence[Problem]) -> dict[str, Problem]:
+    """Problems by id, with repetitions numbered as in a dataset."""
     return {problem.id: problem for problem in Dataset(problems)}

@@ -34,9 +34,9 @@ START = 4
 
 @dataclass(slots=True)
 class PredictionRow:
-    """One prediction as its file states it.
+    """One prediction as a file states it.
 
-    Indices and scores follow the row's own order of candidates.
+    Indices and scores follow the row's own order of candidates, which may differ from the dataset's.
     """
 
     place: str
@@ -68,7 +68,7 @@ class PredictionRow:
 
 
 class Unmatched(Exception):
-    """A row that is about no problem, or about an unknown one.
+    """A row belongs to no problem, or to an unclear one.
 
     The message is the reason.
     """
@@ -77,7 +77,7 @@ class Unmatched(Exception):
 def tokens(text: str) -> list[str]:
     """The words of a text without case and punctuation.
 
-    Whatever marks the blank becomes `_`.
+    Any mark of a blank becomes `_`.
 
     >>> tokens("Tom's dog bit [BLANK] -- twice!"), tokens("tom ’s dog bit ____ twice")
     (['tom', 's', 'dog', 'bit', '_', 'twice'], ['tom', 's', 'dog', 'bit', '_', 'twice'])
@@ -88,9 +88,18 @@ def tokens(text: str) -> list[str]:
 
 
 def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
-    """For each name offered, the index of its candidate.
+    """For each name, the index of the candidate that it means.
 
     None unless the names are the same candidates in some order.
+
+    Parameters
+    ----------
+    offered
+        Names as a file has them.
+    candidates
+        The candidates of the problem.
+    language
+        BCP 47 code of the language by whose rules names are compared.
 
     >>> align(["The cup", "jug"], ["the jug", "the cup"]), align(["the cup", "Nora"], ["the jug", "the cup"])
     ((1, 0), None)
@@ -99,15 +108,16 @@ def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en
         return None
     if tuple(offered) == tuple(candidates):
         return tuple(range(len(candidates)))
-    places = [which(name, candidates, language) for name in offered]
-    order = tuple(place for place in places if place is not None)
+    indices = [which(name, candidates, language) for name in offered]
+    order = tuple(index for index in indices if index is not None)
     return order if len(set(order)) == len(candidates) else None
 
 
 def which(name: str, candidates: Sequence[str], language: str = "en") -> int | None:
-    """The index of the one candidate that a name means.
+    """Index of the only candidate that a name means, or None.
 
-    Case, article, punctuation and possessive do not count.
+    Case, article, punctuation and possessive ending are ignored, and so is inflection in languages that have rules
+    for it.
 
     >>> which("des Koffers", ["der Pokal", "der Koffer"], "de")
     1
@@ -117,43 +127,52 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
 def _find_named_candidate(name: str, candidates: tuple[str, ...], language: str) -> int | None:
+    """Index of the only candidate that a name means, or None.
+
+    Results are cached.
+    """
     for normalize in (_normalize_case, _normalize_words, _normalize_possessive):
         wanted_form = normalize(name, language)
-        places = [place for place, candidate in enumerate(candidates) if normalize(candidate, language) == wanted_form]
-        if places:
-            is_clear = len(places) == 1 and wanted_form
-            return places[0] if is_clear else None
+        indices = [index for index, candidate in enumerate(candidates) if normalize(candidate, language) == wanted_form]
+        if indices:
+            is_clear = len(indices) == 1 and wanted_form
+            return indices[0] if is_clear else None
     pack = language_of(language)
     if pack.name == "English" or pack.refusal("candidates"):
         return None
     # In another case, the name is a form of the candidate from end to end.
     form = pack.core(name.strip(" .,;:!?\"'“”„«»"))
     whole_span = (0, len(form))
-    places = [place for place, candidate in enumerate(candidates) if whole_span in pack.mention_places(form, candidate)]
-    return places[0] if len(places) == 1 else None
+    indices = [
+        index for index, candidate in enumerate(candidates) if whole_span in pack.mention_places(form, candidate)
+    ]
+    return indices[0] if len(indices) == 1 else None
 
 
 def _normalize_case(name: str, language: str) -> str:
+    """The name without case, for comparisons."""
     return folded_text(name)
 
 
 def _normalize_words(name: str, language: str) -> str:
+    """The words of the name without article, case and punctuation."""
     bare = language_of(language).bare
     return " ".join(tokens(bare(name)))
 
 
 def _normalize_possessive(name: str, language: str) -> str:
-    """Normalize a name without its possessive.
+    """The words of the name without its possessive ending.
 
-    lm-evaluation-harness gives it a possessive in place of "his".
+    lm-evaluation-harness adds such an ending if the pronoun is "his" or the like.
     """
     return _normalize_words(POSSESSIVE.sub("", name.strip()), language)
 
 
 def align_difference(texts: Sequence[str], candidates: Sequence[str], language: str = "en") -> tuple[int, ...] | None:
-    """For each of several long texts, the candidate that only it has.
+    """Indices of the candidates in which several texts differ.
 
-    What is left of the texts without their common start and end must be what is left of the candidates.
+    There is one for each text. What remains of the texts without their common start and end must be what remains of
+    the candidates. Otherwise None.
 
     >>> align_difference(["hid the green car.", "hid the black car."], ["black car", "green car"])
     (1, 0)
@@ -171,14 +190,14 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str], language: 
 
 
 def _remove_common_ends(lists: list[list[str]]) -> list[tuple[str, ...]]:
-    """Remove the start and the end that all lists have in common."""
+    """Remove the start and end that all lists of words share."""
     start = _count_common_words(lists)
     end = _count_common_words([words[start:][::-1] for words in lists])
     return [tuple(words[start : len(words) - end]) for words in lists]
 
 
 def _count_common_words(lists: list[list[str]]) -> int:
-    """The number of first words that all lists have in common."""
+    """Number of first words that are the same in all lists."""
     count = 0
     for words in zip(*lists, strict=False):
         if len(set(words)) > 1:
@@ -190,7 +209,7 @@ def _count_common_words(lists: list[list[str]]) -> int:
 def option_behind(label: str, prompt: str) -> str | None:
     r"""The option that a prompt lists behind a letter or number.
 
-    With solved examples before it, the last list counts.
+    If solved examples come first, the last list counts. None if there is no such label.
 
     >>> option_behind("B", "Who is she?\nA) Nora\nB) Ines\nAnswer:")
     'Ines'
@@ -204,14 +223,15 @@ def option_behind(label: str, prompt: str) -> str | None:
 
 
 class Matcher:
-    """Finds the problems of a dataset by id or by text.
+    """Finds problems of a dataset and its variants by id or text.
 
-    A text may be inside a longer one. The problems of each variant are found in the same way.
+    Problems are returned as indices in the dataset: a tuple of one index, or of several if the problem is repeated
+    exactly.
 
     Parameters
     ----------
     versions
-        Variants that are read, and cannot be made of the dataset.
+        Variants that cannot be made from the dataset, because they were read from files, by name.
     """
 
     def __init__(self, dataset: Dataset, versions: Mapping[str, Variant] | None = None) -> None:
@@ -221,17 +241,20 @@ class Matcher:
         self._found: dict[tuple[Any, ...], tuple[int, ...] | str] = {}
         """Outcomes of earlier questions: files about one dataset have the same texts."""
 
-    def of(self, variant: str) -> "Matcher":
+    def for_variant(self, variant: str) -> "Matcher":
         """The matcher of a variant's problems.
 
-        It has none if the variant cannot be made of any problem.
+        It has no problems if the variant cannot be made of any problem. Raises Unmatched if there is no such variant.
         """
         if variant not in self._variants:
             self._variants[variant] = Matcher(self._make_variant(variant))
         return self._variants[variant]
 
     def _make_variant(self, variant: str) -> Dataset:
-        """The problems of a variant."""
+        """The problems of a variant.
+
+        They are read from a file or made from the dataset.
+        """
         if variant in self.versions:
             return self.versions[variant].problems
         if variant not in TRANSFORMS:
@@ -240,32 +263,38 @@ class Matcher:
         variants = make_variants(self.dataset, {variant})
         return variants[variant].problems if variant in variants else Dataset([])
 
-    def own(self, document: "LoggedDocument") -> tuple[int, ...]:
-        """The place of the problem that winokit's own document is about.
+    def find_document(self, document: "LoggedDocument") -> tuple[int, ...]:
+        """Indices of the problem of a document that winokit wrote.
 
-        Raises Unmatched if its text is another.
+        Raises Unmatched if the dataset has no such problem, or its text differs from the document's.
         """
         if document.of not in self.by_id:
             raise Unmatched(f"no problem has the id {document.of!r}")
-        matcher = self.of(document.variant)
-        place = matcher.by_origin.get(document.of)
-        stated = document.problem
+        matcher = self.for_variant(document.variant)
+        row = matcher.by_origin.get(document.of)
+        stated_problem = document.problem
         is_same = False
-        if place is not None and stated is not None:
-            is_same = _get_text_id(matcher.dataset[place]) == _get_text_id(stated)
+        if row is not None and stated_problem is not None:
+            is_same = _get_text_id(matcher.dataset[row]) == _get_text_id(stated_problem)
         if not is_same:
             raise Unmatched(f"it is not the {document.variant} problem of {document.of}: written from other data")
         return (self.by_id[document.of],)
 
-    def anywhere(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
-        """The first variant in which something is found, with its places.
+    def find_in_variants(self, find: "Callable[[Matcher], tuple[int, ...]]") -> tuple[str, tuple[int, ...]]:
+        """The first variant in which a search succeeds.
 
-        The places are those of the problems that the variant was made of.
+        Returns it, and the indices that were found. They are the indices of the original problems from which the
+        variant was made. Raises Unmatched if it succeeds in none.
+
+        Parameters
+        ----------
+        find
+            Searches a variant's problems with their matcher. Raises Unmatched if it finds nothing.
         """
         first_reason: Unmatched | None = None
         for variant in self._variant_names:
             try:
-                matcher = self.of(variant)
+                matcher = self.for_variant(variant)
                 hits = find(matcher)
             except Unmatched as reason:
                 first_reason = first_reason or reason
@@ -276,49 +305,55 @@ class Matcher:
 
     @cached_property
     def _variant_names(self) -> tuple[str, ...]:
-        """Every variant that there may be.
+        """Names of all variants that there may be.
 
-        Listing the transforms asks all packages that are installed.
+        They are computed once, because listing the transforms asks all installed packages.
         """
         return (ORIGINAL, *self.versions, *TRANSFORMS)
 
     @cached_property
     def by_origin(self) -> dict[str, int]:
-        """Places by the id of the problem that each was made of."""
-        return {original_id(problem): place for place, problem in enumerate(self.dataset)}
+        """Index of each problem by the id of its original problem.
+
+        In a variant, each problem was made from an original one.
+        """
+        return {original_id(problem): index for index, problem in enumerate(self.dataset)}
 
     @cached_property
     def ids(self) -> list[str]:
         """The public id of each problem.
 
-        Each is a hash, so they are made once.
+        Each is a hash, so they are computed once.
         """
         return [problem.id for problem in self.dataset]
 
     @cached_property
     def by_id(self) -> dict[str, int]:
-        """Places by public id."""
-        return {name: place for place, name in enumerate(self.ids)}
+        """Index of each problem by its public id."""
+        return {name: index for index, name in enumerate(self.ids)}
 
     @cached_property
     def by_source_id(self) -> dict[str, list[int]]:
-        """Places by the ids of the source: WinoGrande's qID, SuperGLUE's idx, COPA's id."""
-        places: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
+        """Indices of problems by an id of their source, as text.
+
+        Such ids are WinoGrande's qID, SuperGLUE's idx and COPA's id.
+        """
+        indices: dict[str, list[int]] = {}
+        for index, problem in enumerate(self.dataset):
             values = [problem.provenance.get(key) for key in SOURCE_IDS]
             names = {str(value) for value in values if value is not None}
             for name in names:
-                places.setdefault(name, []).append(place)
-        return places
+                indices.setdefault(name, []).append(index)
+        return indices
 
     @cached_property
     def by_document_hash(self) -> dict[str, list[int]]:
-        """Places by the harness's hash of a problem's document.
+        """Indices of problems by the hash that lm-evaluation-harness has for their document.
 
-        lm-evaluation-harness has documents with a qID and without.
+        A document with a qID has two hashes, since the harness has it with and without.
         """
-        places: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
+        indices: dict[str, list[int]] = {}
+        for index, problem in enumerate(self.dataset):
             options = {f"option{number}": name for number, name in enumerate(problem.candidates, 1)}
             answer = "" if problem.answer is None else str(problem.answer + 1)
             plain_document = {"sentence": problem.text, **options, "answer": answer}
@@ -329,45 +364,56 @@ class Matcher:
             for document in versions:
                 text = json.dumps(document, indent=2, ensure_ascii=False)
                 document_hash = sha256(text.encode()).hexdigest()
-                places.setdefault(document_hash, []).append(place)
-        return places
+                indices.setdefault(document_hash, []).append(index)
+        return indices
 
     @cached_property
     def _text_indexes(self) -> tuple[dict[str, list[int]], ...]:
-        """Places by text, to the letter and by its words.
+        """Three dictionaries from a text to the indices of its problems.
 
-        A third index has the words of the sentence with its pronoun, or of the premise.
+        The first has the texts as they are, the second their words, and the third the words of the sentence with its
+        pronoun, or of the premise.
         """
         exact: dict[str, list[int]] = {}
         worded: dict[str, list[int]] = {}
         spoken: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
-            exact.setdefault(problem.text, []).append(place)
+        for index, problem in enumerate(self.dataset):
+            exact.setdefault(problem.text, []).append(index)
             words = " ".join(tokens(problem.text))
-            worded.setdefault(words, []).append(place)
+            worded.setdefault(words, []).append(index)
             sentence = problem.labels.get("premise", None if problem.pronoun is None else problem.sentence)
             if sentence is not None:
                 sentence_words = " ".join(tokens(str(sentence)))
-                spoken.setdefault(sentence_words, []).append(place)
+                spoken.setdefault(sentence_words, []).append(index)
         return exact, worded, spoken
 
     @cached_property
     def _problems_by_start(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:
-        """Words and place of each problem, in both forms, by its first words."""
+        """Words and index of each problem, by its first words.
+
+        Each problem is there with its blank and with its pronoun.
+        """
         problems: dict[tuple[str, ...], list[tuple[list[str], int]]] = {}
-        for place, problem in enumerate(self.dataset):
+        for index, problem in enumerate(self.dataset):
             for text in {problem.text, problem.sentence}:
                 words = tokens(text)
                 start = tuple(words[:START])
-                problems.setdefault(start, []).append((words, place))
+                problems.setdefault(start, []).append((words, index))
         return problems
 
     def find(self, text: str, candidates: Sequence[str] | None = None, like: Problem | None = None) -> tuple[int, ...]:
-        """The place of the one problem with this text.
+        """Indices of the problem with this text.
 
-        There are several places if it is repeated exactly. Raises Unmatched if no problem fits, or several do.
+        Raises Unmatched if no problem fits, or several do.
 
-        Candidates, in whatever order, and query and pronoun of `like` tell problems with one text apart.
+        Parameters
+        ----------
+        text
+            The text of the problem, with a blank or with the pronoun.
+        candidates
+            Candidates that it must have, in any order. None if they are not known.
+        like
+            A problem whose query and pronoun it must have. None if they are not known.
         """
         question = (text, None if candidates is None else tuple(candidates), like)
         if question not in self._found:
@@ -378,7 +424,10 @@ class Matcher:
         return outcome
 
     def _look_up_text(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
-        """The places, or why there are none."""
+        """Indices of the problem with this text.
+
+        If there is none, the reason is returned as a text.
+        """
         words = " ".join(tokens(text))
         exact, worded, spoken = self._text_indexes
         first_reason = ""
@@ -392,39 +441,48 @@ class Matcher:
         return first_reason or f"no problem has the text {shown(text)}"
 
     def find_inside(self, text: str, candidates: Sequence[str] | None = None) -> tuple[int, ...]:
-        """The place of the one problem whose whole text a longer one has.
+        """Indices of the problem whose text is part of a longer text.
 
-        Raises Unmatched if no problem fits, or several do.
-
-        A problem does not count if its text is part of another problem's text that is there too.
+        A problem does not count if its text is inside that of another problem found. Raises Unmatched if no problem
+        fits, or several do.
         """
         spans = self._find_spans(tokens(text))
         if not spans:
             raise Unmatched(f"no problem's text occurs in {shown(text)}")
-        hits = [place for place, span in sorted(spans.items()) if not _is_inside_another(span, spans.values())]
+        hits = [index for index, span in sorted(spans.items()) if not _is_inside_another(span, spans.values())]
         return self._tell_apart(hits, candidates)
 
     def _find_spans(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
-        """First word and end of each problem that some words contain.
+        """The problems whose text is a part of some words.
 
-        They are by the place of the problem, whose text is there whole.
+        By the index of the problem, the indices of its first word and of the word after its last.
         """
         spans: dict[int, tuple[int, int]] = {}
         for first in range(len(words)):
             for size in range(1, START + 1):
                 start = tuple(words[first : first + size])
-                for problem_words, place in self._problems_by_start.get(start, ()):
+                for problem_words, index in self._problems_by_start.get(start, ()):
                     end = first + len(problem_words)
                     if words[first:end] == problem_words:
-                        spans[place] = (first, end)
+                        spans[index] = (first, end)
         return spans
 
     def _tell_apart(
         self, hits: Sequence[int], candidates: Sequence[str] | None, like: Problem | None = None
     ) -> tuple[int, ...]:
-        """The hits that fit what is known, if they are one problem.
+        """Select the problem with the given candidates and pronoun.
 
-        It may be repeated. Raises Unmatched otherwise.
+        The problems have the same text. Returns its index, or several if it is repeated exactly. Raises Unmatched if
+        none fits, or different ones do.
+
+        Parameters
+        ----------
+        hits
+            Indices of problems with the same text.
+        candidates
+            Candidates that it must have, in any order, or None.
+        like
+            A problem whose query and pronoun it must have, or None.
         """
         differences = {hit: _describe_difference(self.dataset[hit], candidates, like) for hit in hits}
         fitting = [hit for hit, difference in differences.items() if not difference]
@@ -440,7 +498,7 @@ class Matcher:
 
 
 def _is_inside_another(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
-    """Whether a span of words is part of a longer one."""
+    """Whether a span is inside a longer one of some spans."""
     start, end = span
     for other_start, other_end in spans:
         is_inside = other_start <= start and end <= other_end
@@ -450,17 +508,22 @@ def _is_inside_another(span: tuple[int, int], spans: Iterable[tuple[int, int]]) 
 
 
 def _get_text_id(problem: Problem) -> str:
-    """The part of an id that exact repetitions share.
+    """The part of a problem's id that exact repetitions share.
 
-    Ids end in the number of their occurrence.
+    Ids of repetitions differ in the number at their end.
     """
     return problem.id.partition(".")[0]
 
 
 def _describe_difference(problem: Problem, candidates: Sequence[str] | None, like: Problem | None) -> str:
-    """The reason, in words, why a problem does not fit.
+    """The reason why a problem does not fit, empty if it fits.
 
-    Empty if it fits.
+    Parameters
+    ----------
+    candidates
+        Candidates that it must have, in any order, or None.
+    like
+        A problem whose query and pronoun it must have, or None.
     """
     if candidates is not None and align(candidates, problem.candidates, problem.language) is None:
         return f"the candidates {listed(problem.candidates)}, not {listed(candidates)}"
@@ -476,12 +539,12 @@ def _describe_difference(problem: Problem, candidates: Sequence[str] | None, lik
 
 
 def listed(names: Iterable[str]) -> str:
-    """Candidates for a message, on one line."""
+    """Names of candidates for a message, on one line."""
     lines = [" ".join(name.split()) for name in names]
     return " / ".join(lines)
 
 
 def shown(text: str) -> str:
-    """A text for a message: its beginning, on one line."""
+    """The beginning of a text for a message, on one line."""
     line = " ".join(text.split())
     return f"'{line[:60]}…'" if len(line) > 60 else f"'{line}'"

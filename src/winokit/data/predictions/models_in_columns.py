@@ -16,37 +16,45 @@ LEAST_PREFIX = 2
 """Letters that names must share to be named by what they begin with."""
 
 
-def one_row_per_answer(table: Table, given: Mapping[str, str] | None) -> tuple[Table, dict[str, str] | None]:
-    """The table with a row for each model's answer, and its roles.
+def one_row_per_answer(table: Table, user_columns: Mapping[str, str] | None) -> tuple[Table, dict[str, str] | None]:
+    """Turn columns of models into rows, one for each answer.
 
-    They are unchanged unless a role names several columns.
+    Returns the table and its roles. Both are unchanged unless a role names several columns, as in `prediction=gpt-*`.
+
+    Parameters
+    ----------
+    user_columns
+        Columns by their roles, as the user gave them, or None.
     """
-    if given is None:
+    if user_columns is None:
         return table, None
-    role = next((role for role in ROLES if _is_pattern(table, given.get(role, ""))), None)
+    role = next((role for role in ROLES if _is_pattern(table, user_columns.get(role, ""))), None)
     if role is None:
-        return table, dict(given)
-    if "model" in given or given.get("order") is not None:
+        return table, dict(user_columns)
+    if "model" in user_columns or user_columns.get("order") is not None:
         raise BadInput(
-            f"{table.path}: --columns {role}={given[role]}: several columns are several models; name ids too"
+            f"{table.path}: --columns {role}={user_columns[role]}: several columns are several models; name ids too"
         )
     rows: list[TableRow] = []
-    for name in _find_columns(table, given[role]):
+    for name in _find_columns(table, user_columns[role]):
         for line, cells in table.rows:
             answer: dict[str, Any] = {**cells, MODEL: name, VALUE: cells.get(name)}
             rows.append((line, answer))
     long_table = Table(table.path, (*table.columns, MODEL, VALUE), rows)
-    return long_table, {**given, role: VALUE, "model": MODEL}
+    return long_table, {**user_columns, role: VALUE, "model": MODEL}
 
 
 def _is_pattern(table: Table, value: str) -> bool:
-    """Whether a value names columns by a pattern, and is no column itself."""
+    """Whether a value of a role is a pattern for several columns."""
     has_mark = "|" in value or "*" in value
     return has_mark and value not in table.columns
 
 
 def _find_columns(table: Table, value: str) -> list[str]:
-    """The columns of a pattern, in the order of the table."""
+    """The columns that a pattern names, in the order of the table.
+
+    Raises BadInput if a part of the pattern fits no column.
+    """
     found: set[str] = set()
     for part in value.split("|"):
         pattern = part.strip()
@@ -58,7 +66,9 @@ def _find_columns(table: Table, value: str) -> list[str]:
 
 
 def pattern_of(table: Table, names: list[str]) -> str:
-    """The shortest pattern of these columns alone: their common beginning, else all names.
+    """The shortest pattern that names these columns and no others.
+
+    It is their common beginning and `*`, or else all names with bars between.
 
     >>> pattern_of(Table("t", ("id", "gpt-3", "gpt-4"), []), ["gpt-3", "gpt-4"])
     'gpt-*'

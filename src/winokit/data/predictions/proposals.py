@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
+from winokit.data.formats.tables import LIST, Table, cell_text, format_columns
 from winokit.data.predictions.columns import (
     AS_DATA,
     BY_RIGHTNESS,
@@ -21,9 +21,9 @@ from winokit.data.predictions.columns import (
     TURN_ROUND,
     PredictionColumns,
     columns_of,
+    has_verdicts,
     is_by_rightness,
     is_lower_better,
-    judges,
     listed_columns,
     may_choose,
 )
@@ -53,7 +53,7 @@ FEWEST_TELLING = 20
 
 @dataclass(frozen=True)
 class TrialReading:
-    """The counts of what columns read of some rows of a table."""
+    """Counts of rows that some columns can read, in a trial."""
 
     rows: int
     """Rows that were tried."""
@@ -66,7 +66,7 @@ class TrialReading:
 
 
 Attempt = Callable[[PredictionColumns, Sequence[int], bool | None], TrialReading]
-"""Reads the rows of a table at some places with some columns, as long as nine of ten may be read.
+"""Reads the rows of a table at some indices with some columns, as long as nine of ten may be read.
 
 The flag says whether replies in sentences are read too; None reads them in every row, however few can be read.
 """
@@ -74,51 +74,63 @@ The flag says whether replies in sentences are read too; None reads them in ever
 
 @dataclass(frozen=True)
 class TriedOption:
-    """Columns by their roles, and what they read of the whole table."""
+    """Columns by their roles, and how many rows they can read.
+
+    All rows of the table were tried.
+    """
 
     columns: Mapping[str, str]
     reading: TrialReading
 
     @property
     def gives(self) -> str:
-        """Counts of rows that are read, and of right ones."""
+        """The counts in words: rows read, and right ones."""
         return f"reads {self.reading.read:,} of {self.reading.rows:,} rows, {self.reading.right:,} right"
 
     @property
     def has_answers(self) -> bool:
-        """Whether it agrees with the dataset's answers in every row.
+        """Whether its choices are right in every row.
 
-        It may then be these answers, and no predictions.
+        Its column may then hold the dataset's answers, and no predictions.
         """
         is_telling = self.reading.read >= FEWEST_TELLING
         return is_telling and self.reading.right == self.reading.read
 
     def __str__(self) -> str:
-        """The option, and how many rows it reads."""
+        """The option as it is typed, with its count of rows."""
         counts = f"reads {self.reading.read:,} of {self.reading.rows:,} rows"
         return f"{_render_roles(self.columns)} ({counts})"
 
 
 class TableProposals:
-    """The options that would read a table, tried one after the other.
+    """Finds the options with which a table of predictions could be read.
+
+    Messages propose them if the names of the columns are not clear.
 
     Parameters
     ----------
-    told
-        The columns by their names.
+    named_columns
+        The columns whose roles their names tell.
+    dataset
+        The problems that the predictions are about.
+    attempt
+        Reads some rows with some columns, and counts what it could read.
     """
 
-    def __init__(self, table: Table, told: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
+    def __init__(self, table: Table, named_columns: PredictionColumns, dataset: Dataset, attempt: Attempt) -> None:
         self.table = table
-        self.told = told
+        self.named_columns = named_columns
         self.dataset = dataset
         self.attempt = attempt
         self.naming = self._find_naming()
         """The columns that name a problem, by their roles; none where no column does."""
 
     def refuse(self) -> None:
-        """Refuse the table unless its columns tell what was chosen, and of which problem."""
-        columns_by_name = self.told
+        """Raise BadInput if column names do not tell enough.
+
+        They must tell the choice and the problem. The message proposes options that would read the table.
+        """
+        columns_by_name = self.named_columns
         if columns_by_name.rivals:
             tried = self.best_choices(columns_by_name.rivals)
             options = self._render_options(tried) if tried else self._render_placeholder()
@@ -131,7 +143,7 @@ class TableProposals:
             self._refuse_nameless()
 
     def _refuse_choiceless(self) -> None:
-        """Refuse a table in which no column is called a prediction."""
+        """Raise BadInput for a table without a column called a prediction."""
         path = self.table.path
         losses = [name for name in self.table.columns if is_lower_better(name)]
         tried = self.best_choices([*self._list_free_columns(), *losses])
@@ -149,24 +161,29 @@ class TableProposals:
         raise BadInput(f"{path}: {expected}; {condition}: {self._render_options(tried)}")
 
     def _refuse_nameless(self) -> None:
-        """Refuse a table in which no column names a problem."""
+        """Raise BadInput for a table in which no column names a problem."""
         path = self.table.path
         expected = f"expected a column with the problem's id or text, found {listed_columns(self.table)}"
         if self.naming and "order" not in self.naming:
-            tried = self.told_choice()
+            tried = self.try_named_choice()
             if tried is not None:
                 raise BadInput(f"{path}: {expected}; {self._describe_naming()}: {tried}")
         roles_by_line = {**self._get_required_columns(), **self._get_named_choice(), "order": LINE}
-        by_line = self.tried(roles_by_line)
+        by_line = self.try_roles(roles_by_line)
         in_order = ""
         if by_line is not None:
             in_order = f", or, if its rows are in the order of {self.dataset.card.name}: {by_line}"
         raise BadInput(f"{path}: {expected}; name it (id=COLUMN){in_order}")
 
     def _render_options(self, tried: Sequence[TriedOption]) -> str:
-        """Render the options that would read the table.
+        """Options that would read the table, for a message.
 
-        If there are several, each has what it gives.
+        Several options are listed with the rows that they read and those that are right.
+
+        Parameters
+        ----------
+        tried
+            The options that read enough rows, best first.
         """
         unproposed = self._list_unproposed(tried)
         if len(tried) == 1 and not unproposed:
@@ -180,9 +197,9 @@ class TableProposals:
         return "; or ".join(ways) + unproposed
 
     def _join_options(self, tried: Sequence[TriedOption]) -> list[str]:
-        """The option that takes each column as a model.
+        """A list with the option that takes columns as models.
 
-        Empty unless several columns read in the same role.
+        The list is empty unless several columns can be read in the same role.
         """
         if "order" in self.naming:
             return []
@@ -195,12 +212,15 @@ class TableProposals:
         return []
 
     def _list_unproposed(self, tried: Sequence[TriedOption]) -> str:
-        """Columns that are not proposed, each with the rows that it reads."""
+        """Columns of replies that are not proposed, for a message.
+
+        Each has the rows that it reads. Empty if there are none.
+        """
         proposed: set[str] = set()
         for option in tried:
             proposed.update(option.columns.values())
         others = []
-        for name in self.told.rivals or self._list_free_columns(every=True):
+        for name in self.named_columns.rivals or self._list_free_columns(every=True):
             trial = None if name in proposed else self._test_replies(name)
             if trial is not None:
                 others.append(f"{name!r} {TriedOption({}, trial).gives}")
@@ -209,35 +229,44 @@ class TableProposals:
         return f"; not proposed: {'; '.join(others[:MOST_SHOWN])}"
 
     def _test_replies(self, name: str) -> TrialReading | None:
-        """The reading of a column of replies.
+        """Try to read a column as replies in sentences.
 
-        None unless it reads a third of the rows.
+        None unless a third of all rows can be read.
         """
         if not self.naming or is_lower_better(name):
             return None
-        places = next(self._sample_rows())
-        cells = [str(self.table.rows[place][1].get(name) or "") for place in places]
+        row_indices = next(self._sample_rows())
+        cells = [str(self.table.rows[row_index][1].get(name) or "") for row_index in row_indices]
         if not any(" " in cell for cell in cells):
             return None
-        all_places = range(len(self.table.rows))
-        trial = self._test_prediction(name, all_places, None)
+        all_rows = range(len(self.table.rows))
+        trial = self._test_prediction(name, all_rows, None)
         if trial is None or trial.rows == 0:
             return None
         return trial if 3 * trial.read >= trial.rows else None
 
-    def _test_prediction(self, name: str, places: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
-        """Test the reading of a column as the prediction.
+    def _test_prediction(self, name: str, row_indices: Sequence[int], in_sentences: bool | None) -> TrialReading | None:
+        """Try to read a column as the prediction, in some rows.
 
-        None if it cannot be one.
+        None if the columns cannot be of predictions.
+
+        Parameters
+        ----------
+        name
+            The column.
+        row_indices
+            Indices of the rows.
+        in_sentences
+            Whether replies in sentences are read too. None reads them in every row, however few can be read.
         """
         try:
             columns = columns_of(self.table, {**self.naming, "prediction": name})
-            return self.attempt(columns, places, in_sentences)
+            return self.attempt(columns, row_indices, in_sentences)
         except BadInput:
             return None
 
     def _describe_condition(self, best: TriedOption) -> str:
-        """The condition under which an option is right."""
+        """The condition under which an option is right, in words."""
         columns = best.columns
         if "prediction" in columns:
             condition = f"if {columns['prediction']!r} is what the model chose"
@@ -253,78 +282,85 @@ class TableProposals:
         return condition
 
     def _describe_naming(self) -> str:
+        """The column that names problems, in words."""
         name = next(name for role, name in self.naming.items() if role in ("text", "id"))
         return f"{name!r} names problems"
 
     def _get_naming(self) -> dict[str, str]:
-        """The columns that name a problem, or seem to, or where to name them."""
+        """Columns that name a problem, by their roles.
+
+        If none was found, it is a column that is called so, or the placeholder COLUMN.
+        """
         if self.naming:
             return self.naming
-        if self.told.texts:
-            return {"text": self.told.texts[0]}
-        if self.told.ids:
-            return {"id": self.told.ids[0]}
+        if self.named_columns.texts:
+            return {"text": self.named_columns.texts[0]}
+        if self.named_columns.ids:
+            return {"id": self.named_columns.ids[0]}
         return {"id": "COLUMN"}
 
-    def told_choice(self) -> TriedOption | None:
-        """The option that reads the choices that column names tell.
+    def try_named_choice(self) -> TriedOption | None:
+        """The option with the prediction or the scores that column names tell.
 
-        These are the prediction, or the scores.
+        None if there are none, or if they can read too few rows.
         """
         choice = self._get_named_choice()
         if not choice or not self.naming:
             return None
-        return self.tried({**self.naming, **choice})
+        return self.try_roles({**self.naming, **choice})
 
-    def tried_choice(self, name: str) -> TriedOption | None:
-        """The option that reads a column as choices, to the letter.
+    def try_prediction(self, name: str) -> TriedOption | None:
+        """The option that reads a column as choices, without replies in sentences.
 
         None if it reads too few rows.
         """
         if not self.naming:
             return None
-        return self.tried({**self.naming, "prediction": name}, in_sentences=False)
+        return self.try_roles({**self.naming, "prediction": name}, in_sentences=False)
 
-    def seems_chosen(self, name: str) -> bool:
-        """Whether nine in ten of a few cells can be read as replies."""
+    def reads_as_replies(self, name: str) -> bool:
+        """Whether most cells of a column can be read as replies.
+
+        Nine in ten must be. Only a sample of the rows is tried.
+        """
         if not self.naming:
             return False
-        places = next(self._sample_rows())
-        trial = self._test_prediction(name, places, True)
+        row_indices = next(self._sample_rows())
+        trial = self._test_prediction(name, row_indices, True)
         return trial is not None and _is_enough(trial.read, trial)
 
     def _render_placeholder(self) -> str:
-        """The option in which a user must put the column."""
+        """The option with a placeholder where the user must put a column."""
         return _render_roles({**self._get_naming(), "prediction": "COLUMN"})
 
     def _get_named_choice(self) -> dict[str, str]:
-        """The roles of choices that the names of the columns tell."""
-        if self.told.prediction is not None:
-            return {"prediction": self.told.prediction}
-        kind = "losses" if self.told.are_losses else "scores"
-        return {f"{kind}{number}": name for number, name in enumerate(self.told.scores, 1)}
+        """The columns of choices that their names tell, by their roles."""
+        if self.named_columns.prediction is not None:
+            return {"prediction": self.named_columns.prediction}
+        kind = "losses" if self.named_columns.are_losses else "scores"
+        return {f"{kind}{number}": name for number, name in enumerate(self.named_columns.scores, 1)}
 
     def _get_required_columns(self) -> dict[str, str]:
-        """The columns that an option must name too.
+        """Columns that every option must name too, by their roles.
 
-        Numbers count the candidates of their row, as its answer does.
+        They are the candidates and the answer of a row, by which numbers are read.
         """
-        required = {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
-        if self.told.answer is not None:
-            required["answer"] = self.told.answer
+        required = {f"option{number}": name for number, name in enumerate(self.named_columns.options, 1)}
+        if self.named_columns.answer is not None:
+            required["answer"] = self.named_columns.answer
         return required
 
     def _list_free_columns(self, *, every: bool = False) -> list[str]:
-        """Columns that may have choices, the last first.
+        """Columns without another role that may have choices, the last first.
 
-        Predictions are added at the end of a table.
+        Predictions are usually added at the end of a table.
 
         Parameters
         ----------
         every
-            Whether those count too that have none by their names.
+            Whether columns that have losses by their names count too.
         """
-        columns_by_name = self.told
+        columns_by_name = self.named_columns
         used_names = {
             *columns_by_name.texts,
             *columns_by_name.ids,
@@ -339,11 +375,12 @@ class TableProposals:
         return [name for name in free if not is_lower_better(name)]
 
     def _find_naming(self) -> dict[str, str]:
-        """The first columns that name nine problems of ten.
+        """The columns that name the problem, by their roles.
 
-        Columns that are told by name come first, then any other, then the order of the rows.
+        They name it in nine rows of ten. Columns that are called so are tried first, then any other. If none does and
+        there are as many rows as problems, it is the order of the rows. Empty otherwise.
         """
-        columns_by_name = self.told
+        columns_by_name = self.named_columns
         required = self._get_required_columns()
         used_names = {
             columns_by_name.prediction,
@@ -367,47 +404,49 @@ class TableProposals:
         return {}
 
     def _is_naming(self, naming: Mapping[str, str]) -> bool:
-        """Whether columns name the problems of nine rows of ten."""
+        """Whether columns name the problem in nine rows of ten."""
         texts = tuple(name for role, name in naming.items() if role == "text")
         ids = tuple(name for role, name in naming.items() if role == "id")
         columns = PredictionColumns(texts, ids, is_given=True)
-        for places in self._sample_rows():
-            trial = self.attempt(columns, places, False)
+        for row_indices in self._sample_rows():
+            trial = self.attempt(columns, row_indices, False)
             if not _is_enough(trial.found, trial):
                 return False
         return True
 
     def best_choices(self, names: Iterable[str]) -> list[TriedOption]:
-        """The options by which some columns are choices or scores.
+        """The options in which some columns are choices or scores, best first.
 
-        Replies in sentences come last.
-
-        A column that says what the dataset's answers say in every row is left out: it has the answers.
+        Replies in sentences come last. An option that is right in every row is left out: it may be the dataset's
+        answers.
         """
         if not self.naming:
             return []
         labels: list[TriedOption] = []
         replies: list[TriedOption] = []
         for roles in self._list_choices(list(names)):
-            as_label = self.tried(roles, in_sentences=False)
+            as_label = self.try_roles(roles, in_sentences=False)
             if as_label is not None:
                 labels.append(as_label)
                 continue
-            as_reply = self.tried(roles)
+            as_reply = self.try_roles(roles)
             if as_reply is not None:
                 replies.append(as_reply)
         labels.sort(key=lambda option: ("prediction" not in option.columns, -option.reading.read))
         return [option for option in (*labels, *replies) if not option.has_answers]
 
     def _list_choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
-        """Yield the roles by which some columns may be choices, losses or scores."""
+        """Yield ways to read columns as choices, losses or scores.
+
+        A way is columns by their roles.
+        """
         for name in names:
             if is_lower_better(name):
                 yield {**self.naming, "losses": name}
-            elif may_choose(name) or name in self.told.rivals:
+            elif may_choose(name) or name in self.named_columns.rivals:
                 yield from self._list_roles(name)
-        if self.told.correct is not None:
-            yield from self._list_judged_choices(self.told.correct)
+        if self.named_columns.correct is not None:
+            yield from self._list_judged_choices(self.named_columns.correct)
         for members in _group_numbered(names):
             if len(members) > 1:
                 are_losses = all(map(is_lower_better, members))
@@ -416,17 +455,21 @@ class TableProposals:
                 yield {**self.naming, **roles}
 
     def _list_roles(self, name: str) -> Iterator[dict[str, str]]:
-        """Yield the roles by which a column may be the choice, by its cells."""
+        """Yield ways to read one column as the choice.
+
+        It may have choices, verdicts or scores, depending on its cells. A way is columns by their roles.
+        """
         if not self._does_zero_mean_wrong(name):
             yield {**self.naming, "prediction": name}
-        if judges(self.table, name):
+        if has_verdicts(self.table, name):
             yield from self._list_judged_choices(name)
         yield {**self.naming, "scores": name}
 
     def _list_judged_choices(self, name: str) -> Iterator[dict[str, str]]:
-        """The roles of a column of right and wrong.
+        """Yield the ways to read a column of right and wrong.
 
-        Rows that are found by position have each order that they may have.
+        If rows are found by position and the data are WinoGrande's dev set, there is one way for each order that the
+        rows may have.
         """
         is_by_line = self.naming.get("order") == LINE
         if is_by_line and has_leaderboard_order(self.dataset):
@@ -435,36 +478,28 @@ class TableProposals:
         else:
             yield {**self.naming, "correct": name}
 
-    def _guess_roles(self, name: str) -> Iterator[str]:
-        """The roles that a column may have by its cells."""
-        if not self._does_zero_mean_wrong(name):
-            yield "prediction"
-        if judges(self.table, name):
-            yield "correct"
-        yield "scores"
-
     def _does_zero_mean_wrong(self, name: str) -> bool:
         """Whether a 0 in a column means "wrong", and is no choice.
 
-        It does if the table's answers count from 1.
+        It does if the answers of the table count from 1.
         """
-        answer = self.told.answer
+        answer = self.named_columns.answer
         if not answer:
             return False
         answers = {cell_text(cells.get(answer)).strip() for _, cells in self.table.rows}
         counts_from_1 = "2" in answers and "0" not in answers
-        return counts_from_1 and judges(self.table, name)
+        return counts_from_1 and has_verdicts(self.table, name)
 
-    def tried(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
-        """The option, if it reads nine rows of ten of the whole table.
+    def try_roles(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
+        """The option with these roles, if it reads nine rows of ten.
 
-        None otherwise.
+        None otherwise. A sample of the rows is tried before all are.
         """
         trial = TrialReading(0)
         try:
             columns = columns_of(self.table, dict(roles))
-            for places in self._sample_rows():
-                trial = self.attempt(columns, places, in_sentences)
+            for row_indices in self._sample_rows():
+                trial = self.attempt(columns, row_indices, in_sentences)
                 if not _is_enough(trial.read, trial):
                     return None
         except BadInput:
@@ -472,7 +507,7 @@ class TableProposals:
         return TriedOption(roles, trial)
 
     def _sample_rows(self) -> Iterator[Sequence[int]]:
-        """Places of rows to be tried: a few over the whole table, then all."""
+        """Yield indices of a sample of rows, then of all rows."""
         count = len(self.table.rows)
         if count > SAMPLED:
             yield range(0, count, count // SAMPLED)
@@ -480,17 +515,17 @@ class TableProposals:
 
 
 def _is_enough(count: int, trial: TrialReading) -> bool:
-    """Whether a count is nine in ten of the rows that were tried."""
+    """Whether a count is nine in ten rows tried, or more."""
     return trial.rows > 0 and count >= LEAST_READ * trial.rows
 
 
 def _render_roles(roles: Mapping[str, str]) -> str:
-    """Columns as an option of the command line."""
-    return f"{OPTION} {quote(said_columns(roles))}"
+    """Columns by their roles, as an option of the command line."""
+    return f"{OPTION} {quote(format_columns(roles))}"
 
 
 def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
-    """Group columns that differ in a number or letter.
+    """Group columns whose names differ only in a number or letter.
 
     The last columns of a table come first.
     """
@@ -503,13 +538,13 @@ def _group_numbered(names: Sequence[str]) -> Iterable[list[str]]:
     return groups.values()
 
 
-def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt) -> None:
-    """Refuse rows that are in several lists of one object.
+def refuse_lists(table: Table, user_columns: Mapping[str, str] | None, attempt: Attempt) -> None:
+    """Raise BadInput for a JSON object with several lists of rows.
 
-    The message says what each list gives, and what all give together.
+    The message says how many rows each list gives, and how many all give together.
     """
     try:
-        columns = columns_of(table, given)
+        columns = columns_of(table, user_columns)
     except BadInput:
         columns = PredictionColumns()
     list_of_row = [cell_text(cells.get(LIST)) for _, cells in table.rows]
@@ -519,11 +554,11 @@ def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt
         selections.append(names)
     ways = []
     for selection in selections:
-        places = [place for place, name in enumerate(list_of_row) if name in selection]
-        roles = {**(given or {}), "where": f"{LIST}={'|'.join(selection)}"}
-        gives = f"{len(places):,} rows"
+        row_indices = [row_index for row_index, name in enumerate(list_of_row) if name in selection]
+        roles = {**(user_columns or {}), "where": f"{LIST}={'|'.join(selection)}"}
+        gives = f"{len(row_indices):,} rows"
         if columns.is_complete:
-            trial = attempt(columns, places, None)
+            trial = attempt(columns, row_indices, None)
             gives = TriedOption(roles, trial).gives
         ways.append(f"{_render_roles(roles)} ({gives})")
     listed_names = ", ".join(map(repr, names))

@@ -45,9 +45,9 @@ WITHOUT_COLUMNS = ("lmeval", "inspect")
 
 @dataclass(frozen=True)
 class PredictionFile:
-    """A file of predictions, and the folder it was found in.
+    """A file of predictions.
 
-    The folder is None if the file was named itself.
+    `folder` is the folder in which it was found, or None if the user named the file itself.
     """
 
     path: Path
@@ -56,9 +56,9 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class PredictionsWithin:
-    """The predictions in a file of problems, if they are used.
+    """Predictions found in a file of problems, with notes on them.
 
-    The notes are what there is to say of them.
+    The files are empty if the predictions are not used.
     """
 
     files: Sequence[PredictionFile] = ()
@@ -68,7 +68,7 @@ class PredictionsWithin:
 
 @dataclass(frozen=True)
 class PredictionTable:
-    """Predictions in memory, and the reader of their rows."""
+    """Predictions in memory: a name and the reader of their rows."""
 
     name: str
     read_rows: Reader
@@ -76,7 +76,7 @@ class PredictionTable:
 
     @property
     def path(self) -> Path:
-        """Their name where others have a path."""
+        """Its name, for messages that name files."""
         return Path(self.name)
 
 
@@ -87,7 +87,7 @@ PredictionSource = PredictionFile | PredictionTable
 class ReadPredictions:
     """Predictions of one model under one scoring on one variant.
 
-    They are as a file states them, in the terms of the dataset.
+    Candidates are in the dataset's order.
     """
 
     model: str
@@ -108,7 +108,7 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """The number of right predictions in the first sample.
+        """Number of right predictions in the first sample.
 
         None if no problem has an answer.
         """
@@ -130,16 +130,16 @@ def read_predictions(
 
     There is one result for each model, scoring and variant in it, in order of appearance.
 
-    A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
-    is skipped and noted when lenient. Rows that contradict each other are an error that names both; when lenient, both
-    are left out. A file of which nothing matches is an error.
+    A row that fits no problem, or more than one, is listed as unmatched. A malformed row is an error that names it,
+    or in lenient mode is skipped with a note. Rows that contradict each other are an error that names both, or in
+    lenient mode are left out. A file without any match is an error.
 
     Parameters
     ----------
     versions
-        Variants of the dataset that are read, and not made of it: perturbed ones.
+        Variants of the dataset that were read from files, by name, since they cannot be made from it.
     columns
-        The columns of a table by their roles. Without them, the names of the columns tell.
+        Columns of a table by their roles. None if they are to be guessed.
     """
     reader = reader_of(Path(path), columns)
     return rows_read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
@@ -155,7 +155,15 @@ def read_files(
 ) -> tuple[dict[Path, list[ReadPredictions]], list[str]]:
     """Read several files of predictions.
 
-    Notes say which files of a folder are about other problems and were skipped.
+    Returns the results by file, and notes on files of a folder that were skipped because they are about other
+    problems. Raises NothingMatches for a file that the user named itself.
+
+    Parameters
+    ----------
+    versions
+        Variants of the dataset that were read from files, by name, since they cannot be made from it.
+    columns
+        Columns of a table by their roles. None if they are to be guessed.
     """
     matcher = Matcher(dataset, versions)
     reads: dict[Path, list[ReadPredictions]] = {}
@@ -175,29 +183,36 @@ def read_files(
 
 
 class NothingMatches(BadInput):
-    """A file of predictions is about other problems than those of the dataset."""
+    """No prediction in a file is about a problem of the dataset."""
 
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
-    """The reader of a file, which knows the columns if it has any."""
+    """The function that reads a file of predictions.
+
+    Parameters
+    ----------
+    columns
+        The user's columns by their roles, which may name a layout. None if there are none.
+    """
     kind = "" if columns and LAYOUT in columns else recognise(path)
     if kind not in READERS:
-        from winokit.data.predictions.layouts import parted_layout, read_layout
+        from winokit.data.predictions.layouts import read_layout, split_layout
 
-        named_layout, others = parted_layout(columns)
-        return partial(read_layout, name=named_layout or kind, given=others)
+        named_layout, others = split_layout(columns)
+        return partial(read_layout, name=named_layout or kind, user_columns=others)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
-        return partial(read_table, given=columns)
+        return partial(read_table, user_columns=columns)
     reader: Reader = at_home(READERS[kind])
     return reader
 
 
 def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
-    """Read the rows of a source in the terms of the dataset.
+    """Read the predictions of a source.
 
-    There is one result for each model, scoring and variant.
+    There is one result for each model, scoring and variant. Raises NothingMatches if no prediction is about a problem
+    of the dataset.
     """
     path = source.path
     groups = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
@@ -218,7 +233,7 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
 
 
 def _read_group(rows: Sequence[PredictionRow], source: Source, matcher: Matcher) -> ReadPredictions:
-    """The predictions of rows that have one model, scoring and variant."""
+    """The predictions of rows that have the same model, scoring and variant."""
     first = rows[0]
     by_sample = grouped((row.sample or 0, row) for row in rows)
     samples = []
@@ -243,7 +258,10 @@ def _describe_mismatch(path: Path, matcher: Matcher, reads: Sequence[ReadPredict
 
 
 def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
-    """The samples of one scorer on one variant together, problem by problem."""
+    """Join several samples of one scorer on one variant.
+
+    The predictions are in the order of the problems, and those of one problem in the order of the samples.
+    """
     joined = samples[0]
     joined.predictions = [replace(row, sample=0) for row in joined.predictions]
     for number, sample in enumerate(samples[1:], 1):
@@ -258,9 +276,9 @@ def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadP
 
 
 def recognise(path: Path) -> str:
-    """Return the name of a file's reader, recognised from its content.
+    """The name of the reader for a file, recognised from its content.
 
-    It is one of `READERS` or of the layouts.
+    It is a key of `READERS`, or the name of a layout.
     """
     kind = _recognise_kind(path)
     if kind != "table":
@@ -271,7 +289,10 @@ def recognise(path: Path) -> str:
 
 
 def _recognise_kind(path: Path) -> str:
-    """Recognise the one of `READERS` that reads a file."""
+    """The key of `READERS` for a file, recognised from its content.
+
+    Raises BadInput if the file is no file of predictions.
+    """
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
@@ -294,17 +315,21 @@ def _recognise_kind(path: Path) -> str:
 
 
 def _find_keys(text: str) -> frozenset[str]:
-    """The keys of JSON objects in a text that may be cut off."""
+    """Keys of the JSON objects in a text, which may end anywhere."""
     return frozenset(re.findall(r'"(\w+)"\s*:', text))
 
 
 def _recognise_text(path: Path, first: str, text: str) -> str:
-    """Recognise the reader of a JSON array, or of lines that are not JSON.
+    """The reader of a file that begins with no JSON object.
+
+    Returns a key of `READERS`, or raises BadInput.
 
     Parameters
     ----------
     first
-        The first line of the text.
+        The first line of the file.
+    text
+        The beginning of the file.
     """
     from winokit.data.predictions.labels import is_labels, may_be_names
 
@@ -326,7 +351,17 @@ def _recognise_text(path: Path, first: str, text: str) -> str:
 
 
 def _recognise_json(path: Path, first: str, text: str) -> str:
-    """Recognise the reader of JSON objects."""
+    """The reader of a file that begins with a JSON object.
+
+    Returns a key of `READERS`, or raises BadInput.
+
+    Parameters
+    ----------
+    first
+        The first line of the file.
+    text
+        The beginning of the file.
+    """
     row: dict[str, object] = {}
     try:
         row = json.loads(first)
@@ -347,12 +382,16 @@ def _recognise_json(path: Path, first: str, text: str) -> str:
 
 
 def _align_index(index: int | None, order: Sequence[int] | None) -> int | None:
-    """The index of a candidate in the dataset's order.
+    """Index of a candidate in the dataset's order.
+
+    None stays None.
 
     Parameters
     ----------
+    index
+        Index in the row's order of candidates.
     order
-        The dataset's index of each of the row's candidates; None if they are in the dataset's order.
+        For each of the row's candidates, its index in the dataset's order. None if the orders are the same.
     """
     if index is None or order is None:
         return index
@@ -360,7 +399,10 @@ def _align_index(index: int | None, order: Sequence[int] | None) -> int | None:
 
 
 def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None) -> tuple[float, ...] | None:
-    """The scores of a row in the dataset's order of candidates."""
+    """The scores of a row in the dataset's order of candidates.
+
+    None stays None. `order` is as for `_align_index`.
+    """
     if scores is None or order is None:
         return scores
     ranked = sorted(zip(order, scores, strict=True))
@@ -368,22 +410,29 @@ def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None)
 
 
 def _count_things(count: int, noun: str) -> str:
+    """A number with a noun, in the singular or plural."""
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _make_row_note(places: Sequence[str], fact: str) -> str:
-    """A note on rows of which something is true."""
+    """A note that a fact is true of some rows.
+
+    It has their number and the first of them. `places` are the rows' places in the file: "line 12".
+    """
     rows = _count_things(len(places), "row")
     return f"in {rows} {fact}; the first: {places[0]}"
 
 
 class RowMatching:
-    """Turns the rows of one model into a prediction for each problem.
+    """Turns rows of one model, scoring and variant into predictions for problems.
 
-    The rows have one scoring and one variant.
+    A row that repeats an earlier one is counted. Rows that contradict each other are refused, or in lenient mode
+    their problem is left out.
 
-    A row that repeats an earlier one is counted. Rows that contradict each other are refused; when lenient, the problem
-    is left out.
+    Parameters
+    ----------
+    read
+        The result, to which predictions and notes are added.
     """
 
     def __init__(self, read: ReadPredictions, matcher: Matcher, source: Source) -> None:
@@ -391,9 +440,9 @@ class RowMatching:
         self.matcher = matcher
         self.source = source
         self.made: dict[int, Prediction] = {}
-        """By place in the dataset."""
+        """Predictions by the index of their problem in the dataset."""
         self.rows: dict[int, str] = {}
-        """The location of the row of each place: "line 12"."""
+        """The location of the row of each problem, "line 12", by the index of the problem."""
         self.repeated: list[str] = []
         self.contradictions: list[str] = []
         self.contradicted: set[int] = set()
@@ -409,24 +458,24 @@ class RowMatching:
         """Of the hidden rows, those that are right by the file's answer."""
 
     def take(self, row: PredictionRow) -> None:
-        """Make a prediction of a row, or say why there is none."""
+        """Add a row's prediction, or the reason why it has none."""
         if not row.hits:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return
         free_places = (hit for hit in row.hits if hit not in self.rows)
-        place = next(free_places, None)
-        is_first = place is not None
-        if place is None:
-            place = row.hits[0]
+        problem_index = next(free_places, None)
+        is_first = problem_index is not None
+        if problem_index is None:
+            problem_index = row.hits[0]
         if row.surprisal is not None:
-            self._take_surprisal(row, place, is_first)
+            self._take_surprisal(row, problem_index, is_first)
             return
-        prediction = self._convert_row(row, place)
+        prediction = self._convert_row(row, problem_index)
         if prediction is None:
             return
         if is_first:
-            self.made[place] = prediction
-            self.rows[place] = row.place
+            self.made[problem_index] = prediction
+            self.rows[problem_index] = row.place
             if prediction.prediction is None and row.variant == ORIGINAL:
                 self._add_silent(row)
             return
@@ -434,57 +483,64 @@ class RowMatching:
         if prediction.prediction in earlier:
             self.repeated.append(row.place)
             return
-        earlier_name = self._describe_choice(row, place, earlier[0])
-        name = self._describe_choice(row, place, prediction.prediction)
+        earlier_name = self._describe_choice(row, problem_index, earlier[0])
+        name = self._describe_choice(row, problem_index, prediction.prediction)
         self._add_contradiction(row, f"{earlier_name} and {name}")
 
     def _add_silent(self, row: PredictionRow) -> None:
-        """Remember a row that chooses nothing, with the reason."""
+        """Store a row that chooses nothing under its reason."""
         why = row.why or "nothing is chosen"
         reason, _, text = why.partition(": ")
         location = f"{row.place}: {text}" if text else row.place
         self.silent.setdefault(reason, []).append(location)
 
-    def _take_surprisal(self, row: PredictionRow, place: int, is_first: bool) -> None:
-        """Take the surprisal of a solved text, or remember that it was there before."""
+    def _take_surprisal(self, row: PredictionRow, problem_index: int, is_first: bool) -> None:
+        """Store the surprisal of a solved text.
+
+        If the problem already has one, the row is stored as a repetition or a contradiction.
+        """
         assert row.surprisal is not None
         surprisals = self.read.surprisals
-        problem_id = self.matcher.ids[place]
+        problem_id = self.matcher.ids[problem_index]
         if is_first:
             surprisals[problem_id] = row.surprisal
-            self.rows[place] = row.place
+            self.rows[problem_index] = row.place
         elif surprisals[problem_id] == row.surprisal:
             self.repeated.append(row.place)
         else:
             self._add_contradiction(row, f"surprisals {surprisals[problem_id]:.6g} and {row.surprisal:.6g}")
 
     def _add_contradiction(self, row: PredictionRow, values: str) -> None:
-        """Remember that a row and an earlier one say different things of a problem."""
+        """Store that a row contradicts an earlier one about the same problem.
+
+        `values` says in words what the two state.
+        """
         first_place = row.hits[0]
         problem_id = self.matcher.ids[first_place]
         lines = f"{self.rows[first_place]} and {row.place}"
         self.contradictions.append(f"{lines} contradict each other on problem {problem_id} ({values})")
         self.contradicted.update(row.hits)
 
-    def _describe_choice(self, row: PredictionRow, place: int, index: int | None) -> str:
-        """Describe the choice of a prediction, for a message."""
+    def _describe_choice(self, row: PredictionRow, problem_index: int, index: int | None) -> str:
+        """The choice of a prediction in words, for a message."""
         if index is None:
             return "no answer"
         if row.variant != ORIGINAL:
             return f"candidate {index + 1}"
-        problem = self.matcher.dataset.problems[place]
+        problem = self.matcher.dataset.problems[problem_index]
         return shown(problem.candidates[index])
 
-    def _convert_row(self, row: PredictionRow, place: int) -> Prediction | None:
-        """The prediction of a row about the problem at a place.
+    def _convert_row(self, row: PredictionRow, problem_index: int) -> Prediction | None:
+        """The prediction of a row, in the terms of the dataset.
 
-        None if their answers say that it cannot be one.
+        None if the row states another right answer than the dataset and does not name its candidates: their order may
+        differ. The row is then added to the unmatched ones.
         """
-        problem_id = self.matcher.ids[place]
-        problem = self._find_version(row, place)
+        problem_id = self.matcher.ids[problem_index]
+        problem = self._find_version(row, problem_index)
         is_known = problem is not None
         if problem is None:
-            problem = self.matcher.dataset.problems[place]
+            problem = self.matcher.dataset.problems[problem_index]
         order = None
         if row.candidates is not None:
             order = align(row.candidates, problem.candidates, problem.language)
@@ -508,21 +564,21 @@ class RowMatching:
         answer = problem.answer if is_known else gold
         return Prediction(problem_id, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
-    def _find_version(self, row: PredictionRow, place: int) -> Problem | None:
-        """The problem that a row is about, in the row's variant.
+    def _find_version(self, row: PredictionRow, problem_index: int) -> Problem | None:
+        """The problem of a row, in the row's variant.
 
-        None if only the row knows it: a variant whose row does not state its candidates.
+        None if it is not known: the row is about a variant and does not state its candidates.
         """
         if row.variant == ORIGINAL:
-            return self.matcher.dataset.problems[place]
+            return self.matcher.dataset.problems[problem_index]
         if row.candidates is None:
             return None
-        matcher = self.matcher.of(row.variant)
-        origin = matcher.by_origin[self.matcher.ids[place]]
+        matcher = self.matcher.for_variant(row.variant)
+        origin = matcher.by_origin[self.matcher.ids[problem_index]]
         return matcher.dataset[origin]
 
     def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
-        """Count what the file says of a prediction, and what we read."""
+        """Count rows that are right by the file and by us."""
         self.read_right += int(is_right)
         self.said_right += int(bool(row.verdict))
         if row.verdict != is_right:
@@ -530,13 +586,16 @@ class RowMatching:
 
     @property
     def _sample_hint(self) -> str:
-        """The option that reads rows of one problem as samples, in brackets."""
+        """In brackets, the option that would read repeated rows as samples.
+
+        Empty if there is none.
+        """
         return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
 
     def _list_reasons(self) -> Iterator[tuple[str, list[str]]]:
-        """The reasons of abstentions, the commonest first.
+        """Yield the reasons of abstentions with their rows, the most frequent first.
 
-        Those beyond a few come together.
+        Rare reasons are joined in one.
         """
         ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
         yield from ordered[:MOST_REASONS]
@@ -547,16 +606,16 @@ class RowMatching:
             yield "nothing is chosen for other reasons", others
 
     def finish(self) -> ReadPredictions:
-        """The predictions in the order of the dataset, with notes.
+        """The result, with predictions in the order of the dataset, and notes.
 
-        Raises BadInput if rows contradict each other.
+        Raises BadInput if rows contradict each other, unless the source is lenient.
         """
         if self.contradictions and not self.source.lenient:
             raise BadInput(self._describe_contradictions())
-        for place in self.contradicted:
-            self.made.pop(place, None)
-            self.read.surprisals.pop(self.matcher.ids[place], None)
-        self.read.predictions = [self.made[place] for place in sorted(self.made)]
+        for problem_index in self.contradicted:
+            self.made.pop(problem_index, None)
+            self.read.surprisals.pop(self.matcher.ids[problem_index], None)
+        self.read.predictions = [self.made[problem_index] for problem_index in sorted(self.made)]
         self.read.contradictions = self.contradictions
         self.read.notes += self._list_notes()
         return self.read
@@ -572,9 +631,10 @@ class RowMatching:
         return f"{message} keep the one that counts, or leave such problems out (audit --lenient)"
 
     def _list_notes(self) -> Iterator[str]:
-        """Yield the notes on rows, and on what they say otherwise.
+        """Yield the notes for the user on the rows.
 
-        They are about rows that were left out, repeated, or silent, and about answers that differ.
+        They are about rows that were left out, repeated or silent, and about right answers that differ from the
+        dataset's.
         """
         if self.contradictions:
             problems = _count_things(len(self.contradicted), "problem")

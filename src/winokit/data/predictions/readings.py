@@ -18,37 +18,43 @@ KINDS = {
 
 
 class ReplyReadings:
-    """Counts the right answers among replies, read in each of several ways."""
+    """Counts the replies that are right by several ways of reading."""
 
     def __init__(self) -> None:
         self.rows = self.in_words = 0
         """Replies, and those of them that are more than a label."""
         self.right = Counter[str]()
 
-    def take(self, text: str | None, chosen: int | None, names: tuple[str, ...], about: Problem) -> None:
-        """Count a reply and what was read of it.
+    def take(self, text: str | None, chosen: int | None, names: tuple[str, ...], problem: Problem) -> None:
+        """Count one reply.
 
         Parameters
         ----------
         text
-            The reply; None for a label, which says the same by any reading.
+            The reply. None for a label, which says the same by any way of reading.
+        chosen
+            Index of the candidate that winokit read in it, or None.
+        names
+            The candidates, in the order in which the reply's letters count them.
+        problem
+            The problem.
         """
-        answer = which(about.right or "", names, about.language)
+        answer = which(problem.right or "", names, problem.language)
         if answer is None:
             return
         self.rows += 1
         choices: dict[str, int | None] = dict.fromkeys(KINDS, chosen)
         if text is not None:
             self.in_words += 1
-            choices = other_readings(text, names, about)
+            choices = other_readings(text, names, problem)
         choices["read"] = chosen
         for kind, choice in choices.items():
             self.right[kind] += int(choice == answer)
 
     def shares(self) -> dict[str, float]:
-        """The share of right answers by each way to read.
+        """Share of right answers by each way of reading.
 
-        Ours is called `read`. Empty if no reply is more than a label.
+        winokit's own way is called `read`. Empty if all replies are labels.
         """
         if not self.in_words or not self.rows:
             return {}
@@ -56,7 +62,10 @@ class ReplyReadings:
         return {way: self.right[way] / self.rows for way in ways}
 
     def notes(self) -> list[str]:
-        """A note on replies whose number depends on the way of reading."""
+        """A list with a note on how far ways of reading differ.
+
+        Empty if they do not differ.
+        """
         shares = self.shares()
         counts = {kind: self.right[kind] for kind in shares}
         if len(set(counts.values())) < 2:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from winokit.data.formats.tables import Table, TableRow, cell_text, numbered, said_columns
+from winokit.data.formats.tables import Table, TableRow, cell_text, format_columns, numbered
 from winokit.data.predictions.columns import LINE, OPTION, PredictionColumns, columns_in_a_row, columns_of
 from winokit.errors import BadInput, Malformed
 
@@ -29,17 +29,25 @@ SAMPLE = "sample"
 """The names of the two columns that several become."""
 
 
-def told_columns(table: Table, given: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
-    """The table with a row for each answer, and its columns."""
-    if given is None:
+def expand_samples(table: Table, user_columns: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
+    """The table with a row for each answer, and its columns.
+
+    Several columns of predictions, one for each sample, are put one below the other. Any other table is unchanged.
+
+    Parameters
+    ----------
+    user_columns
+        Columns by their roles, as the user gave them. None if they are to be guessed.
+    """
+    if user_columns is None:
         return _infer_samples(table)
-    sample_roles = numbered(given, "prediction")
+    sample_roles = numbered(user_columns, "prediction")
     if len(sample_roles) < 2:
-        return table, columns_of(table, given)
-    if SAMPLE in given:
+        return table, columns_of(table, user_columns)
+    if SAMPLE in user_columns:
         raise BadInput(f"{OPTION}: expected a column for each sample, or sample=COLUMN; found both")
-    names = [table.places({role: given[role]})[role] for role in sample_roles]
-    others = {role: name for role, name in given.items() if role not in sample_roles}
+    names = [table.find_columns({role: user_columns[role]})[role] for role in sample_roles]
+    others = {role: name for role, name in user_columns.items() if role not in sample_roles}
     long_table = _join_columns(table, names)
     prediction, sample = long_table.columns[-2:]
     roles = {**others, "prediction": prediction, SAMPLE: sample}
@@ -47,7 +55,10 @@ def told_columns(table: Table, given: Mapping[str, str] | None) -> tuple[Table, 
 
 
 def _infer_samples(table: Table) -> tuple[Table, PredictionColumns]:
-    """The table with a row for each answer, and its columns, by their names."""
+    """The table with a row for each answer, and its columns.
+
+    The columns are guessed from their names.
+    """
     columns = columns_of(table)
     if columns.prediction is not None or columns.scores:
         return table, replace(columns, sample=_find_numbering(table, columns))
@@ -60,7 +71,10 @@ def _infer_samples(table: Table) -> tuple[Table, PredictionColumns]:
 
 
 def _join_columns(table: Table, names: Sequence[str]) -> Table:
-    """The table once for each of some columns, one under the other."""
+    """Put some columns of a table one below the other.
+
+    The result has the column of predictions and that of sample numbers at its end.
+    """
     others = tuple(name for name in table.columns if name not in names)
     prediction = _make_column_name(OF_SAMPLE, others)
     sample = _make_column_name(SAMPLE, others)
@@ -73,11 +87,15 @@ def _join_columns(table: Table, names: Sequence[str]) -> Table:
 
 
 def _make_column_name(name: str, others: Sequence[str]) -> str:
+    """A name for a column that no other column has."""
     return f"{name} (of samples)" if name in others else name
 
 
 def _find_numbering(table: Table, columns: PredictionColumns) -> str | None:
-    """The column that numbers the answers to each problem, by its name."""
+    """The column that numbers the answers to a problem, or None.
+
+    Its name and its cells must fit.
+    """
     for name in table.columns:
         is_likely = NUMBERS.fullmatch(name.casefold()) and name not in columns.names
         if is_likely and _is_numbering(table, columns, name):
@@ -86,7 +104,7 @@ def _find_numbering(table: Table, columns: PredictionColumns) -> str | None:
 
 
 def _list_row_keys(table: Table, columns: PredictionColumns) -> list[tuple[str, ...]]:
-    """The cells of each row that name its problem and its model."""
+    """For each row, the cells that name its problem and its model."""
     names = [*columns.names]
     if columns.model:
         names.append(columns.model)
@@ -97,7 +115,7 @@ def _list_row_keys(table: Table, columns: PredictionColumns) -> list[tuple[str, 
 
 
 def _is_numbering(table: Table, columns: PredictionColumns, name: str) -> bool:
-    """Whether a column tells the rows of each problem apart."""
+    """Whether a column numbers the rows of each problem and model."""
     keys = _list_row_keys(table, columns)
     values = [cell_text(cells.get(name)).strip() for _, cells in table.rows]
     most_rows = max(Counter(keys).values(), default=0)
@@ -109,7 +127,10 @@ def _is_numbering(table: Table, columns: PredictionColumns, name: str) -> bool:
 
 
 def sample_numbers(table: Table, columns: PredictionColumns) -> list[int | None]:
-    """The number of the sample of each row, from 0, or None."""
+    """For each row, the number of its sample from 0.
+
+    All are None if the table has one answer for each problem.
+    """
     if columns.sample is None:
         return [None] * len(table.rows)
     if columns.sample == LINE:
@@ -127,15 +148,21 @@ def sample_numbers(table: Table, columns: PredictionColumns) -> list[int | None]
 
 
 def _index_values(values: Sequence[str]) -> dict[str, int]:
-    """The number of each value, by size if all are numbers."""
+    """For each value, its index in sorted order.
+
+    Values that are not all numbers are in order of appearance.
+    """
     distinct: list[Any] = list(dict.fromkeys(values))
     if all(value.isdecimal() for value in distinct):
         distinct.sort(key=int)
-    return {value: place for place, value in enumerate(distinct)}
+    return {value: index for index, value in enumerate(distinct)}
 
 
 def sample_hint(table: Table, columns: PredictionColumns) -> str:
-    """The option that reads the rows of each problem as samples."""
+    """A sentence with the option that reads rows as samples.
+
+    They are several rows of one problem. Empty if the problems do not have several rows.
+    """
     if columns.sample is not None or columns.order is not None:
         return ""
     rows_by_key = Counter(_list_row_keys(table, columns))
@@ -146,6 +173,6 @@ def sample_hint(table: Table, columns: PredictionColumns) -> str:
     used = {*columns.names, columns.prediction, columns.answer}
     others = [name for name in table.columns if name not in used]
     numbering = next((name for name in others if _is_numbering(table, columns, name)), LINE)
-    roles = said_columns({**columns.roles(), "sample": numbering})
+    roles = format_columns({**columns.roles(), "sample": numbering})
     as_listed = " (numbered as they are listed)" if numbering == LINE else ""
     return f"{problems:,} problems have {rows_each} rows each: if these are samples{as_listed}: {OPTION} {roles}"

@@ -41,7 +41,7 @@ from winokit.data.predictions.columns import (
 )
 from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
-from winokit.data.predictions.sampled import sample_hint, sample_numbers, told_columns
+from winokit.data.predictions.sampled import expand_samples, sample_hint, sample_numbers
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -57,27 +57,43 @@ REPLY = 3
 """The least words of a reply. Fewer, among numbers, are a slip."""
 
 
-def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
-    """The rows of a table in a file."""
+def read_table(
+    source: Source, matcher: Matcher, user_columns: Mapping[str, str] | None = None
+) -> Iterator[PredictionRow]:
+    """Yield the predictions in the file of a table.
+
+    Parameters
+    ----------
+    user_columns
+        The user's columns by their roles. None if they are to be guessed.
+    """
     from winokit.data.predictions.headings import read_headed
 
     table = read_headed(source, matcher)
-    yield from read_rows(_expand_object(table, matcher), source, matcher, given)
+    yield from read_rows(_expand_object(table, matcher), source, matcher, user_columns)
 
 
 def read_rows(
-    table: Table, source: Source, matcher: Matcher, given: Mapping[str, str] | None = None
+    table: Table, source: Source, matcher: Matcher, user_columns: Mapping[str, str] | None = None
 ) -> Iterator[PredictionRow]:
-    """The rows of a table."""
-    selection = {"where": given["where"]} if given and "where" in given else {}
-    table, roles = selected(table, given, OPTION)
+    """Yield the predictions in a table.
+
+    Raises BadInput if its columns do not tell the choice or the problem of a row.
+
+    Parameters
+    ----------
+    user_columns
+        The user's columns by their roles. None if they are to be guessed.
+    """
+    selection = {"where": user_columns["where"]} if user_columns and "where" in user_columns else {}
+    table, roles = selected(table, user_columns, OPTION)
     table, roles = _split_models(table, roles)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and not selection:
         from winokit.data.predictions.proposals import refuse_lists
 
         refuse_lists(table, roles, attempt)
-    table, columns = told_columns(table, roles)
+    table, columns = expand_samples(table, roles)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
         _refuse_columns(table, columns, matcher, attempt)
@@ -99,9 +115,9 @@ def read_rows(
 
 
 def _split_models(table: Table, roles: dict[str, str] | None) -> tuple[Table, dict[str, str] | None]:
-    """The table with a row for each model, and its roles.
+    """The table with a row for each model's answer, and its roles.
 
-    They are unchanged unless a role has the mark of several columns.
+    Both are unchanged unless a role names several columns by a pattern.
     """
     if roles is None:
         return table, None
@@ -114,7 +130,7 @@ def _split_models(table: Table, roles: dict[str, str] | None) -> tuple[Table, di
 
 
 def _refuse_columns(table: Table, columns: PredictionColumns, matcher: Matcher, attempt: "Attempt") -> None:
-    """Refuse a table whose columns do not tell the choice.
+    """Raise BadInput for a table whose columns do not tell the choice.
 
     The message has the options that would read it.
     """
@@ -126,7 +142,7 @@ def _refuse_columns(table: Table, columns: PredictionColumns, matcher: Matcher, 
 def _read_candidate_rows(
     table: Table, columns: PredictionColumns, source: Source, matcher: Matcher
 ) -> Iterator[PredictionRow]:
-    """Yield the rows of a table with a row per candidate."""
+    """Yield the predictions in a table with a row for each candidate."""
     from winokit.data.predictions.by_candidate import CandidateReading
 
     naming_columns = replace(columns, prediction=None, scores=())
@@ -136,19 +152,19 @@ def _read_candidate_rows(
 
 
 def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
-    """Whether a row has no problem in any of its columns.
+    """Whether a row is empty in all columns that name a problem.
 
-    Totals at the end of a file have none.
+    Such rows are totals at the end of a file.
     """
     if columns.order in ORDERS:
         return False
-    return not any(said(cells.get(name)) for name in columns.names)
+    return not any(stripped_text(cells.get(name)) for name in columns.names)
 
 
 def _expand_object(table: Table, matcher: Matcher) -> Table:
-    """Expand a JSON object of predictions by id into a table.
+    """Turn a JSON object of predictions by id into a table.
 
-    It has a row for each problem, and two columns. Any other table is unchanged.
+    It has a row for each prediction. Any other table is unchanged.
     """
     if len(table.rows) != 1:
         return table
@@ -163,13 +179,19 @@ def _expand_object(table: Table, matcher: Matcher) -> Table:
 
 
 def try_reading(
-    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
+    table: Table, matcher: Matcher, columns: PredictionColumns, row_indices: Sequence[int], in_sentences: bool | None
 ) -> "TrialReading":
-    """Count what columns read of the rows at some places.
+    """Count the rows that some columns can read.
 
-    Reading stops early if too few rows can be read.
+    Right ones are counted too. It stops early if too few rows can be read. Raises BadInput if the columns cannot be
+    of predictions.
 
-    Raises BadInput where the columns cannot be of predictions.
+    Parameters
+    ----------
+    row_indices
+        Indices of the rows to read.
+    in_sentences
+        Whether replies in sentences are read too. None reads them in every row, however few can be read.
     """
     from winokit.data.predictions.proposals import LEAST_READ, TrialReading
 
@@ -177,21 +199,21 @@ def try_reading(
     source = Source(Path(table.path), lenient=True)
     reading = TableReading(table, columns, matcher, source, in_sentences is not False, is_trial=True)
     chooses = columns.prediction is not None or bool(columns.scores) or columns.correct is not None
-    most_missed = len(places) if in_sentences is None else (1 - LEAST_READ) * len(places)
+    most_missed = len(row_indices) if in_sentences is None else (1 - LEAST_READ) * len(row_indices)
     row_count = 0
     found_count = 0
     read_count = 0
     right_count = 0
-    for place in places:
+    for row_index in row_indices:
         fitting_count = read_count if chooses else found_count
         if row_count - fitting_count > most_missed:
             break
-        _, cells = table.rows[place]
+        _, cells = table.rows[row_index]
         if _is_nameless(cells, columns):
             continue
         row_count += 1
         try:
-            row = reading.row(cells, "", place)
+            row = reading.row(cells, "", row_index)
         except Malformed:
             continue
         if not row.hits:
@@ -205,9 +227,9 @@ def try_reading(
 
 
 def _is_right(row: PredictionRow, prediction: int, problem: Problem) -> bool:
-    """Whether the choice of a row is right.
+    """Whether a row's choice is right.
 
-    The dataset's answer counts, or else the row's.
+    The dataset's answer counts, or else the row's. `prediction` is an index in the row's order of candidates.
     """
     if problem.right is None:
         return row.gold == prediction
@@ -217,7 +239,7 @@ def _is_right(row: PredictionRow, prediction: int, problem: Problem) -> bool:
 
 @dataclass
 class TableReading:
-    """A table being read: how its numbers count, and what was noticed."""
+    """Reads the rows of a table, and collects notes on them."""
 
     table: Table
     columns: PredictionColumns
@@ -251,10 +273,19 @@ class TableReading:
         """The place in the dataset of each row; empty unless rows are found by their order."""
 
     def _count_most_candidates(self) -> int:
+        """The largest number of candidates of a problem in the dataset."""
         return max((len(problem.candidates) for problem in self.matcher.dataset), default=2)
 
     def _find_prediction_base(self, chosen: set[int], gold: set[int]) -> int:
-        """The number from which predictions count, 0 or 1."""
+        """The number of the first candidate in predictions, 0 or 1.
+
+        Parameters
+        ----------
+        chosen
+            All numbers in the column of predictions.
+        gold
+            All numbers in the column of answers.
+        """
         if self.columns.base is not None:
             return 0 if self.columns.base == 0 else 1
         # SuperGLUE's label counts from 0, whatever a model chose; a 0 beside the predictions tells how they count.
@@ -266,12 +297,18 @@ class TableReading:
         return 0
 
     def _find_answer_base(self, gold: set[int]) -> int:
-        """The number from which answers count, 0 or 1."""
+        """The number of the first candidate in answers, 0 or 1.
+
+        `gold` has all numbers in the column of answers.
+        """
         counts_from_0 = 0 in gold and max(gold) < self._count_most_candidates()
         return 0 if counts_from_0 else 1
 
     def _find_positions(self) -> Sequence[int]:
-        """The place in the dataset of each row that is found by its order."""
+        """For each row, the index of its problem, by the order.
+
+        Empty otherwise.
+        """
         if self.columns.order is None:
             return ()
         if self.columns.order == LEADERBOARD:
@@ -283,9 +320,9 @@ class TableReading:
         return self._read_positions(self.columns.order)
 
     def _check_whole(self) -> bool:
-        """Whether a number among the predictions has a fraction.
+        """Whether some number among the predictions has a fraction.
 
-        Raises BadInput if the column is mostly numbers then.
+        Raises BadInput if most cells are numbers then: the column has scores.
         """
         column = self.columns.prediction
         if column is None:
@@ -293,7 +330,7 @@ class TableReading:
         cells: list[tuple[Place, str]] = []
         for place, row in self.table.rows:
             if not _is_nameless(row, self.columns):
-                cells.append((place, said(row.get(column))))
+                cells.append((place, stripped_text(row.get(column))))
         fractions = [(place, text) for place, text in cells if is_fraction(text)]
         if not fractions:
             return False
@@ -310,14 +347,17 @@ class TableReading:
         return True
 
     def _read_numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
-        """The numbers in a column."""
+        """The whole numbers in a column, without cells that have none."""
         if not column:
             return []
-        matches = [pattern.match(said(cells.get(column))) for _, cells in self.table.rows]
+        matches = [pattern.match(stripped_text(cells.get(column))) for _, cells in self.table.rows]
         return [int(match[1]) for match in matches if match]
 
     def _read_positions(self, column: str) -> list[int]:
-        """The place in the dataset of each row, by a column that counts."""
+        """For each row, the index of its problem, by a column.
+
+        The column counts the problems. Raises BadInput unless the column has each number from 0 or 1 once.
+        """
         all_numbers = self._read_numbers(column, POSITION)
         numbers = all_numbers[: len(all_numbers) // self.columns.copies]
         problem_count = len(self.matcher.dataset)
@@ -331,9 +371,9 @@ class TableReading:
         return [number - start for number in numbers]
 
     def read_all_rows(self) -> Iterator[PredictionRow]:
-        """Yield what each row says.
+        """Yield the prediction of each row.
 
-        Rows that name no problem are noted, and malformed ones rejected.
+        Rows that name no problem are skipped with a note, and malformed ones are rejected.
         """
         for number, (line, cells) in enumerate(self.table.rows):
             location = name_place(line)
@@ -346,7 +386,17 @@ class TableReading:
                 self.source.reject(error, line)
 
     def row(self, cells: Mapping[str, Any], place: str, number: int) -> PredictionRow:
-        """The prediction that a row states."""
+        """The prediction that a row states.
+
+        If its problem is not found, the prediction has the reason. Raises Malformed for a cell that cannot be read.
+
+        Parameters
+        ----------
+        place
+            The row's place in the file, for messages.
+        number
+            The index of the row.
+        """
         model = self._read_model(cells)
         draft = PredictionRow(place, model, self.scoring, sample=self.samples[number])
         draft.candidates = self._read_candidates(cells)
@@ -360,24 +410,24 @@ class TableReading:
         return draft
 
     def _read_model(self, cells: Mapping[str, Any]) -> str:
-        """The model of a row, called after the file if no column names it."""
+        """The name of a row's model.
+
+        It is the row's cell, or else the name of the file without its ending.
+        """
         column = self.columns.model
-        name = said(cells.get(column)) if column else ""
+        name = stripped_text(cells.get(column)) if column else ""
         return name or self.stem
 
     def _read_candidates(self, cells: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """The candidates that a row states.
-
-        None if it states fewer than two.
-        """
-        texts = [said(cells.get(name)) for name in self.columns.options]
+        """The candidates that a row states, or None if fewer than two."""
+        texts = [stripped_text(cells.get(name)) for name in self.columns.options]
         options = tuple(text for text in texts if text)
         return options if len(options) > 1 else None
 
     def _add_choice(self, draft: PredictionRow, cells: Mapping[str, Any], problem: Problem) -> None:
-        """Put the choice and the answer of a row in its draft.
+        """Add choice, answer, scores and verdict of a row to its prediction.
 
-        The draft gets its scores and its verdict too.
+        `draft` is the prediction so far, with its problem.
         """
         columns = self.columns
         names = draft.candidates or problem.candidates
@@ -391,7 +441,7 @@ class TableReading:
         if columns.answer is not None:
             draft.gold = self._read_gold(cells, columns.answer, names, problem)
         if columns.correct:
-            draft.verdict = verdict_of(said(cells.get(columns.correct)))
+            draft.verdict = verdict_of(stripped_text(cells.get(columns.correct)))
         if columns.is_judged_only and draft.verdict is not None:
             draft.prediction = self._choose_by_verdict(draft.verdict, problem, names, draft.gold)
             draft.why = None
@@ -401,9 +451,9 @@ class TableReading:
     def _add_stated_choice(
         self, draft: PredictionRow, cells: Mapping[str, Any], problem: Problem, scores: tuple[float, ...] | None
     ) -> None:
-        """Put the stated choice of a row in its draft.
+        """Add the choice in the column of predictions to a row's prediction.
 
-        It counts before the scores.
+        If the scores have another best candidate, the row is counted and the stated choice stays.
         """
         names = draft.candidates or problem.candidates
         column = self.columns.prediction
@@ -419,11 +469,11 @@ class TableReading:
                 self.other_choice.append(draft.place)
 
     def _read_gold(self, cells: Mapping[str, Any], column: str, names: tuple[str, ...], problem: Problem) -> int | None:
-        """The answer that a row states.
+        """Index of the right candidate that a row states.
 
-        None if it cannot be read.
+        None if it states none, or the cell cannot be read. `names` are the candidates in the row's order.
         """
-        text = said(cells.get(column))
+        text = stripped_text(cells.get(column))
         order = names
         if LETTER.fullmatch(text):
             order = self._find_listed_names(cells, text, names)
@@ -434,9 +484,9 @@ class TableReading:
         return None if index is None else names.index(order[index])
 
     def _find_listed_names(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The candidates in the order that a letter in the reply refers to.
+        """The candidates in the order that a letter in the reply counts.
 
-        It is the prompt's order, if it lists them.
+        It is the order in the row's prompt, or `names` if no prompt lists them.
         """
         for column in self.columns.texts:
             prompt = cell_text(cells.get(column))
@@ -448,9 +498,10 @@ class TableReading:
         return names
 
     def _choose_by_verdict(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
-        """The choice of a row that says only whether it is right.
+        """Index of the candidate that a verdict implies.
 
-        The right answer is the dataset's, or else the row's.
+        The row says only whether the choice is right. It follows from the dataset's answer, or else from the row's.
+        Raises Unmatched if it does not follow.
         """
         answer = gold
         if problem.right is not None:
@@ -463,22 +514,31 @@ class TableReading:
         return answer if is_right else 1 - answer
 
     def find_problem(self, cells: Mapping[str, Any], number: int) -> tuple[int, ...]:
-        """The problem that a row names.
+        """Indices of the problem that a row names.
 
-        Raises Unmatched if it names none, or more than one.
+        There are several if it is repeated exactly. Raises Unmatched if the row names no problem. `number` is the
+        index of the row.
         """
         return self._find_hits(cells, None, number)
 
     def _find_hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
-        """The problem a row names, by the best name it has.
+        """Indices of the problem that a row names.
 
-        That is its order, its text, its id, or a text that is or has the problem's. Raises Unmatched if none fits.
+        It is found by the row's order, by its text, by its id, or by a text that contains the problem's. Raises
+        Unmatched if none fits.
+
+        Parameters
+        ----------
+        candidates
+            The candidates that the row states, or None.
+        number
+            The index of the row.
         """
         if self.columns.order is not None:
             row_count = len(self.table.rows) // self.columns.copies
             return (self.positions[number % row_count],)
         if not self.columns.is_given:
-            text = self._get_own_text(cells)
+            text = self._get_problem_text(cells)
             if text:
                 return self.matcher.find(text, candidates)
         reasons: list[str] = []
@@ -488,10 +548,10 @@ class TableReading:
             raise Unmatched(reason)
         return hits
 
-    def _get_own_text(self, cells: Mapping[str, Any]) -> str:
-        """The first text of a row in a column that is no prompt.
+    def _get_problem_text(self, cells: Mapping[str, Any]) -> str:
+        """The first text of a row that is no prompt.
 
-        Empty if there is none.
+        It is from a column of texts. Empty if there is none.
         """
         for column in self.columns.texts:
             text = "" if column.casefold() in PROMPTS else cell_text(cells.get(column))
@@ -500,13 +560,13 @@ class TableReading:
         return ""
 
     def _find_by_id(self, cells: Mapping[str, Any], reasons: list[str]) -> tuple[int, ...] | None:
-        """The problem that the ids of a row name, or None.
+        """Indices of the problem that a row's id names, or None.
 
-        Reasons against each id are added to a list.
+        The reason against each id is added to `reasons`.
         """
         matcher = self.matcher
         for column in self.columns.ids:
-            name = said(cells.get(column))
+            name = stripped_text(cells.get(column))
             if not name:
                 continue
             if name in matcher.by_id:
@@ -523,9 +583,9 @@ class TableReading:
     def _find_by_text(
         self, cells: Mapping[str, Any], candidates: Sequence[str] | None, reasons: list[str]
     ) -> tuple[int, ...] | None:
-        """The problem that a text of a row is or has, or None.
+        """Indices of the problem whose text a row has, or None.
 
-        Reasons against each text are added to a list.
+        The row's text may contain the problem's. The reason against each text is added to `reasons`.
         """
         for column in self.columns.texts:
             text = cell_text(cells.get(column))
@@ -542,31 +602,41 @@ class TableReading:
     def _read_prediction(self, value: Any) -> str:
         """A prediction as text.
 
-        If it is in a list by itself, the list is ignored.
+        A list of one value is read as that value.
         """
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         return cell_text(value, self.columns.prediction).strip()
 
     def _read_choice(
-        self, text: str, names: tuple[str, ...], place: str, about: Problem
+        self, text: str, names: tuple[str, ...], place: str, problem: Problem
     ) -> tuple[int | None, str | None]:
-        """The chosen candidate of a prediction.
+        """Index of the candidate that a prediction chooses.
 
-        None, and the reason, if nothing was chosen.
+        Returns the index and None, or None and the reason if nothing is chosen. Raises Malformed if the text cannot
+        be read.
+
+        Parameters
+        ----------
+        text
+            The prediction.
+        names
+            The candidates, in the order in which numbers and letters count them.
+        place
+            The row's place in the file, for messages.
         """
         column = str(self.columns.prediction)
         if self.has_fractions and is_number(text) and not text.isdecimal():  # a score among replies
             return None, self._add_unread(text, place)
         reply: str | None = None
         try:
-            chosen, reason = choose(text, column, names, self.bases[0], about.language)
+            chosen, reason = choose(text, column, names, self.bases[0], problem.language)
         except Malformed:
             if is_number(text) or not self.in_sentences:
                 raise
             reply = text
             reason = None
-            chosen = self._read_reply(text, names, about)
+            chosen = self._read_reply(text, names, problem)
             if chosen is None:
                 is_slip = not self.in_words and len(text.split()) < REPLY
                 if is_slip:
@@ -574,32 +644,33 @@ class TableReading:
                 reason = self._add_unread(text, place)
         if chosen is not None:
             self.read += 1
-        if about.answer is not None and not self.is_trial:
-            self.readings.take(reply, chosen, names, about)
+        if problem.answer is not None and not self.is_trial:
+            self.readings.take(reply, chosen, names, problem)
         return chosen, reason
 
-    def _read_reply(self, text: str, names: tuple[str, ...], about: Problem) -> int | None:
-        """The candidate that a reply in words chooses."""
+    def _read_reply(self, text: str, names: tuple[str, ...], problem: Problem) -> int | None:
+        """Index of the candidate that a reply in words chooses, or None."""
         from winokit.models.replies import FilledText
 
-        filled = FilledText.of(about.before, about.after)
-        return named_in(text, names, about.language, filled)
+        filled = FilledText.of(problem.before, problem.after)
+        return named_in(text, names, problem.language, filled)
 
     def _add_unread(self, text: str, place: str) -> str:
-        """Remember a text from which no answer could be read, and say so."""
+        """Store a text without an answer, and return the reason."""
         self.unread.append(f"{place}: {shown(text)}")
         return f"{UNREAD}: {shown(text)}"
 
     def _read_scores(self, cells: Mapping[str, Any], names: tuple[str, ...]) -> tuple[float, ...] | None:
-        """The scores of a row, one for each candidate.
+        """The scores of a row, higher for better, one for each candidate.
 
-        None if its cells are empty.
+        Losses are negated. None if a cell is empty. Raises Malformed if there are more or fewer scores than
+        candidates.
         """
         columns = self.columns.scores
         if len(columns) == 1:
             texts = self._read_score_list(cells.get(columns[0]), names)
         else:
-            texts = [_normalize_number(said(cells.get(name))) for name in columns]
+            texts = [_normalize_number(stripped_text(cells.get(name))) for name in columns]
             if any(text.casefold() in SILENT for text in texts):
                 return None
         if not any(texts):
@@ -613,21 +684,27 @@ class TableReading:
             raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
 
     def _read_score_list(self, cell: Any, names: tuple[str, ...]) -> list[str]:
-        """The scores in one cell, as texts."""
+        """The scores in a single cell, as texts.
+
+        The cell is a list or an object by candidate.
+        """
         by_name = _parse_object(cell)
         if by_name is not None:
             return self._read_scores_by_name(by_name, names)
-        return FLOAT.findall(_normalize_number(said(cell)))
+        return FLOAT.findall(_normalize_number(stripped_text(cell)))
 
     def _read_scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
-        """The scores of an object by candidates, as texts in their order."""
+        """The scores of an object by candidate, as texts.
+
+        They are in the order of `names`. Raises Malformed unless it has one score for each candidate.
+        """
         column = self.columns.scores[0]
         base = self.score_base(by_name)
         texts: dict[int, str] = {}
         for name, score in by_name.items():
             index, _ = choose(str(name), column, names, base)
             if index is not None:
-                texts[index] = said(score)
+                texts[index] = stripped_text(score)
         indices = list(range(len(names)))
         if sorted(texts) != indices or len(by_name) != len(names):
             found_names = fields.shown(", ".join(map(str, by_name)))
@@ -636,13 +713,16 @@ class TableReading:
 
     @staticmethod
     def score_base(by_name: Mapping[str, Any]) -> int:
-        """The number from which an object of scores counts candidates."""
+        """The number of the first candidate in an object of scores.
+
+        It is 0 or 1.
+        """
         return 0 if "0" in by_name else 1
 
     def finish(self) -> None:
-        """Say what was noticed.
+        """Add notes on what was found to the source.
 
-        Raises BadInput if nothing in the column could be read: it is the wrong one.
+        Raises BadInput if no cell of the column of predictions could be read.
         """
         if self.unread and not self.read:
             raise BadInput(
@@ -673,15 +753,15 @@ def _check_candidates(candidates: tuple[str, ...] | None, problem: Problem) -> N
 
 
 def _normalize_number(text: str) -> str:
-    """A number without the sign of percent, and with a point for its comma."""
+    """A number without percent sign, with a decimal point."""
     number = text.removesuffix("%").strip()
     return COMMA.sub(r"\1.\2", number)
 
 
 def _parse_object(value: Any) -> Mapping[str, Any] | None:
-    """Parse an object of scores by name.
+    """Parse an object of scores by candidate, written in JSON or Python.
 
-    It is as JSON has it or as Python prints it. None if a cell is something else.
+    None if the cell is something else.
     """
     if isinstance(value, str) and value.strip().startswith("{"):
         try:
@@ -693,6 +773,6 @@ def _parse_object(value: Any) -> Mapping[str, Any] | None:
     return {str(name): score for name, score in value.items()}
 
 
-def said(value: Any) -> str:
-    """A cell as text, stripped."""
+def stripped_text(value: Any) -> str:
+    """A cell as text, without white space around it."""
     return cell_text(value).strip()

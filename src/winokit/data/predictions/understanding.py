@@ -24,7 +24,7 @@ IN_MEMORY = "values in memory"
 
 @dataclass(frozen=True)
 class UnderstoodModel:
-    """Counts and lists of one model under one scoring and variant."""
+    """Counts and lists for one model under one scoring on one variant."""
 
     model: str
     scoring: str
@@ -44,7 +44,7 @@ class UnderstoodModel:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of right predictions among the matched problems.
+        """Share of right predictions among the matched problems.
 
         None without answers.
         """
@@ -55,7 +55,10 @@ class UnderstoodModel:
 
 @dataclass(frozen=True, repr=False)
 class UnderstoodPredictions(Brief):
-    """Roles, matches and notes of predictions, which a notebook shows."""
+    """The roles, matches and notes that were found in predictions.
+
+    A notebook shows it.
+    """
 
     name: str
     dataset: str
@@ -70,33 +73,36 @@ class UnderstoodPredictions(Brief):
 
     @property
     def matched(self) -> int:
-        """Predictions whose problem is known, of all models."""
+        """Number of predictions that belong to a problem, of all models."""
         return sum(model.matched for model in self.models)
 
     @property
     def unmatched(self) -> list[str]:
-        """Rows that are about no problem."""
+        """Rows that belong to no problem, with the reason."""
         return self._collect_rows("unmatched")
 
     @property
     def abstentions(self) -> list[str]:
-        """Problems for which nothing is chosen."""
+        """Problems for which nothing is chosen, with the reason."""
         return self._collect_rows("abstentions")
 
     @property
     def contradictions(self) -> list[str]:
-        """Rows that contradict each other."""
+        """Rows that contradict each other, as sentences."""
         return self._collect_rows("contradictions")
 
     def _collect_rows(self, kind: str) -> list[str]:
-        """The rows of one kind, of all models."""
+        """The rows in one list of each model.
+
+        `kind` is the name of the list, such as "unmatched".
+        """
         rows: list[str] = []
         for model in self.models:
             rows += getattr(model, kind)
         return rows
 
     def to_json(self) -> dict[str, Any]:
-        """As `winokit check PREDICTIONS --data DATA --json` prints it."""
+        """The object that `winokit check PREDICTIONS --data DATA --json` prints."""
         models = [{**vars(model), "accuracy": model.accuracy} for model in self.models]
         return {**vars(self), "roles": dict(self.roles), "readings": dict(self.readings), "models": models}
 
@@ -146,24 +152,27 @@ def read_predictions(
     )
 
 
-def _find_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
-    """Name, reader and kind of predictions."""
-    paths = file_paths(given)
+def _find_reader(predictions: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
+    """Name, reader and kind of predictions in a file or in memory.
+
+    Raises BadInput for several files or models.
+    """
+    paths = file_paths(predictions)
     if len(paths) == 1:
         path = Path(paths[0])
         return str(path), reader_of(path, columns), recognise(path)
-    if isinstance(given, Frame):
-        names, rows = frame_rows(given)
+    if isinstance(predictions, Frame):
+        names, rows = frame_rows(predictions)
         table = Table(UNNAMED, tuple(names), numbered_rows(rows))
-        return UNNAMED, partial(read_rows, table, given=columns), IN_MEMORY
-    tables = tables_in_memory(given, dataset)
+        return UNNAMED, partial(read_rows, table, user_columns=columns), IN_MEMORY
+    tables = tables_in_memory(predictions, dataset)
     if len(tables) != 1:
         raise BadInput("predictions: expected one file, one data frame or the values of one model")
     return tables[0].name, tables[0].read_rows, IN_MEMORY
 
 
 def _describe_model(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
-    """Counts and lists of one model."""
+    """Counts and lists for one model."""
     matched_ids = {row.id for row in read.predictions}
     return UnderstoodModel(
         read.model,
@@ -179,7 +188,7 @@ def _describe_model(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
 
 
 def _list_abstentions(read: ReadPredictions) -> Iterator[str]:
-    """The problems for which nothing is chosen, each with the reason."""
+    """Yield the problems for which nothing is chosen, with the reason."""
     for row in read.predictions:
         if row.prediction is None:
             reason = row.why or "nothing is chosen"

@@ -25,9 +25,16 @@ AS_MANY = frozenset({ORIGINAL, REVERSED, "switched", *ARTIFACTS})
 
 
 def are_own(keys: Collection[str], row: Mapping[str, Any]) -> bool:
-    """Whether rows with id and prediction are winokit's, by the first one.
+    """Whether rows with `id` and `prediction` are in winokit's own format.
 
-    With a source's ids they are a table.
+    Rows with ids of a source, or with texts as predictions, are a table.
+
+    Parameters
+    ----------
+    keys
+        Keys of the first row.
+    row
+        The first row.
     """
     has_public_id = PUBLIC_ID.fullmatch(str(row.get("id"))) is not None
     is_named = "variant" in keys or has_public_id
@@ -36,7 +43,10 @@ def are_own(keys: Collection[str], row: Mapping[str, Any]) -> bool:
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
-    """The rows of the file, every model, scoring and variant."""
+    """Yield the predictions in winokit's own format.
+
+    They are of every model, scoring and variant.
+    """
     stem = source.path.stem
     for line, row in source.json_lines():
         try:
@@ -46,6 +56,15 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 
 
 def _parse_row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> PredictionRow:
+    """The prediction in one line of a file.
+
+    Parameters
+    ----------
+    line
+        The number of the line.
+    stem
+        Names the model of a line that names none.
+    """
     problem_id = fields.string(row, "id")
     variant = fields.optional(row, "variant") or ORIGINAL
     hit = matcher.by_id.get(problem_id)
@@ -73,9 +92,9 @@ def _parse_row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -
 
 
 def _parse_scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | None:
-    """The scores of a row, one for each candidate.
+    """The scores of a line, one for each candidate, or None.
 
-    A variant of a problem may have others than the problem.
+    Raises Malformed if they are not numbers, or not `count` many. `count` is None if it is not known.
     """
     scores = row.get("scores")
     if scores is None:
@@ -91,7 +110,10 @@ def _parse_scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...
 
 
 def _parse_index(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
-    """A candidate's index, or None."""
+    """The index of a candidate in a field, or None.
+
+    Raises Malformed unless it is below `count`, which is None if it is not known.
+    """
     value = row.get(key)
     if value is None:
         return None

@@ -44,17 +44,16 @@ OF_PROBLEMS = re.compile(
 """Names of columns that say something of a problem or of a row."""
 
 
-def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
-    """The columns of the problems and those of the predictions of a table.
+def split_columns(user_columns: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
+    """Split the columns of problems from those of predictions.
 
-    The roles of both say which is which.
-
-    None for the problems where none of their candidates are named: the format of the file tells.
+    The table has both. Each is columns by their roles. The columns of problems are None if no candidates are named:
+    the file is then read in its own format.
 
     >>> split_columns("text=satz,option1=a,option2=b,answer=gut,group=paar,prediction=wahl")[1]
     {'text': 'satz', 'option1': 'a', 'option2': 'b', 'answer': 'gut', 'prediction': 'wahl'}
     """
-    columns = parse_columns(given, ROLES | data_columns.ROLES)
+    columns = parse_columns(user_columns, ROLES | data_columns.ROLES)
     problems = {role: name for role, name in columns.items() if _is_role(role, data_columns.ROLES)}
     predictions = {role: name for role, name in columns.items() if _is_role(role, ROLES)}
     names_candidates = not {"option1", "options", "text1", "good"}.isdisjoint(problems)
@@ -62,19 +61,22 @@ def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None
 
 
 def _is_role(role: str, roles: frozenset[str]) -> bool:
+    """Whether a role, with or without number, is one of some."""
     bare = role.rstrip("0123456789")
     return bare in roles or f"{bare}1" in roles
 
 
 def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
-    """The predictions in the file that DATA names, if there are any.
+    """The predictions in DATA's file of problems, if there are any.
 
     Parameters
     ----------
+    data
+        The dataset as the user named it.
     problems
         The problems that were read from the file.
     is_scored
-        Whether a model is to be scored in any case: then they are not used, and a note says that they are there.
+        Whether a model is scored anyway. Then the predictions are not used, and a note says that they are there.
     """
     paths = [path for path in paths_of(data) if path.is_file()]
     if len(paths) == 1:
@@ -87,7 +89,10 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
 
 
 def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    """The predictions in one file of problems."""
+    """The predictions in one file of problems.
+
+    None are found if it cannot be read.
+    """
     try:
         head = FileHead(path)
         if head.json_keys >= LMEVAL_KEYS or head.array_keys >= LMEVAL_KEYS:
@@ -103,7 +108,7 @@ def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> Predictions
 def _may_have_predictions(head: FileHead, problems: Dataset) -> bool:
     """Whether a file has columns that may be of predictions.
 
-    A Parquet file may: its first bytes do not tell.
+    A Parquet file always may, because its first bytes do not have the columns.
     """
     columns = [*head.json_keys, *head.array_keys, *head.columns]
     if any(map(_may_be_predicted, columns)) or _list_unexplained(columns, problems):
@@ -112,11 +117,12 @@ def _may_have_predictions(head: FileHead, problems: Dataset) -> bool:
 
 
 def _may_be_predicted(column: str) -> bool:
-    """Whether a column has something to do with predictions, by its name."""
+    """Whether a column is called like predictions, scores or losses."""
     return is_predicted(column) or is_lower_better(column) or SCORES.fullmatch(column.casefold()) is not None
 
 
 def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
+    """The predictions of a harness's log, with a note on them."""
     if is_scored:
         way_out = f"to audit its predictions: --predictions {quote(str(path))}"
         return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
@@ -135,7 +141,7 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
     if not names:
         unexplained = _list_unexplained(table.columns, problems)
         return PredictionsWithin(notes=_list_unnamed_notes(path, proposals, unexplained))
-    option = proposals.told_choice()
+    option = proposals.try_named_choice()
     if columns.rivals:
         option = next(iter(proposals.best_choices(columns.rivals)), None)
     has = f"{path}: has {_render_names(names)} beside its problems"
@@ -150,9 +156,9 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
 
 
 def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
-    """The columns that have nothing to do with problems.
+    """The columns that are no part of the problems, by their names.
 
-    Their names and the problems tell, as far as they can.
+    They may be of predictions.
     """
     explained: set[str] = set()
     for problem in problems:
@@ -162,15 +168,15 @@ def _list_unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
 
 
 def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[str]) -> tuple[str, ...]:
-    """Notes on a column of choices that is not called so.
+    """Notes on the first column of choices that is not called so.
 
     Such columns are often called after a model.
     """
     option_text = f"--predictions {quote(str(path))}"
     for name in names:
         has = f"{path}: has a column {name!r}"
-        option = proposals.tried_choice(name)
-        if option is None and proposals.seems_chosen(name):
+        option = proposals.try_prediction(name)
+        if option is None and proposals.reads_as_replies(name):
             has = f"{has} beside its problems, which may be replies of a model"
             return (f"{has}; {SCORED}; to audit that instead: {option_text}, which says how",)
         if option is not None and not option.has_answers:
@@ -179,25 +185,33 @@ def _list_unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[s
     return ()
 
 
-def _list_named_columns(told: PredictionColumns) -> list[str]:
-    """The columns of predictions that a table has by their names."""
-    if told.rivals:
-        return list(told.rivals)
-    if told.prediction is not None:
-        return [told.prediction]
-    return list(told.scores)
+def _list_named_columns(columns: PredictionColumns) -> list[str]:
+    """The columns of predictions that the names of columns tell."""
+    if columns.rivals:
+        return list(columns.rivals)
+    if columns.prediction is not None:
+        return [columns.prediction]
+    return list(columns.scores)
 
 
 def _render_names(names: Sequence[str]) -> str:
+    """One column or several, for a sentence."""
     if len(names) == 1:
         return f"a column {names[0]!r}"
     return f"columns {', '.join(map(repr, names))}"
 
 
 def _describe_way_out(path: Path, option: TriedOption | None, names: Sequence[str]) -> str:
-    """Describe how to audit the predictions that were not used.
+    """The option that audits predictions which were not used.
 
-    Or it says why they cannot be audited.
+    If none can, it is the reason.
+
+    Parameters
+    ----------
+    option
+        The option that reads them. None if too few rows can be read.
+    names
+        The columns of predictions.
     """
     if option is not None:
         question = " if it is not the answers" if option.has_answers else ""
