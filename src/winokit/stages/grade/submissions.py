@@ -81,7 +81,7 @@ def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str
     if isinstance(given, Frame):
         given = _read_frame(given, sizes)
     by_size = {ONE: given}
-    if isinstance(given, Mapping) and given.keys() <= {*sizes}:
+    if isinstance(given, Mapping) and given and given.keys() <= {*sizes}:
         by_size = {size: given[size] for size in sizes if size in given}
     columns = [_parse_column(name, labels, ids, sizes) for name, labels in by_size.items()]
     return SubmittedFile(tuple(by_size), np.column_stack(columns))
@@ -96,8 +96,9 @@ def _read_frame(frame: Frame, sizes: Sequence[str]) -> Any:
     id_column = next((name for name in columns if name.casefold() in IDS), None)
     names = [name for name in columns if name != id_column]
     are_sizes = set(names) <= {*sizes}
-    if len(names) != 1 and not are_sizes:
-        raise BadInput(f"expected a column of predictions, or one for each training size, found {', '.join(names)}")
+    if not names or (len(names) != 1 and not are_sizes):
+        columns_found = ", ".join(names) or "none"
+        raise BadInput(f"expected a column of predictions, or one for each training size, found {columns_found}")
     ids = None
     if id_column is not None:
         ids = [str(row[id_column]) for row in rows]
