@@ -29,7 +29,7 @@ OUT = Path("X.npy")
 
 @dataclass(frozen=True, repr=False)
 class Embedding(Brief):
-    """One vector per problem of a dataset, in its order, and the files they were written to."""
+    """One vector per problem of a dataset, and the files they are in."""
 
     rows: NDArray[np.float32]
     """The vectors: (problems, features)."""
@@ -152,7 +152,7 @@ def embed_with_finetuned_model(
 
 
 def describe_embedding(vectors: ProblemVectors, encoder: str | Model, design: EmbedDesign) -> dict[str, Any]:
-    """Return the settings that are written into the .json file of the vectors."""
+    """Return the settings for the .json file of the vectors."""
     description = {"model": _get_spec(encoder), "features": design.features, "pooling": design.pooling}
     if not vectors.finetuned:
         return description
@@ -165,10 +165,10 @@ def _get_spec(encoder: str | Model) -> str:
 
 
 def dev_verdict(metrics: Sequence[Metric]) -> dict[str, Any]:
-    """Return a fine-tuned model's accuracy on dev problems, and whether its features are informed.
+    """Judge whether a fine-tuned model's features are informed, on dev problems.
 
-    They are informed if the accuracy is significantly above `dev_null`: what the same choices would get if right
-    answers changed places at random. `dev_p` is the p-value.
+    They are informed if the accuracy on dev is significantly above `dev_null`: what the same choices would get if right
+    answers changed places at random. `dev_p` is the p-value. `metrics` are those of the fine-tuned model.
     """
     row = next(row for row in metrics if (row.metric, row.subset) == ("accuracy", DEV))
     return {
@@ -180,9 +180,10 @@ def dev_verdict(metrics: Sequence[Metric]) -> dict[str, Any]:
 
 
 def uninformed_note(finetuned: Mapping[str, Any]) -> str:
-    """Return a note that features are no better than chance, with the numbers and advice.
+    """Return a note that features are no better than chance.
 
-    `finetuned` has the facts on the fine-tuning (`dev_verdict` and the number of dev problems).
+    It has the numbers, and advice. `finetuned` has the facts on the fine-tuning (`dev_verdict` and the number of dev
+    problems).
     """
     right = percent(finetuned["dev_accuracy"])
     null = percent(finetuned["dev_null"])

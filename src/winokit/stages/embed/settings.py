@@ -63,7 +63,7 @@ class Finetuning(Settings):
 
 @dataclass(frozen=True)
 class EmbedDesign(Settings):
-    """Settings of the vectors, of the fine-tuning, and of the machine that embeds."""
+    """Settings of the vectors, the fine-tuning, and the machine that embeds."""
 
     features: Annotated[
         FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def as_json(embedding: "Embedding") -> dict[str, Any]:
-    """Return the files, the numbers of rows and columns, and facts on the fine-tuning, if there was one."""
+    """Return files, shape, and facts on the fine-tuning, JSON-ready."""
     row_count, column_count = embedding.rows.shape
     paths = {"out": str(embedding.out), "settings": str(embedding.settings)}
     return {**paths, "rows": row_count, "columns": column_count, **embedding.finetuned}
@@ -31,7 +31,7 @@ def lines(embedding: "Embedding") -> Iterator[str]:
 
 
 def _describe_next_step(embedding: "Embedding") -> str:
-    """Return a sentence with the command that debiases the data with these features."""
+    """Return a sentence with the command that debiases with these features."""
     command = f"winokit debias aflite {embedding.name} --features {embedding.out}"
     if embedding.finetuned["informed"]:
         return f"debias it: {command}"

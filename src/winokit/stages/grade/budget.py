@@ -110,7 +110,7 @@ class SpentBudget:
         return math.ceil(round(sum(weighted), 9))
 
     def _find_submissions(self, digest: str | None = None) -> set[str]:
-        """Return the different submissions to this test: all, or those under a name's digest."""
+        """Return the different submissions to this test, optionally under a name's digest."""
         return _select_submissions(self.own, digest)
 
     def _join_release_names(self, digest: str | None) -> str:
@@ -146,7 +146,7 @@ def name_digest(name: str | None) -> str:
 
 
 def known_test(registry: HiddenRegistry, release: Path, labels: HiddenPart) -> HiddenTest:
-    """Return the registry's record of a release's hidden test, brought up to date.
+    """Return the registry's record of a hidden test, brought up to date.
 
     The folder of the labels and the gradings of its log are added. If the registry has no record, because an earlier
     version or another machine made the release, it is made from the release. Nothing is written.
@@ -159,7 +159,7 @@ def known_test(registry: HiddenRegistry, release: Path, labels: HiddenPart) -> H
 
 
 def identifying_facts(release: Path, labels: HiddenPart) -> dict[str, Any]:
-    """Return the manifest of a release, updated with what its hidden labels say about it.
+    """Return the manifest of a release, updated with its hidden labels' release.json.
 
     `identity_of` and `release_name` read the identity and the name of the hidden test from it.
     """
@@ -167,7 +167,7 @@ def identifying_facts(release: Path, labels: HiddenPart) -> dict[str, Any]:
 
 
 def _read_log(folder: Path) -> tuple[GradedSubmission, ...]:
-    """Read the gradings in the log beside hidden labels, each submission and name once."""
+    """Read the gradings in a log, each submission and name once."""
     gradings = []
     for row in log_rows(folder):
         digest = name_digest(row.get("name"))
@@ -196,7 +196,7 @@ def spent_budget(registry: HiddenRegistry, test: HiddenTest, labels: HiddenPart)
 
 
 def _find_overlapping(registry: HiddenRegistry, test: HiddenTest) -> list[EarlierTest]:
-    """Return the other tests of the registry that have texts of this one and were graded."""
+    """Return other graded tests of the registry with texts of this one."""
     texts = [digests[0] for digests in test.problems]
     overlapping = []
     for other in registry.tests():
@@ -211,7 +211,7 @@ def _find_overlapping(registry: HiddenRegistry, test: HiddenTest) -> list[Earlie
 
 @dataclass(frozen=True)
 class CarriedTest:
-    """The gradings of an earlier version's test, and the problems that this test has of it."""
+    """Gradings of an earlier version's test, and its problems in this one."""
 
     identity: str
     release: str
@@ -220,13 +220,13 @@ class CarriedTest:
     gradings: tuple[GradedSubmission, ...]
 
     def limited_to(self, ids: Iterable[str]) -> "CarriedTest":
-        """Return it with only those of its problems that have one of these ids."""
+        """Return it with only the problems that have one of these ids."""
         present = set(ids)
         return replace(self, ids=tuple(name for name in self.ids if name in present))
 
 
 def carry_over(registry: HiddenRegistry, previous: Path, before: HiddenPart, now: HiddenPart) -> None:
-    """Write the gradings of a release's hidden test into `carried.json` for its next version.
+    """Write the gradings of a release into `carried.json` for its next version.
 
     Gradings that the release carried over itself are included.
 
@@ -272,7 +272,7 @@ def read_carried(folder: Path) -> list[CarriedTest]:
 
 
 def _read_carried_tests(labels: HiddenPart) -> list[EarlierTest]:
-    """Read the earlier versions of a test that have problems of it and were graded."""
+    """Read the graded earlier versions of a test with problems of it."""
     tests = []
     for carried in read_carried(labels.folder):
         shared = len(set(carried.ids) & set(labels.ids)) if carried.gradings else 0

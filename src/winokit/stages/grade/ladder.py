@@ -40,7 +40,7 @@ MARGIN = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LadderRules:
-    """Rules on which scores of a hidden test are shown, and how often it is graded."""
+    """Rules on which scores are shown, and how many submissions are graded."""
 
     steps: int
     """Number of equal steps from 0 to 1 to which scores are rounded."""
@@ -88,17 +88,17 @@ def _count_shown_guesses(guesses: FloatArray, level: int, steps: int) -> float:
 
 
 def steps_of(n: int) -> int:
-    """Number of steps from 0 to 1 for scores over `n` problems or groups."""
+    """Number of steps of a score over `n` problems or groups."""
     return max(1, math.isqrt(n))
 
 
 def on_grid(level: int, steps: int) -> float:
-    """The score at a level (0 to `steps`), as a share rounded to four decimals."""
+    """The score at a level from 0 to `steps`, with four decimals."""
     return round(level / steps, 4)
 
 
 def to_step(score: float, steps: int, coin: float) -> float:
-    """Round a score to one of the steps, up or down by a coin.
+    """Round a score to a step, up or down by a coin.
 
     `coin` is uniform from 0 to 1, so that the rounded score is right on average.
 
@@ -109,7 +109,7 @@ def to_step(score: float, steps: int, coin: float) -> float:
 
 
 def rounded(value: float) -> float:
-    """Round a score or probability to the step of the owner's scores (0.001)."""
+    """Round a score or probability as the owner sees it, to 0.001."""
     return round(round(value / STEP) * STEP, 6)
 
 
@@ -130,7 +130,7 @@ def expected_best(trials: int) -> float:
 
 
 def luck_corrected(score: float, spread: float, trials: int, chance: float) -> float:
-    """The score minus the expected lead of the best of `trials` equal trials.
+    """The score minus the expected lead of the luckiest of `trials` trials.
 
     The correction does not take a score below chance. `spread` is the standard error of the score, over units.
 

@@ -42,7 +42,7 @@ from winokit.units import Units
 
 @dataclass(frozen=True, slots=True)
 class LeadTest:
-    """Paired test of whether an entry is better than the next one on the board."""
+    """Paired test of whether an entry is better than the next one."""
 
     difference: float
     """Difference of the scores shown. On the owner's board, mean difference over problems or groups."""
@@ -71,17 +71,20 @@ class BoardPlace:
 
     @property
     def largest(self) -> str:
-        """The largest training size of the entry, `one` if it names no sizes."""
+        """The largest training size of the entry, or `one` without sizes."""
         return list(self.entry.sizes)[-1] if self.entry.sizes else ONE
 
     @property
     def group(self) -> GradeScore | None:
-        """The group score at the largest training size. None if it is not shown."""
+        """The group score at the largest training size, or None."""
         return self.entry.find(self.largest, GROUP_ACCURACY)
 
     @property
     def curve(self) -> tuple[GradeScore, ...]:
-        """Accuracies from small to large training sizes. Empty if the entry names no sizes."""
+        """Accuracies from small to large training sizes.
+
+        Empty if the entry names no sizes.
+        """
         if not self.entry.sizes:
             return ()
         return tuple(score for score in self.entry.scores if score.metric == ACCURACY)
@@ -89,7 +92,7 @@ class BoardPlace:
 
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Brief):
-    """The ranked entries of a release, and everything else that the page shows."""
+    """The ranked entries of a release, and everything else on the page."""
 
     release: dict[str, Any]
     """Name, version and manifest hash of the release, and the size of its test."""
@@ -209,9 +212,10 @@ def _rank_entries(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace
 
 
 def _read_entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[list[Graded], list[str]]:
-    """Return the entries of a release in a folder, and a note for each file that is skipped.
+    """Read the entries of a release in a folder.
 
-    With hidden labels, entries that their log does not confirm are skipped. Raises BadInput if no entry is left.
+    Returns them, and a note for each file that is skipped. With hidden labels, entries that their log does not
+    confirm are skipped. Raises BadInput if no entry is left.
     """
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
@@ -234,7 +238,7 @@ def _read_entries(release: Path, folder: Path, labels: HiddenPart | None) -> tup
 
 
 def _find_main_score(entry: Graded, metric: str) -> GradeScore | None:
-    """Return the entry's last score of a metric, which is that at the largest size, or None."""
+    """Return the score of a metric at the largest size, or None."""
     scores = [score for score in entry.scores if score.metric == metric]
     return scores[-1] if scores else None
 
@@ -246,11 +250,12 @@ GROUP_AHEAD = "group_ahead"
 def _test_leads(
     places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner: bool
 ) -> tuple[list[BoardPlace], int]:
-    """Test each entry against the next one, and return all with the number of tests.
+    """Test each entry against the next one.
 
-    Only the owner may know the order of two entries that share a rank, or who is ahead in group score. In public the
-    tests are without the owner's numbers, and a lead must exceed a margin of up to a step, which the secret draws for
-    every two entries. Without it, changing one prediction where a test is just passed would reveal one answer.
+    Returns all entries, and the number of tests. Only the owner may know the order of two entries that share a rank,
+    or who is ahead in group score. In public the tests are without the owner's numbers, and a lead must exceed a
+    margin of up to a step, which the secret draws for every two entries. Without it, changing one prediction where a
+    test is just passed would reveal one answer.
     """
     units = GradedUnits.of_labels(labels)
     scores = [_score_problems(place, labels, metric) for place in places]
@@ -279,7 +284,7 @@ def _test_leads(
 
 
 def _draw_margin(first: BoardPlace, second: BoardPlace, labels: HiddenPart, units: GradedUnits) -> float:
-    """Draw the margin that a public lead must exceed, from 0 to a step of the score.
+    """Draw the margin, up to a step, that a public lead must exceed.
 
     It is always the same for the same two submissions and secret.
     """
@@ -289,7 +294,10 @@ def _draw_margin(first: BoardPlace, second: BoardPlace, labels: HiddenPart, unit
 
 
 def _subtract_shown(first: BoardPlace, second: BoardPlace) -> float:
-    """Difference of the main scores that are shown of two entries, 0 if one is not shown."""
+    """Difference of the main scores that are shown of two entries.
+
+    It is 0 if one is not shown.
+    """
     if first.main is None or second.main is None:
         return 0.0
     return rounded(first.main.value - second.main.value)
@@ -320,10 +328,10 @@ def _score_problems(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[
 
 
 def _test_lead(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> tuple[LeadTest, float]:
-    """Test whether the first scores are higher than the second, and return the p-value too.
+    """Test whether the first scores are higher than the second.
 
-    Scores are one for each problem or group, with their units. The p-value is the probability of a lead beyond the
-    margin by chance.
+    Returns the test and its p-value. Scores are one for each problem or group, with their units. The p-value is the
+    probability of a lead beyond the margin by chance.
     """
     lead = lead_of(first, second, units, margin)
     test = LeadTest(rounded(lead.difference), lead.difference > 0, None, rounded(lead.low), rounded(lead.high))
@@ -338,7 +346,7 @@ LOWEST = 0.4
 
 
 def write_board(board: Leaderboard, path: Path) -> None:
-    """Write the page of a leaderboard: one file that makes no network requests."""
+    """Write the page of a leaderboard, which makes no network requests."""
     statements = [place.entry.statement for place in board.places]
     formalizations = {statement.formalization for statement in statements if statement}
     write_page(
@@ -355,9 +363,10 @@ def write_board(board: Leaderboard, path: Path) -> None:
 
 
 def curve_of(place: BoardPlace) -> dict[str, Any] | None:
-    """Compute the drawing of an entry's learning curve, or None with fewer than two accuracies.
+    """Compute the drawing of an entry's learning curve.
 
-    `dots` are pairs of x and y in pixels, `chance` is the y of chance, and `said` is the curve in words.
+    None with fewer than two accuracies. `dots` are pairs of x and y in pixels, `chance` is the y of chance, and
+    `said` is the curve in words.
     """
     scores = place.curve
     sizes = place.entry.sizes
@@ -375,7 +384,10 @@ def curve_of(place: BoardPlace) -> dict[str, Any] | None:
 
 
 def _find_height(accuracy: float) -> float:
-    """The y coordinate of an accuracy in pixels from the top, 0.4 and less at the lower edge."""
+    """The y coordinate of an accuracy, in pixels from the top.
+
+    Accuracies of 0.4 and less are at the lower edge.
+    """
     clipped = min(max(accuracy, LOWEST), 1.0)
     share = (clipped - LOWEST) / (1 - LOWEST)
     return round(HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1)

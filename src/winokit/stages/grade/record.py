@@ -69,7 +69,7 @@ class Statement:
 
 
 def _check_statement_text(text: str) -> None:
-    """Raise BadInput unless a text is valid Unicode, on one line, and not too long."""
+    """Raise BadInput unless a text is one short line of valid Unicode."""
     has_surrogates = any("\ud800" <= character <= "\udfff" for character in text)
     if has_surrogates:
         raise BadInput(f"an entry's statements must be text, found {text[:40]!a}: is --name missing?")
@@ -98,7 +98,7 @@ class GradeScore:
 
 @dataclass(frozen=True, slots=True)
 class Gradings:
-    """Number of gradings of a hidden test: in all, and under an entry's name."""
+    """Number of gradings of a hidden test, in all and by name."""
 
     different: int
     """Number of different submissions, those of other tests weighted by shared problems."""
@@ -144,7 +144,7 @@ class Graded:
         return ranking[-1] if ranking else None
 
     def find(self, size: str, metric: str) -> GradeScore | None:
-        """Return the score with this training size and metric, or None if there is none."""
+        """Return the score with this training size and metric, or None."""
         for score in self.scores:
             if score.size == size and score.metric == metric:
                 return score
@@ -196,7 +196,7 @@ def _parse_graded(content: Mapping[str, Any]) -> Graded:
 
 
 def _has_possible_values(graded: Graded) -> bool:
-    """Whether all scores are shares from 0 to 1, and all training sizes positive."""
+    """Whether scores are shares from 0 to 1, and training sizes positive."""
     shares: list[float] = []
     for score in graded.scores:
         shares += [score.value, score.low, score.high, score.chance, score.luck_corrected or 0]
@@ -205,9 +205,10 @@ def _has_possible_values(graded: Graded) -> bool:
 
 
 def owner_record(entry: Graded, folder: Path) -> Graded:
-    """Return an entry with all its scores, from the log in a folder of hidden labels.
+    """Return an entry with all its scores, from the owner's log.
 
-    The last grading of the submission counts. Raises BadInput if the log has none.
+    The log is in the folder of hidden labels. The last grading of the submission counts. Raises BadInput if the log
+    has none.
     """
     rows = [row for row in log_rows(folder) if row.get("submission") == entry.submission and "scores" in row]
     if not rows:
@@ -219,7 +220,7 @@ def owner_record(entry: Graded, folder: Path) -> Graded:
 
 
 def entry_hash(entry: Graded) -> str:
-    """Hash of an entry's content, except for its notes and numbers of gradings.
+    """Hash of an entry's content, without notes and numbers of gradings.
 
     Those change with every further grading of the test.
     """
@@ -228,7 +229,7 @@ def entry_hash(entry: Graded) -> str:
 
 
 def was_graded(entry: Graded, folder: Path) -> bool:
-    """Whether the log in a folder of hidden labels has a grading with this very entry.
+    """Whether the log in a folder of hidden labels confirms an entry.
 
     An entry is a file that anybody can edit, trials and intervals included.
     """
@@ -266,7 +267,7 @@ def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[
 
 
 def _format_flags(right: NDArray[np.bool_]) -> str:
-    """Return a digit for each problem: 1 if it is right, else 0."""
+    """Return a digit for each problem, 1 if it is right."""
     return "".join("01"[flag] for flag in right.astype(int))
 
 
@@ -285,7 +286,7 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
 
 
 def best_shown(folder: Path, name: str | None, metric: str, but: str) -> float:
-    """Return the best score that was shown for other submissions under a name.
+    """Return the best score shown for other submissions under a name.
 
     It is 0 if there was none.
 
@@ -330,7 +331,10 @@ def log_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def _check_log_row(row: Mapping[str, Any], file: str, line: int) -> None:
-    """Raise Malformed unless a row's name is text and its shown scores are numbers."""
+    """Raise Malformed unless a row's name and shown scores are sound.
+
+    A name is text, and scores are numbers.
+    """
     shown_scores = row.get("shown") or {}
     scores = shown_scores.values() if isinstance(shown_scores, dict) else [None]
     are_numbers = all(isinstance(score, int | float) for score in scores)

@@ -55,7 +55,10 @@ CURVE = "curve"
 
 @dataclass(frozen=True, repr=False)
 class Grading(Brief):
-    """The result of grading a submission, for its submitter and for the owner of the labels."""
+    """The result of grading, for the submitter and for the owner.
+
+    The owner is whoever has the hidden labels.
+    """
 
     public: Graded
     """The scores and notes that a submitter may see."""
@@ -73,7 +76,7 @@ class Grading(Brief):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes to show with the scores, the last on how much of the budget is spent."""
+        """Notes to show with the scores, the last on the budget."""
         return (*self.shown.notes, self._describe_budget())
 
     def _describe_budget(self) -> str:
@@ -138,7 +141,7 @@ def grade(
 
 
 def make_board(release: Path, entries: Path, settings: GradeSettings, page: Path) -> "Leaderboard":
-    """Write the leaderboard page of a folder of graded entries, and tell its notes."""
+    """Write the leaderboard page of a folder of entries, and print notes."""
     from winokit.stages.grade.leaderboard import leaderboard, write_board
 
     refuse_overwriting(page, entries.glob("*.json"))
@@ -239,7 +242,10 @@ def grade_submission(
 
 
 def _describe_release(release: Path, labels: HiddenPart, units: GradedUnits) -> dict[str, Any]:
-    """Return what an entry says about its release: name, version, manifest hash, and size of the test."""
+    """Return an entry's facts on its release.
+
+    Those are name, version, manifest hash, and size of the test.
+    """
     manifest = read_manifest(release)
     description: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
     description[MANIFEST_HASH] = manifest_hash(release)
@@ -248,7 +254,7 @@ def _describe_release(release: Path, labels: HiddenPart, units: GradedUnits) -> 
 
 
 def _make_log_row(owner: Graded, public: Graded, columns: Sequence[str], unit_count: int | None) -> dict[str, Any]:
-    """Make a row of the log: the owner's record, and the scores that were shown of it."""
+    """Make a row of the log: all scores, and those shown."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "submission": owner.submission,
@@ -263,7 +269,7 @@ def _make_log_row(owner: Graded, public: Graded, columns: Sequence[str], unit_co
 
 
 def _describe_registry(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
-    """Yield notes on gradings that are not counted, and on hidden problems that were published."""
+    """Yield notes on uncounted gradings, and on published problems of the test."""
     if spent.uncounted:
         yield (
             f"{plural(spent.uncounted, 'more submission')} graded on this test elsewhere, or before its log was "
@@ -275,10 +281,11 @@ def _describe_registry(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
 
 
 def _coarsen_score(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:
-    """Return the main score rounded to a step, with an interval that follows from the step alone.
+    """Return the main score as a submitter may see it.
 
-    Interval and luck correction are computed from the rounded score, so that they reveal no more than it does. The
-    secret decides whether it is rounded up or down. `units` is the effective number of units.
+    It is rounded to a step, with an interval that follows from the step alone. Interval and luck correction are
+    computed from the rounded score, so that they reveal no more than it does. The secret decides whether it is
+    rounded up or down. `units` is the effective number of units.
     """
     score = owner.main
     steps = owner.rules.steps
@@ -295,7 +302,7 @@ def _coarsen_score(owner: Graded, labels: HiddenPart, submission: SubmittedFile,
 
 
 def _compute_p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Statement | None) -> float | None:
-    """Probability that the best of as many guessers as trials has as many right answers.
+    """Probability that the best of `trials` guessers does as well.
 
     `right` says of each problem whether it is right. None if the number of trials is not stated.
     """
@@ -305,7 +312,7 @@ def _compute_p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Sta
 
 
 def _explain_hiding(score: GradeScore, rules: LadderRules, best: float) -> str | None:
-    """Return why a rounded score is not shown, or None if it is shown.
+    """Return why a rounded score is not shown, or None.
 
     `best` is the best score shown before under the same name, 0 if there is none.
     """
@@ -323,7 +330,7 @@ def _explain_hiding(score: GradeScore, rules: LadderRules, best: float) -> str |
 
 
 def release_sizes(release: Path) -> dict[str, int]:
-    """Return the number of problems in each training size of a release, from small to large.
+    """Number of problems in each training size of a release, smallest first.
 
     The manifest's counts are used; if it has none, the lines of the files are counted.
     """
@@ -342,7 +349,7 @@ def release_sizes(release: Path) -> dict[str, int]:
 
 
 def _explain_no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
-    """Return why there is no area under the learning curve, or None if there is one.
+    """Return why there is no area under the learning curve, or None.
 
     `columns` are the training sizes of the submission, `sizes` the number of problems in each of the release.
     """
@@ -363,7 +370,9 @@ def _compute_scores(
     weights: FloatArray | None,
     statement: Statement | None,
 ) -> Iterator[GradeScore]:
-    """Yield accuracy and group score of each column, then the area under the learning curve.
+    """Yield the scores of each column, then the area under the curve.
+
+    Those of a column are accuracy and group score. The curve is the learning curve.
 
     Parameters
     ----------
@@ -395,9 +404,10 @@ def _compute_scores(
 def _compute_score(
     size: str, metric: str, values: FloatArray, units: Units, chance: float, trials: int | None
 ) -> GradeScore:
-    """Compute the mean of values, from 0 to 1, as a score with its interval over units.
+    """Compute the mean of values as a score with its interval.
 
-    It is corrected for luck if the number of trials is not None.
+    Values are from 0 to 1, one for each problem or group, and the interval is over `units`. It is corrected for luck
+    if the number of trials is not None.
     """
     values = np.clip(values, 0.0, 1.0)
     interval = score_interval(values, units)

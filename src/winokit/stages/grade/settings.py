@@ -45,12 +45,12 @@ class GradeSettings(Settings):
 
     @property
     def missing(self) -> str:
-        """Options that a leaderboard entry must state and are not given, such as "--trials"."""
+        """Options that an entry must state and that are missing, comma-separated."""
         lacking = [name for name in NEEDED if getattr(self, name) in (None, "")]
         return ", ".join(f"--{name.replace('_', '-')}" for name in lacking)
 
     def statement(self, paths: Sequence[Path]) -> "Statement | None":
-        """Return the statement of an entry, or None if an option that it must state is missing.
+        """Return the statement of an entry, or None if it is incomplete.
 
         `paths` are the files of predictions. Without a name, the entry is named after the first of them.
         """

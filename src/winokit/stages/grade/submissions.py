@@ -88,9 +88,10 @@ def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str
 
 
 def _read_frame(frame: Frame, sizes: Sequence[str]) -> Any:
-    """Return the labels of a frame: a column for each training size, or its single column.
+    """Return the labels in a frame, by training size if it names sizes.
 
-    A column is a mapping by id if the frame has a column of ids, else a list in the order of the rows.
+    Otherwise, they are those of its single column. A column is a mapping by id if the frame has a column of ids, else
+    a list in the order of the rows.
     """
     columns, rows = frame_rows(frame)
     id_column = next((name for name in columns if name.casefold() in IDS), None)
@@ -132,9 +133,10 @@ def _format_label(where: Path, line: int, value: Any) -> str:
 
 
 def _parse_column(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
-    """Return the predicted candidates of a column as an array of shape (problems, 1).
+    """Return the predicted candidates of a column.
 
-    `name` is the training size, or `one`. `given` has labels or pairs of scores in the order of the test, or by id.
+    The shape is (problems, 1). `name` is the training size, or `one`. `given` has labels or pairs of scores in the
+    order of the test, or by id.
     """
     where = Path("predictions" if name == ONE else f"predictions {name}")
     if isinstance(given, Mapping):
@@ -191,7 +193,7 @@ def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str]
 
 
 def _read_file(path: Path, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
-    """Read the predicted candidates in a file of labels or of JSON rows.
+    """Read the predicted candidates in a file of labels or JSON rows.
 
     The shape is (problems, columns), with one column or one for each training size.
     """
@@ -203,7 +205,7 @@ def _read_file(path: Path, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[
 
 
 def _join_sizes(paths: Sequence[Path], predictions: Sequence[NDArray[np.int64]], sizes: Sequence[str]) -> SubmittedFile:
-    """Join the files of a submission, each of which is named for a training size.
+    """Join the files of a submission, each named for a training size.
 
     `predictions` are those of each file, which must have a single column.
     """
@@ -227,7 +229,7 @@ def _join_sizes(paths: Sequence[Path], predictions: Sequence[NDArray[np.int64]],
 
 
 def _split_lines(path: Path) -> list[str]:
-    """Read the lines of a text file, without blank ones at its end.
+    """Read the lines of a text file, without blank ones at the end.
 
     Raises BadInput or Malformed if the file is missing, empty, too large, or not UTF-8 text.
     """
@@ -313,7 +315,7 @@ def _parse_labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
 
 
 def _guess_cause(cell: str, line: str) -> str:
-    """Guess why a cell of a line is no label, as the end of a message.
+    """Guess why a cell is no label, for the end of a message.
 
     Empty without a guess.
     """
@@ -368,7 +370,7 @@ def _read_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[
 
 
 def _name_scorer(row: Mapping[str, Any]) -> str:
-    """Return model and scoring of a row, as far as it has them."""
+    """Return model and scoring of a row, if it has them."""
     return " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
 
 
@@ -391,7 +393,7 @@ def _parse_row(line: str) -> Mapping[str, Any]:
 
 
 def _parse_prediction(row: Mapping[str, Any], ids: Container[str]) -> tuple[str, int]:
-    """Return the problem's id and the predicted candidate (0 or 1) of a row.
+    """Return the id and the predicted candidate (0 or 1) of a row.
 
     Raises Malformed, without a place, if the id is none of `ids` or the prediction is missing or no candidate.
     """

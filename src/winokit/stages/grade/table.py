@@ -19,9 +19,10 @@ QUESTIONS: dict[str, tuple[str, type]] = {
 
 
 def questions(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
-    """Return the questions to ask about an entry: the text and the type of each answer, by option.
+    """Return the questions to ask about an entry, by option.
 
-    `given` has the values of all options. Options with a value are not asked for, and nothing is asked for a board.
+    Each is a text and the type of its answer. `given` has the values of all options. Options with a value are not
+    asked for, and nothing is asked for a board.
     """
     if given["board"] is not None:
         return {}
@@ -29,7 +30,7 @@ def questions(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
 
 
 def lines(result: "Grading | Leaderboard") -> Iterator[str]:
-    """Yield the lines to print: the scores of a grading, or the file of a board."""
+    """Yield the lines to print on a grading or a board."""
     if not isinstance(result, Grading):
         yield f"{plural(len(result.places), 'entry', 'entries')} written to {result.page}"
         return
@@ -39,7 +40,7 @@ def lines(result: "Grading | Leaderboard") -> Iterator[str]:
 
 
 def _describe_scores(graded: Graded) -> Iterator[str]:
-    """Yield the size of the test, a line for each score, and the statement of the entry."""
+    """Yield lines on the test, each score, and the entry's statement."""
     release = graded.release
     statement = graded.statement
     title = f"{release.get('name', 'release')} {release.get('version', '')}".strip()
@@ -73,5 +74,5 @@ def _format_score(score: GradeScore) -> str:
 
 
 def as_json(result: "Grading | Leaderboard") -> dict[str, Any]:
-    """Return the grading as it is shown, or the board, as JSON-ready values."""
+    """Return the shown grading, or the board, as JSON-ready values."""
     return result.shown.to_json() if isinstance(result, Grading) else result.to_json()

@@ -28,7 +28,7 @@ CANDIDATES = 2
 
 @dataclass(frozen=True)
 class GradedUnits:
-    """The units of the problems and of the complete groups of a hidden test."""
+    """The units of a hidden test's problems and complete groups."""
 
     of_problems: Units
     """The unit of each problem, in the order of the test."""
@@ -52,7 +52,7 @@ class GradedUnits:
 
     @property
     def effective(self) -> int:
-        """Effective number of units: as many of one size give the same precision.
+        """Effective number of units: as many equal ones give the same precision.
 
         It assumes that the problems of a unit are right or wrong together. A few large units make it small.
         """
@@ -62,7 +62,7 @@ class GradedUnits:
 
     @property
     def counted_problems(self) -> int:
-        """Number of problems that determines the steps of scores: units plus complete groups.
+        """Number of problems that determines the steps: units plus complete groups.
 
         Releases without stored units count every problem.
         """
@@ -72,14 +72,14 @@ class GradedUnits:
 
     @property
     def note(self) -> str | None:
-        """A note that groups are counted as units, or None if units are stored."""
+        """A note that groups are counted as units, or None."""
         return None if self.is_stored else BY_GROUP
 
 
 class HiddenProblems(AskedProblems):
-    """The problems of a hidden test, without texts, for a table of answers.
+    """The problems of a hidden test, for a table of answers.
 
-    Each has two candidates. Answers, groups and ids are those of the hidden labels.
+    They have no texts. Each has two candidates. Answers, groups and ids are those of the hidden labels.
     """
 
     def __init__(self, labels: HiddenPart) -> None:

@@ -108,7 +108,7 @@ def card_facts(
     title: str,
     revealed: Sequence[Disclosure] = (),
 ) -> CardFacts:
-    """Collect the facts of a card: checks of the splits, audits, and origins of the problems.
+    """Collect the facts of a card: checks, audits, and origins of problems.
 
     Splits are compared without the answers of the test. Otherwise the card would state that a test problem has the
     opposite answer of a similar public one, and so reveal it.
@@ -284,7 +284,10 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
 
 
 def _make_hub_configs(contents: ReleaseContents) -> list[dict[str, Any]]:
-    """Return the configurations of `load_dataset`: one for each training file, all with the same dev and test."""
+    """Return the configurations of `load_dataset`, one for each training file.
+
+    All have the same dev and test.
+    """
     evaluation = {VALIDATION: str(parquet_path(DEV))}
     if TEST in contents.files:
         evaluation[TEST] = str(parquet_path(TEST))
@@ -306,7 +309,7 @@ def _count_unscored(dev: Dataset, scoring: str) -> int:
 
 
 def _get_size_category(problem_count: int) -> str:
-    """Return the hub's size category for a number of problems, such as "1K<n<10K"."""
+    """Return the hub's size category of a dataset, such as "1K<n<10K"."""
     digits_beyond_hundreds = int(log10(max(problem_count, 1))) - 2
     index = min(max(digits_beyond_hundreds, 0), len(SIZE_CATEGORIES) - 1)
     return SIZE_CATEGORIES[index]

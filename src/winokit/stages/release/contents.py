@@ -47,7 +47,10 @@ Lineage = Callable[[Mapping[str, str]], list[Row]]
 
 @dataclass(frozen=True)
 class Succession:
-    """Facts that a release takes over from its previous version. Without one, they are empty."""
+    """Facts that a release takes over from its previous version.
+
+    They are empty for a first version.
+    """
 
     fixed: Mapping[str, str] = field(default_factory=dict)
     """Splits that the previous version decided (train, dev or test), by id."""
@@ -118,14 +121,20 @@ def read_inputs(
 
 
 def _check_debias_folder(folder: Path) -> None:
-    """Raise BadInput unless a folder has the kept problems and the record of `winokit debias`."""
+    """Raise BadInput unless a folder has the files of `winokit debias`.
+
+    Those are the kept problems and the record.
+    """
     for name in (KEPT_FILE, RECORD):
         if not (folder / name).is_file():
             raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
 
 
 def _has_problems(path: Path) -> bool:
-    """Whether a file of `winokit debias` exists and has more than its first line, the card."""
+    """Whether a file of `winokit debias` exists and has any problem.
+
+    The first line is the card.
+    """
     if not path.is_file():
         return False
     lines = path.read_bytes().strip().split(b"\n")
@@ -144,7 +153,7 @@ def _check_fits_winogrande(problem: Problem) -> None:
 
 
 def _read_problems(data: str | Path | Dataset, loading: Loading) -> Dataset:
-    """Read a dataset, with the group names of problems that are alone in it.
+    """Read a dataset, and keep groups of a single member.
 
     The other members of such a group may be in another file. A dataset in memory is returned as it is.
     """
@@ -232,7 +241,10 @@ class ReleaseContents:
 
     @cached_property
     def shown(self) -> dict[str, Dataset]:
-        """The files with groups as readers see them: a problem alone in its file has none."""
+        """The files with groups as readers see them.
+
+        A problem alone in its file has none.
+        """
         return {name: data.with_problems(lone_groups_dropped(data)) for name, data in self.files.items()}
 
     def status(self, problem: Problem) -> str:
@@ -331,7 +343,7 @@ def fill(
 
 
 def _draw_dev(units: Iterable[ReleaseUnit], draws: Draws) -> list[Problem]:
-    """Return the kept members of the units of dev in a drawn order.
+    """Return the kept members of dev's units in a drawn order.
 
     Twins are side by side, so that a part of the file has whole groups too. In the test they are apart.
     """
@@ -342,9 +354,9 @@ def _draw_dev(units: Iterable[ReleaseUnit], draws: Draws) -> list[Problem]:
 
 
 def _check_filled(files: Mapping[str, Sequence[Problem]], wanted: Mapping[str, int]) -> None:
-    """Raise BadInput if a file has no problems, unless its split is to have none.
+    """Raise BadInput if a file has no problems.
 
-    `wanted` has the number of problems that dev and test should have.
+    A split that is to have none may be empty. `wanted` has the number of problems that dev and test should have.
     """
     for name, problems in files.items():
         if not problems and wanted.get(name) != 0:
@@ -381,7 +393,7 @@ def _note_short_splits(
 def _note_training(
     units: Sequence[ReleaseUnit], singles: Sequence[ReleaseUnit], settings: ReleaseSettings
 ) -> Iterator[str]:
-    """Yield notes on training problems that are in no size, and on a largest size that is not reached.
+    """Yield notes on problems in no training size, and on missing problems.
 
     `units` are those in the sizes, `singles` the problems without a twin that are in none.
     """
@@ -399,11 +411,11 @@ def _note_training(
 
 
 def balanced(units: Sequence[ReleaseUnit], draws: Draws, earlier_ids: Collection[str] = ()) -> list[ReleaseUnit]:
-    """Return the units with candidates exchanged so that answers are first and second equally often.
+    """Return units whose answers are first and second equally often.
 
-    In units whose answers are not balanced in themselves, the first and the second candidate take turns to be right
-    more often. Problems with an id of an earlier release keep their order of candidates, and the rest of their unit
-    gets the same.
+    Candidates are exchanged for that. In units whose answers are not balanced in themselves, the first and the second
+    candidate take turns to be right more often. Problems with an id of an earlier release keep their order of
+    candidates, and the rest of their unit gets the same.
     """
     orders = {unit.name: _is_earlier_descending(unit, earlier_ids) for unit in units}
     unbalanced = [unit for unit in units if _count_surplus(unit) and orders[unit.name] is None]
@@ -431,10 +443,10 @@ def _exchange_candidates(problem: Problem) -> Problem:
 
 
 def tossed(units: Sequence[ReleaseUnit], draws: Draws, earlier_ids: Collection[str] = ()) -> list[ReleaseUnit]:
-    """Return the units with candidates in ascending or descending order, drawn for each unit.
+    """Return units with candidates in ascending or descending order, as drawn.
 
-    Problems with an id of an earlier release keep their order of candidates, and the rest of their unit gets the same.
-    The order is alphabetical and independent of answers.
+    There is one draw for each unit. Problems with an id of an earlier release keep their order of candidates, and the
+    rest of their unit gets the same. The order is alphabetical and independent of answers.
     """
     ordered_units = []
     for unit in units:
@@ -446,9 +458,9 @@ def tossed(units: Sequence[ReleaseUnit], draws: Draws, earlier_ids: Collection[s
 
 
 def _is_earlier_descending(unit: ReleaseUnit, earlier_ids: Collection[str]) -> bool | None:
-    """Whether the unit's first member of an earlier release has candidates in descending order.
+    """Whether an earlier release has the unit's candidates in descending order.
 
-    None without such a member.
+    It depends on the first member with an id of that release. None without such a member.
     """
     for member in unit.members:
         if member.id in earlier_ids:
@@ -483,7 +495,7 @@ def _count_surplus(unit: ReleaseUnit) -> int:
 
 
 def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str, int]:
-    """Return the number of problems that each training size should have, smallest first.
+    """Number of problems that each training size should have, smallest first.
 
     Parameters
     ----------
@@ -507,9 +519,10 @@ def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str,
 
 
 def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) -> dict[str, Sequence[ReleaseUnit]]:
-    """Return the units of each training size: as many from the beginning as fit.
+    """Return the units of each training size, from the beginning.
 
-    `asked` has the numbers of problems that the user asked for (`size_targets`). A size without any unit is left out.
+    A size has as many units as fit. `asked` has the numbers of problems that the user asked for (`size_targets`). A
+    size without any unit is left out.
     """
     targets = size_targets(sum(len(unit.members) for unit in units), asked)
     ends: dict[str, int] = {}
@@ -525,10 +538,10 @@ def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) 
 def _draw_training_order(
     units: Sequence[ReleaseUnit], allows_singles: bool, draws: Draws
 ) -> tuple[list[ReleaseUnit], list[ReleaseUnit]]:
-    """Return the units for the training sizes in a drawn order, and the units that are in none.
+    """Draw the order of the units for the training sizes.
 
-    The latter are problems without a twin, unless they are allowed in or there are no twins at all. Members of a unit
-    are in a drawn order too.
+    Returns these, and the units that are in no size. The latter are problems without a twin, unless they are allowed
+    in or there are no twins at all. Members of a unit are in a drawn order too.
     """
     drawn_units = []
     for unit in units:
@@ -557,7 +570,10 @@ def _collect_members(units: Iterable[ReleaseUnit]) -> list[Problem]:
 
 
 def _get_kept_members(unit: ReleaseUnit) -> Sequence[Problem]:
-    """Return the kept members of a unit, without a group if there is only one."""
+    """Return the kept members of a unit.
+
+    A single one has no group.
+    """
     if len(unit.kept) > 1:
         return unit.kept
     return [problem.replace(group=None) for problem in unit.kept]
@@ -594,10 +610,10 @@ def _select_one_per_text(problems: Sequence[Problem], earlier_ids: Collection[st
 
 
 def _strip_provenance(name: str, problems: Iterable[Problem]) -> Dataset:
-    """Return the problems of a file as a dataset of this name, without their provenance.
+    """Return the problems of a file without their provenance.
 
-    Exact repetitions of a problem are in the order of their numbers (`id`, `id.2`, …), as readers of the file number
-    them.
+    `name` becomes the name of the dataset. Exact repetitions of a problem are in the order of their numbers (`id`,
+    `id.2`, …), as readers of the file number them.
     """
     stripped = [problem.replace(provenance={}) for problem in problems]
     last_first = sorted(stripped, key=lambda problem: -problem.occurrence)

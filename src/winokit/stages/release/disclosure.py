@@ -97,7 +97,10 @@ def find_disclosures(tests: Iterable[HiddenTest], published: Mapping[str, Sequen
 
 
 def _index_digests(tests: Sequence[HiddenTest]) -> dict[str, list[tuple[int, int]]]:
-    """Return the problems that have each digest, as the index of a test and of a row of its `secrets`."""
+    """Return the hidden problems that have each digest.
+
+    They are pairs: index of the test, and index in its `secrets`.
+    """
     rows_by_digest: dict[str, list[tuple[int, int]]] = {}
     for test_index, test in enumerate(tests):
         for row, digests in enumerate(test.secrets):
@@ -131,7 +134,10 @@ class DisclosureRules:
     """Ids of problems that were retired, and are brought back for training."""
 
     def fates(self, disclosure: Disclosure) -> dict[str, Disclosure]:
-        """Divide the problems of a disclosure by verdict: public, known, replaced, revealed or refused."""
+        """Divide the problems of a disclosure by verdict.
+
+        Verdicts are public, known, replaced, revealed and refused.
+        """
         parts: dict[str, dict[int, tuple[Giver, ...]]] = {}
         for row, givers in disclosure.givers.items():
             fate = self._decide_fate(disclosure.test, row, givers)
@@ -179,10 +185,10 @@ def public_ids_of(problems: Sequence[Problem]) -> frozenset[str]:
 def allowed_disclosures(
     found: Sequence[Disclosure], rules: DisclosureRules, secret: bytes | None = None
 ) -> AllowedDisclosures:
-    """Check the disclosures of a release by the rules, and return those revealed on purpose, with notes on all.
+    """Check the disclosures of a release by the rules.
 
-    Raises BadInput, with ways out, if any is not allowed. `secret` is that of the release; None if the release has no
-    hidden test.
+    Returns those that are revealed on purpose, with notes on all. Raises BadInput, with ways out, if any is not
+    allowed. `secret` is that of the release; None if the release has no hidden test.
     """
     fates = [rules.fates(disclosure) for disclosure in found]
     refused_parts = _select_fate(fates, REFUSED)
@@ -222,7 +228,7 @@ def _describe_disclosures(disclosures: Sequence[Disclosure]) -> str:
 
 
 def _explain_refusal(refused: Sequence[Disclosure], secret: bytes | None) -> str:
-    """Return the message on refused disclosures: the problems, and what the user can do.
+    """Return a message on refused disclosures, with ways out.
 
     `secret` is that of the release; None if the release has no hidden test.
     """
@@ -286,7 +292,9 @@ class DisclosureGuard:
     def allowed(
         self, contents: ReleaseContents, problems: Sequence[Problem], rules: DisclosureRules, secret: bytes | None
     ) -> AllowedDisclosures:
-        """Return the disclosures of the release. Raises BadInput if one is not allowed.
+        """Return the disclosures of the release, all allowed.
+
+        Raises BadInput if one is not allowed.
 
         Parameters
         ----------
@@ -310,7 +318,10 @@ class DisclosureGuard:
         return replace(allowed, notes=(*notes, *allowed.notes))
 
     def _list_other_tests(self) -> list[HiddenTest]:
-        """Return the hidden tests of other releases: in the registry, and in folders beside this release."""
+        """Return the hidden tests of other releases.
+
+        They are in the registry, and in folders beside this release.
+        """
         tests = {test.identity: test for test in self.registry.tests()}
         parents = (self.folder.resolve().parent, self.hidden.resolve().parent)
         for folder in dict.fromkeys(parents):
@@ -318,7 +329,7 @@ class DisclosureGuard:
         return [test for test in tests.values() if test.identity != self.identity]
 
     def remember(self, contents: ReleaseContents, about: Mapping[str, Any], allowed: AllowedDisclosures) -> None:
-        """Update the registry: the hidden test of the release, revealed problems, and replaced tests.
+        """Record the release's hidden test, revealed problems and replaced tests.
 
         `about` is the content of the manifest. Call it after everything else is written.
         """

@@ -49,9 +49,10 @@ HUB_QUESTIONS = {
 
 
 def parquet_path(name: str) -> PurePosixPath:
-    """Return the path of a Parquet table within a release, by the name of its file of problems.
+    """Return the path of a Parquet table within a release.
 
-    There is a folder for each training file, and one for dev and test.
+    `name` is that of a file of problems (train_xs, …, dev, test). There is a folder for each training file, and one
+    for dev and test.
 
     >>> str(parquet_path("train_xs")), str(parquet_path("dev"))
     ('data/xs/train-00000-of-00001.parquet', 'data/evaluation/validation-00000-of-00001.parquet')
@@ -82,7 +83,10 @@ def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _complete_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of WinoGrande with the columns that it is lacking: group, target, and labels as JSON text."""
+    """Return a row of WinoGrande with the columns it lacks.
+
+    Those are group, target, and labels as JSON text.
+    """
     answer = row.get("answer", "")
     labels = None
     if row.get("labels"):
@@ -121,7 +125,7 @@ def croissant_bytes(
 
 
 def _make_file_object(name: str, data: bytes) -> Any:
-    """Return the Croissant object of a Parquet file: its name, path and hash."""
+    """Return the Croissant description of a Parquet file."""
     import mlcroissant as mlc
 
     return mlc.FileObject(
@@ -134,7 +138,7 @@ def _make_file_object(name: str, data: bytes) -> Any:
 
 
 def _make_record_set(name: str) -> Any:
-    """Return the Croissant object of a file of problems: its columns in the Parquet file."""
+    """Return the Croissant description of a Parquet file's columns."""
     import mlcroissant as mlc
 
     fields = []
@@ -149,7 +153,7 @@ def _make_record_set(name: str) -> Any:
 
 
 def registration_bytes(contents: ReleaseContents, settings: ReleaseSettings, title: str, description: str) -> bytes:
-    """Return the content of `eval.yaml`, by which a hub registers the release as a benchmark.
+    """Return the content of `eval.yaml`, which registers a benchmark on the hub.
 
     The benchmark is the public dev set, as multiple-choice questions.
     """
@@ -165,7 +169,10 @@ def registration_bytes(contents: ReleaseContents, settings: ReleaseSettings, tit
 
 
 def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:
-    """Return the files of the tasks for lm-evaluation-harness and Inspect, by path inside the release."""
+    """Return the task files for lm-evaluation-harness and Inspect, by path.
+
+    Paths are relative to the folder of the release.
+    """
     name = slug(settings.name or "")
     title = f"{settings.name} {settings.version}"
     dev = contents.files[DEV]

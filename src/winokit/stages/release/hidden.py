@@ -63,17 +63,23 @@ class Draws:
         return cls(secrets.token_bytes(BYTES))
 
     def number(self, purpose: str, name: str = "") -> int:
-        """Draw a whole number below 2^256, always the same for a purpose and a name."""
+        """Draw a whole number below 2^256.
+
+        It is always the same for a purpose and a name.
+        """
         message = f"{purpose}\0{name}".encode()
         return int.from_bytes(hmac.digest(self.key, message, "sha256"))
 
     def share(self, purpose: str, name: str) -> float:
-        """Draw a number from 0 to 1 (excluded), always the same for a purpose and a name."""
+        """Draw a number from 0 to 1 (excluded).
+
+        It is always the same for a purpose and a name.
+        """
         highest_bits = self.number(purpose, name) >> (8 * BYTES - 53)
         return highest_bits / 2**53
 
     def ordered(self, purpose: str, things: Iterable[Drawn], name: Callable[[Drawn], str]) -> list[Drawn]:
-        """Return things in a drawn order, which does not depend on their order in the input.
+        """Return things in a drawn order, whatever their order was before.
 
         `name` returns the id of a thing. Repetitions of a problem (`id.2`, `id.3`) directly follow the first, in the
         order of their numbers.
@@ -157,7 +163,7 @@ class HiddenPart:
 
 
 def hidden_folder(release: Path) -> Path:
-    """Return the default folder of a release's hidden labels: its name with `.hidden`."""
+    """Return the default folder of hidden labels: the release's name with `.hidden`."""
     release = release.resolve()
     return release.with_name(f"{release.name}.hidden")
 
@@ -190,7 +196,7 @@ def label_lines(rows: list[dict[str, Any]]) -> bytes:
 def write_hidden(
     folder: Path, release: dict[str, Any], labels: bytes, secret: bytes | None = None, checks: Any = None
 ) -> None:
-    """Write the hidden labels of a release so that only their owner can read them.
+    """Write hidden labels so that only their owner can read them.
 
     Parameters
     ----------
@@ -244,7 +250,7 @@ def _is_index(value: Any) -> TypeGuard[int]:
 
 
 def _check_units(units: tuple[int | None, ...], file: str) -> tuple[int, ...] | None:
-    """Return the units of all problems, or None if no problem has one.
+    """Return the units of all problems, None if they have none.
 
     Raises Malformed if only some problems have one.
     """
@@ -256,7 +262,7 @@ def _check_units(units: tuple[int | None, ...], file: str) -> tuple[int, ...] | 
 
 
 def labels_of(folder: Path) -> dict[str, Any]:
-    """Return the facts in release.json on the release that hidden labels belong to.
+    """Read release.json: facts on the release that hidden labels belong to.
 
     Raises BadInput if the folder has no such file.
     """
@@ -290,7 +296,7 @@ def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
 
 
 def read_labels(folder: Path) -> list[LabelRow]:
-    """Read id, answer, group and unit of each hidden label in a folder.
+    """Read id, answer, group and unit of each hidden label.
 
     Raises Malformed if a row is not what `label_lines` makes.
     """
@@ -300,7 +306,7 @@ def read_labels(folder: Path) -> list[LabelRow]:
 
 
 def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
-    """Read the hidden labels of a release, and check that they belong to it.
+    """Read the hidden labels of a release, and check them.
 
     They belong to it if the facts in release.json agree with the manifest, the commitment confirms them, and their ids
     are those of the test, in the same order. Otherwise BadInput is raised. The default folder is `hidden_folder`.
@@ -319,7 +325,7 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
 
 
 def _read_hidden_part(folder: Path) -> HiddenPart:
-    """Read the files of a folder of hidden labels, whichever release they belong to."""
+    """Read a folder of hidden labels, whichever release they belong to."""
     rows = read_labels(folder)
     ids, answers, groups, units = zip(*rows, strict=True) if rows else ((), (), (), ())
     stored_units = _check_units(units, str(folder / LABELS))
@@ -327,7 +333,7 @@ def _read_hidden_part(folder: Path) -> HiddenPart:
 
 
 def _check_same_release(labels: HiddenPart, release: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise BadInput if a fact in release.json differs from the manifest of a release.
+    """Raise BadInput if a fact in release.json contradicts the manifest.
 
     Facts that the manifest does not have are not compared.
     """
@@ -355,7 +361,10 @@ def _check_commitment(labels: HiddenPart, release: Path, manifest: Mapping[str, 
 
 
 def _check_same_ids(labels: HiddenPart, path: Path) -> None:
-    """Raise BadInput if the problems in the file of the test do not have the labels' ids, in the same order."""
+    """Raise BadInput unless the test has the labels' ids in order.
+
+    `path` is the file of the test's problems. Raises Malformed if one has no id.
+    """
     public_ids = [_get_row_id(row) for row in json_lines(read_text(path))]
     if not all(public_ids):
         line = public_ids.index("") + 1
@@ -372,14 +381,17 @@ def _check_same_ids(labels: HiddenPart, path: Path) -> None:
 
 
 def _get_row_id(row: Any) -> str:
-    """Return the id at the end of a row's qID, empty if there is none."""
+    """Return the id at the end of a row's qID.
+
+    Empty if there is none.
+    """
     if not isinstance(row, dict):
         return ""
     return str(row.get("qID") or "").rpartition("-")[2]
 
 
 def json_lines(text: str) -> list[Any]:
-    """Parse each line of a text as JSON. The value is None if a line is no JSON.
+    """Parse each line of a text as JSON, None for others.
 
     Only newlines end a line, since other line separators (U+2028) may be inside JSON.
     """
@@ -394,7 +406,7 @@ def json_lines(text: str) -> list[Any]:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file as a whole, which only its owner can read from the first byte on."""
+    """Write a whole file that only its owner can ever read."""
     with private():
         write_whole(path, data)
 

@@ -81,7 +81,7 @@ class HiddenTest:
 
     @property
     def secrets(self) -> tuple[Digests, ...]:
-        """The digests of all problems that must not be published: hidden, then withheld ones."""
+        """Digests of the problems that must not be published: hidden, then withheld."""
         return self.problems + self.withheld
 
     @property
@@ -91,7 +91,10 @@ class HiddenTest:
 
     @property
     def is_known_by_ids(self) -> bool:
-        """Whether it has only the ids of its problems, by which only exact copies are found."""
+        """Whether only ids of its problems are recorded.
+
+        By these, only exact copies are found.
+        """
         return bool(self.problems) and all(len(digests) == 1 for digests in self.problems)
 
     def with_gradings(self, more: Iterable[GradedSubmission]) -> "HiddenTest":
@@ -108,7 +111,7 @@ class HiddenTest:
 
 
 def digests_of(problem: Problem) -> Digests:
-    """Return the digests of a problem: of its text, of its other keys, and of its public id.
+    """Return the digests of a problem's text, other keys, and public id.
 
     Two problems with a common digest reveal each other: they are copies, or have the same candidates and texts that
     differ in one word (`overlap.copy_keys`).
@@ -150,16 +153,22 @@ class HiddenRegistry:
         self.folder = folder or user_state(FOLDER)
 
     def tests(self) -> list[HiddenTest]:
-        """Read every hidden test, sorted by file. Raises BadInput if a file cannot be read."""
+        """Read every hidden test, sorted by file.
+
+        Raises BadInput if a file cannot be read.
+        """
         return [_read_test(path) for path in sorted(self.folder.glob("*.json"))]
 
     def find(self, identity: str) -> HiddenTest | None:
-        """Return the test with this identity, or None. Raises BadInput if its file cannot be read."""
+        """Return the test with this identity, or None.
+
+        Raises BadInput if its file cannot be read.
+        """
         path = self._get_path(identity)
         return _read_test(path) if path.is_file() else None
 
     def save(self, test: HiddenTest) -> None:
-        """Write the file of a test, over an earlier one of the same identity."""
+        """Write the file of a test, or replace it."""
         write_private(self._get_path(test.identity), _test_bytes(test))
 
     def forget(self, identity: str, folder: Path) -> None:
@@ -187,7 +196,7 @@ class HiddenRegistry:
 
 @contextmanager
 def open_registry() -> Iterator[HiddenRegistry]:
-    """Open the registry for changes, under a lock for which other processes wait.
+    """Open the registry for changes, while other processes wait.
 
     Raises BadInput if its folder cannot be made.
     """
@@ -228,7 +237,10 @@ def _test_bytes(test: HiddenTest) -> bytes:
 
 
 def _read_test(path: Path) -> HiddenTest:
-    """Read the file of a test. Raises BadInput if it is not what `_test_bytes` makes."""
+    """Read the file of a test.
+
+    Raises BadInput if it is not what `_test_bytes` makes.
+    """
     with _with_hint(RESTORE):
         content = read_object(path)
     try:
@@ -274,7 +286,7 @@ def _parse_revealing(row: Mapping[str, Any]) -> Revealing:
 
 
 def _check_text(value: object) -> str:
-    """Return a value that must be text. Raises TypeError if it is not."""
+    """Return a value that must be text, or raise TypeError."""
     if not isinstance(value, str):
         raise TypeError(f"expected text, found {type(value).__name__}")
     return value
@@ -292,7 +304,7 @@ def _split_digests(joined: object) -> Digests:
 
 
 def hidden_test_of(release: Path, about: Mapping[str, Any], folder: Path) -> HiddenTest:
-    """Return the hidden test of a release, from the public texts of its problems.
+    """Return the hidden test of a release, from its public texts.
 
     It has no gradings and no withheld problems.
 
@@ -326,7 +338,7 @@ def hidden_tests_beside(folder: Path, skip: Collection[str] = ()) -> list[Hidden
 
 
 def _check_states_release(folder: Path) -> None:
-    """Raise BadInput if a folder has hidden labels and a secret, but no release.json."""
+    """Raise BadInput if hidden labels and secret have no release.json."""
     if (folder / LABELS).is_file() and (folder / SECRET).is_file() and not (folder / RELEASE).is_file():
         raise BadInput(
             f"{folder}: hidden labels without {RELEASE}, which says of which release they are: restore it, or move "

@@ -44,12 +44,15 @@ PASSED_OVER = frozenset({"__pycache__", ".git", ".gitattributes", ".cache", ".DS
 
 
 def problems_path(name: str) -> str:
-    """Return the path of a file of problems (train_xs, …, dev, test) within a release."""
+    """Return the path of a file of problems within a release.
+
+    `name` is train_xs, …, train_debiased, dev or test.
+    """
     return f"winogrande/{name}.jsonl"
 
 
 def write_manifest(folder: Path, about: dict[str, Any]) -> None:
-    """Write manifest.json, with the sha256 and the size of every other file in the folder.
+    """Write manifest.json, with hash and size of every other file.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def manifest_hash(folder: Path) -> str:
-    """Return the sha256 of manifest.json, which identifies a release with all its files."""
+    """Return the sha256 of manifest.json, which identifies a whole release."""
     read_manifest(folder)
     return str(described(folder / MANIFEST)["sha256"])
 
@@ -101,7 +104,10 @@ def content_hash(hashes: Mapping[str, str]) -> str:
 
 
 def file_names(folder: Path) -> list[str]:
-    """Return the files of a release except its manifest, as sorted paths with forward slashes."""
+    """Return the sorted paths of a release's files, without the manifest.
+
+    They are relative, with forward slashes.
+    """
     names = set()
     for path in folder.rglob("*"):
         relative_path = path.relative_to(folder)
@@ -112,7 +118,7 @@ def file_names(folder: Path) -> list[str]:
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Return the sha256 and the size in bytes of a file, as the manifest has them."""
+    """Return the manifest's entry for a file: sha256 and size in bytes."""
     with refused(path, "read"), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
         return {"sha256": digest.hexdigest(), "bytes": file.tell()}
@@ -130,7 +136,7 @@ Row = dict[str, Any]
 
 
 def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
-    """Return the row of a public problem, with its answer, group and labels.
+    """Return the row of a public problem: answer, group and labels included.
 
     `status` is kept or removed in training files. None leaves it out.
     """
@@ -163,9 +169,10 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 
 
 def read_release(folder: Path) -> dict[str, Dataset]:
-    """Read the problems of each file of a release, by name: train_xs, …, train_debiased, dev, test.
+    """Read the problems of each file of a release.
 
-    Problems of the test have no answers. Raises BadInput if the folder has none of these files.
+    They are by name: train_xs, …, train_debiased, dev, test. Problems of the test have no answers. Raises BadInput if
+    the folder has none of these files.
     """
     names = [name for name in FILES if (folder / problems_path(name)).is_file()]
     if not names:
@@ -174,9 +181,9 @@ def read_release(folder: Path) -> dict[str, Dataset]:
 
 
 def read_problems(folder: Path, name: str) -> Dataset:
-    """Read the problems of one file of a release: train_xs, …, train_debiased, dev or test.
+    """Read the problems of one file of a release.
 
-    A problem without twins in the same file has no group.
+    `name` is train_xs, …, train_debiased, dev or test. A problem without twins in the same file has no group.
     """
     source = Source(folder / problems_path(name))
     problems = source.each(source.json_lines(), problem_of)
@@ -220,7 +227,10 @@ def read_lineage(path: Path) -> list[Row]:
 
 
 def _check_lineage_row(row: Row, file: str, line: int) -> Row:
-    """Return a row with an empty `why` and no `split` if they are missing. Raises Malformed for other faults."""
+    """Return a row of a lineage with `why` and `split` filled in.
+
+    Raises Malformed if a value is not of its type.
+    """
     if not isinstance(row.get("id"), str):
         raise Malformed("expected an object with an id", file=file, line=line)
     if row.get("split") not in (None, *SPLITS):

@@ -182,7 +182,7 @@ def write_release(
 
 
 def _remove_stale_files(folder: Path, names: set[str]) -> None:
-    """Remove files of an earlier release that are not in the new one.
+    """Remove files of an earlier release from its folder.
 
     A manifest may come from anybody, so that paths in it which lead out of the folder are ignored.
     """
@@ -191,7 +191,7 @@ def _remove_stale_files(folder: Path, names: set[str]) -> None:
 
 
 def _complete_settings(settings: ReleaseSettings, problems: Dataset) -> ReleaseSettings:
-    """Return the settings with a name, and a formalization that fits the problems.
+    """Return the settings with a name and a fitting formalization.
 
     Raises BadInput if neither the settings nor the problems have a name that fits.
     """
@@ -207,7 +207,10 @@ def _complete_settings(settings: ReleaseSettings, problems: Dataset) -> ReleaseS
 
 
 def _make_lineage(contents: ReleaseContents, succession: Succession, version: str) -> list[manifest.Row]:
-    """Return the rows of the lineage. In a first version, every problem is new."""
+    """Return the rows of the lineage.
+
+    In a first version, every problem is new.
+    """
     split_of_id = contents.where
     if succession.lineage:
         return succession.lineage(split_of_id)
@@ -218,7 +221,7 @@ def _make_lineage(contents: ReleaseContents, succession: Succession, version: st
 
 
 def _make_hidden_checks(facts: CardFacts, test: Dataset) -> dict[str, Any]:
-    """Return checks of the hidden test with its answers, which the card may not state."""
+    """Return checks of the hidden test that the card may not state."""
     return {
         "leaks": [asdict(leak) for leak in facts.test_leaks],
         "first_candidate_is_the_answer": first_answers(test),
@@ -241,7 +244,7 @@ def _make_labels(test: Dataset, unit_by_id: Mapping[str, int]) -> bytes:
 
 
 def _choose_hidden_folder(folder: Path, hidden_folder: Path | None) -> Path:
-    """Return the folder for hidden labels: the one that the user chose, or DIR.hidden.
+    """Return the folder for hidden labels: as chosen, or DIR.hidden.
 
     Raises BadInput if it is a file, or in the folder of the release.
     """
@@ -256,7 +259,7 @@ def _choose_hidden_folder(folder: Path, hidden_folder: Path | None) -> Path:
 
 
 def _check_replaceable_labels(hidden_folder: Path, belongs: Mapping[str, object], folder: Path) -> None:
-    """Raise BadInput if a folder has the hidden labels of another release, which would be lost.
+    """Raise BadInput if hidden labels of another release would be lost.
 
     Labels of the release that is in `folder` now, and is replaced, may be overwritten, and so may labels of the same
     release. `belongs` has the values of the keys `BELONGS` for the new release.
@@ -282,9 +285,9 @@ def _has_same_identity(first: Mapping[str, object], second: Mapping[str, object]
 
 
 def _list_earlier_files(folder: Path) -> set[str]:
-    """Return the files of an earlier release in the folder to write, by its manifest.
+    """Return the files of an earlier release in the same folder.
 
-    Empty for a new folder. Raises BadInput if the folder has anything else.
+    They are those in its manifest. Empty for a new folder. Raises BadInput if the folder has anything else.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file; winokit needs a folder there")
@@ -297,12 +300,15 @@ def _list_earlier_files(folder: Path) -> set[str]:
 
 
 def _make_problem_files(contents: ReleaseContents) -> dict[str, bytes]:
-    """Return the content of each file of problems, by its name. The content hash of a release is made from it."""
+    """Return the content of each file of problems, by its name.
+
+    The content hash of a release is made from it.
+    """
     return {name: json_rows(_make_rows(contents, name)).encode() for name in contents.files}
 
 
 def _make_rows(contents: ReleaseContents, name: str) -> list[manifest.Row]:
-    """Return the rows of a file of problems, without answers if it is the test."""
+    """Return the rows of a file of problems, for the test without answers."""
     problems = contents.files[name]
     if name == manifest.TEST:
         return list(map(manifest.hidden_row_of, problems))
@@ -312,9 +318,10 @@ def _make_rows(contents: ReleaseContents, name: str) -> list[manifest.Row]:
 
 
 def _make_files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the content of all files of a release except lineage and manifest, by path.
+    """Return the content of a release's files, by path.
 
-    `problem_files` has the content of the files of problems (`_make_problem_files`).
+    Lineage and manifest are not among them. `problem_files` has the content of the files of problems
+    (`_make_problem_files`).
     """
     files: dict[str, bytes] = {}
     tables: dict[str, bytes] = {}
@@ -373,7 +380,10 @@ def _make_manifest(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[
 
 
 def _make_revealed_rows(facts: CardFacts) -> list[dict[str, Any]]:
-    """Return the number of problems that are revealed on purpose, for each release that keeps them hidden."""
+    """Return the number of revealed problems of each other release.
+
+    Those are published on purpose.
+    """
     return [{"release": disclosure.test.release, "problems": len(disclosure)} for disclosure in facts.revealed]
 
 
@@ -383,7 +393,7 @@ COUNTS = ("problems", "kept", "removed", "groups", "single")
 
 
 def warnings(release: Release) -> Iterator[str]:
-    """Yield warnings: no licence, repetitions across splits, and answers that can be predicted without reading."""
+    """Yield warnings on licence, repetitions across splits, and predictable answers."""
     facts = release.facts
     if facts.licence == NOT_STATED:
         yield "THE LICENCE IS NOT STATED, and the card says so: nobody may use the release. State one with --licence"
@@ -399,7 +409,7 @@ def warnings(release: Release) -> Iterator[str]:
 
 
 def lines(release: Release) -> Iterator[Any]:
-    """Yield the lines to print: a table of the files, the problems left out, and the folders."""
+    """Yield the lines to print: a table of the files, and the folders."""
     rows = []
     for name, counts in _count_splits(release).items():
         cells = [f"{counts[key]:,}" for key in COUNTS]
@@ -416,7 +426,7 @@ def lines(release: Release) -> Iterator[Any]:
 
 
 def _count_splits(release: Release) -> dict[str, dict[str, int]]:
-    """Return the numbers of problems and groups in each file, by the names in `COUNTS`."""
+    """Count problems and groups in each file, by the names in `COUNTS`."""
     splits = {}
     for name, data in release.contents.shown.items():
         kept_count = release.contents.count_kept(data)

@@ -109,7 +109,7 @@ class ReleaseSettings(Settings):
 
 @dataclass(frozen=True)
 class ReleaseExtras(Settings):
-    """Further content for the card, and the folder and secret of the hidden labels."""
+    """Further content for the card, and settings of the hidden labels."""
 
     audit: Annotated[
         tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN", section="release")
@@ -145,7 +145,7 @@ def _is_iso_date(text: str) -> bool:
 
 
 def _check_amount(name: str, value: float | str) -> float:
-    """Return a share below 1 or a number of problems, which users may write as text.
+    """Return a share below 1 or a number of problems, parsed from text.
 
     `name` is the option, for the message. Raises BadInput if the value is neither.
 
@@ -167,7 +167,7 @@ def _check_amount(name: str, value: float | str) -> float:
 
 
 def _check_sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
-    """Return the numbers of problems in the training sizes, which users may write as text.
+    """Return the numbers of problems in the training sizes, parsed from text.
 
     Raises BadInput unless they are rising whole numbers, and no more than there are sizes. None stays None.
     """

@@ -41,7 +41,7 @@ AT_LEAST = 2
 
 @dataclass(frozen=True)
 class ReleaseUnit:
-    """A group or a single problem, which goes into one split as a whole."""
+    """A group or a single problem, which stays in one split."""
 
     members: tuple[Problem, ...]
     kept_ids: frozenset[str]
@@ -89,7 +89,7 @@ def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
 
 
 def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Key]]:
-    """Return the keys of each unit, by which it may be tied to others.
+    """Return the keys of each unit, which tie it to others.
 
     Two units have a common key if a problem of one is a near-duplicate of a problem of the other, or if both are single
     problems that may be twins by their content. With `facts`, the (special word, candidate) pairs of a unit are keys
@@ -140,7 +140,7 @@ def blocks_of(keys: Sequence[Collection[Key]]) -> list[list[int]]:
 
 
 def _label_keys(keys: Collection[Key]) -> list[tuple[str, Key]]:
-    """Return the keys as links for `joined`, which takes pairs of a kind and a value."""
+    """Return keys as links for `joined`: pairs of a kind and a value."""
     return [("key", key) for key in keys]
 
 
@@ -185,14 +185,17 @@ def split_units(
 
 
 def _split_size(amount: float, kept_count: int) -> int:
-    """Return the number of problems of a split, from a number (1 or more) or a share of the kept ones."""
+    """Return the number of problems of a split.
+
+    `amount` is a number (1 or more, or 0), or a share of the kept problems.
+    """
     if amount >= 1 or amount == 0:
         return int(amount)
     return max(AT_LEAST, round(amount * kept_count))
 
 
 class ReleaseSplit:
-    """The split of each unit, and how many problems still fit into dev and test.
+    """The split of each unit, and the room left in dev and test.
 
     Units are known by their index. Those without a split are for training.
     """
@@ -214,7 +217,10 @@ class ReleaseSplit:
                 self.with_key.setdefault(key, []).append(index)
 
     def units_in(self, name: str) -> list[ReleaseUnit]:
-        """Return the units of a split (train, dev or test), in the order of the input."""
+        """Return the units of a split, in the order of the input.
+
+        `name` is train, dev or test.
+        """
         units = []
         for index, unit in enumerate(self.units):
             if index not in self.shared and self.where.get(index, TRAIN) == name:
@@ -226,7 +232,7 @@ class ReleaseSplit:
         return min(self.units[index].name for index in block)
 
     def settle(self, fixed: Mapping[str, str]) -> None:
-        """Place the units whose split the previous version decided, and units tied to them.
+        """Place the units that the previous version decided, and their neighbours.
 
         `fixed` has splits by id. A unit with a key in common with such units of training goes to training, and with
         such units of dev or test it stays out.
@@ -247,7 +253,7 @@ class ReleaseSplit:
                 self.shared.add(index)
 
     def _find_neighbours(self, index: int) -> set[int]:
-        """Return the other units that have a key in common with a unit."""
+        """Return the other units with a key in common with a unit."""
         neighbours: set[int] = set()
         for key in self.keys[index]:
             neighbours.update(self.with_key[key])
@@ -258,9 +264,9 @@ class ReleaseSplit:
         return index in self.where or index in self.shared
 
     def place_block(self, block: Sequence[int], share: float) -> bool:
-        """Place a whole block in test or dev if it fits, and return whether it did.
+        """Place a whole block in test or dev if it fits.
 
-        `share` is the largest share of the split that the block may fill.
+        Returns whether it did. `share` is the largest share of the split that the block may fill.
         """
         size = sum(len(self.units[index].kept) for index in block)
         if not all(self._may_evaluate(index) for index in block):
@@ -287,9 +293,10 @@ class ReleaseSplit:
         self.room[name] -= size
 
     def place_unit(self, index: int) -> None:
-        """Take one unit out of a large block for test or dev, if these are short of problems.
+        """Take a unit out of a large block for test or dev.
 
-        Units of the block with a key in common with it stay out of the release.
+        Nothing happens if these are not short of problems, or the unit does not fit. Units of the block with a key in
+        common with it stay out of the release.
         """
         name = self._find_short_split(len(self.units[index].kept))
         if name is None or self.is_placed(index) or not self._may_evaluate(index):
@@ -301,9 +308,9 @@ class ReleaseSplit:
         self.shared |= neighbours - self.where.keys()
 
     def _find_short_split(self, size: int) -> str | None:
-        """Return test or dev, whichever first is short of problems and has room for `size` more.
+        """Return the split (test or dev) that needs `size` more problems.
 
-        None if neither does, or `size` is 0.
+        That is the first which is short of problems and has room for them. None if neither does, or `size` is 0.
         """
         for name in (TEST, DEV):
             is_short = self.room[name] > SHORT * self.wanted[name]

@@ -92,7 +92,7 @@ def _join_training(problems_by_file: Splits) -> Splits:
 
 
 def lines(result: Verification) -> Iterator[Any]:
-    """Yield the lines to print: each finding with its examples, then the outcome."""
+    """Yield the lines to print: findings with examples, then the outcome."""
     for finding in result.findings:
         mark = ("!", "red") if finding.warns else ("·", "green")
         yield styled(mark, f" {finding.dataset}: {finding.message}")
@@ -119,9 +119,9 @@ def _report_fault(where: str, check: str, message: str) -> Finding:
 
 
 def _report_cases(where: str, check: str, what: str, cases: Sequence[str], warns: bool = True) -> Iterator[Finding]:
-    """Yield a finding with the number of cases and a few examples, or nothing without cases.
+    """Yield a finding on a number of cases, with a few examples.
 
-    `where` is the file or split, `what` follows the number of cases in the message.
+    Without cases there is none. `where` is the file or split, `what` follows the number of cases in the message.
     """
     if cases:
         message = f"{len(cases):,} {what}"
@@ -129,7 +129,7 @@ def _report_cases(where: str, check: str, what: str, cases: Sequence[str], warns
 
 
 def _check_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for each file that is missing, changed, or not in the manifest.
+    """Yield findings on files that are missing, changed, or not listed.
 
     `listed` has the sha256 and size of each file in the manifest.
     """
@@ -148,7 +148,7 @@ def _check_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _explain_change(actual: Mapping[str, Any], listed: Any) -> str:
-    """Return how a file differs from its entry in the manifest, as a message.
+    """Return a message on how a file differs from the manifest.
 
     `actual` has its sha256 and size, `listed` those in the manifest.
     """
@@ -160,7 +160,7 @@ def _explain_change(actual: Mapping[str, Any], listed: Any) -> str:
 
 
 def _check_content(folder: Path, about: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding if the files of problems do not have the manifest's content_hash.
+    """Yield a finding if the content hash of the problems is wrong.
 
     By this hash, hidden labels identify their release. `about` is the manifest.
     """
@@ -195,7 +195,7 @@ def _read_files(folder: Path) -> tuple[Splits, list[Finding]]:
 
 
 def _parse_row(row: Mapping[str, Any]) -> Problem:
-    """Return the problem of a row, with the row's qID as its provenance."""
+    """Return the problem of a row, with the qID as provenance."""
     return manifest.problem_of(row).replace(provenance={"qID": row.get("qID") or ""})
 
 
@@ -255,9 +255,10 @@ def _check_crossing_twins(splits: Splits) -> Iterator[Finding]:
 
 
 def _check_sizes(problems_by_file: Splits) -> Iterator[Finding]:
-    """Yield findings on training sizes that are missing, do not contain the next smaller size, or split a group.
+    """Yield findings on training sizes that are missing or not nested.
 
-    Missing sizes are no fault: a small release has fewer.
+    A size must contain the smaller ones, and must not split a group. Missing sizes are no fault: a small release has
+    fewer.
     """
     sizes = [name for name in manifest.TRAINS if name in problems_by_file]
     missing_sizes = [name for name in manifest.TRAINS if name not in problems_by_file]
@@ -275,7 +276,7 @@ def _check_sizes(problems_by_file: Splits) -> Iterator[Finding]:
 
 
 def _find_split_groups(problems: Dataset, all_groups: Mapping[str, Sequence[Problem]]) -> list[str]:
-    """Return the names of groups that have fewer members among the problems than in all, sorted."""
+    """Return the sorted names of groups that have not all members."""
     split_groups = []
     for group, members in problems.groups.items():
         if len(members) < len(all_groups.get(group, ())):
@@ -284,7 +285,7 @@ def _find_split_groups(problems: Dataset, all_groups: Mapping[str, Sequence[Prob
 
 
 def _check_ids(problems_by_file: Splits) -> Iterator[Finding]:
-    """Yield findings on public ids that do not fit their text, or occur twice in a file."""
+    """Yield findings on ids that do not fit their text, or repeat."""
     for name, problems in problems_by_file.items():
         wrong_ids = []
         for problem in problems:
@@ -298,7 +299,7 @@ def _check_ids(problems_by_file: Splits) -> Iterator[Finding]:
 
 
 def _check_answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
-    """Yield findings on files of a release that reveal answers of the test.
+    """Yield findings on files that reveal answers of the test.
 
     Those are files of labels that no public file of problems has, and rows with an answer and the id of a test problem.
     """
@@ -321,9 +322,9 @@ def _check_answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
 
 
 def _find_answered_ids(path: Path) -> Iterator[str]:
-    """Yield the ids of problems that a file of JSON or Parquet may have an answer for.
+    """Yield the ids of problems that a file may have answers for.
 
-    Objects inside others count too. Other files have none.
+    It is a file of JSON or Parquet. Objects inside others count too. Other files have none.
     """
     values = _read_json_values(path)
     if path.suffix == ".parquet":
@@ -338,7 +339,10 @@ def _find_answered_ids(path: Path) -> Iterator[str]:
 
 
 def _read_json_values(path: Path) -> list[Any]:
-    """Return the value of a file of JSON, or of each line of JSON lines. Empty for other files."""
+    """Read the values in a file of JSON or JSON lines.
+
+    Empty for other files.
+    """
     if path.suffix not in (".jsonl", ".json") or not path.is_file():
         return []
     text = path.read_text("utf-8", "replace")
@@ -362,7 +366,7 @@ def _find_ids_in_object(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read_table_rows(path: Path) -> list[Any]:
-    """Read the rows of a Parquet file, with ids and the columns that may reveal answers.
+    """Read ids and possible answers in the rows of a Parquet file.
 
     Raises BadInput if it is no table, and ImportError without pyarrow.
     """
@@ -374,7 +378,7 @@ def _read_table_rows(path: Path) -> list[Any]:
 
 
 def _check_counts(folder: Path, problems_by_file: Splits, counts: Any) -> Iterator[Finding]:
-    """Yield findings on counts in the manifest, and files of labels, that contradict the problems.
+    """Yield findings on counts and labels that contradict the problems.
 
     `counts` has the number of problems in each file. Anything else than an object is ignored.
     """
@@ -393,7 +397,7 @@ def _check_counts(folder: Path, problems_by_file: Splits, counts: Any) -> Iterat
 
 
 def _check_labels(path: Path, name: str, problems: Dataset) -> Iterator[Finding]:
-    """Yield a finding if a file of labels differs from the answers of the problems.
+    """Yield a finding if labels differ from the answers of the problems.
 
     `name` is that of the file of problems.
     """
@@ -408,7 +412,7 @@ def _check_labels(path: Path, name: str, problems: Dataset) -> Iterator[Finding]
 
 
 def _check_lineage(path: Path, splits: Splits) -> Iterator[Finding]:
-    """Yield findings on problems that lineage.jsonl has in another split, or in none.
+    """Yield findings on problems that lineage.jsonl has elsewhere or nowhere.
 
     Without the file, there are none.
     """
@@ -429,7 +433,7 @@ def _check_lineage(path: Path, splits: Splits) -> Iterator[Finding]:
 
 
 def _check_hidden(folder: Path, hidden: Path | None) -> Iterator[Finding]:
-    """Yield findings on the hidden labels: whether they belong to the release, and who can read them.
+    """Yield findings on the hidden labels: their release, and their readers.
 
     `hidden` is the folder that the user named, which must exist. If it is None, DIR.hidden is checked if it is there.
     """

@@ -75,7 +75,7 @@ def score(
 
 @dataclass(frozen=True)
 class ScoredAnswers:
-    """The predictions of a model, what they cost, and the notes on both."""
+    """The predictions of a model, with their ledger and notes."""
 
     predictions: list[scorer.Prediction]
     ledger: Ledger
@@ -87,7 +87,7 @@ class ScoredAnswers:
 
 
 def ask_model(dataset: Dataset, spec: ModelSpec, asking: Asking, progress: Progress | None) -> ScoredAnswers:
-    """Load a model, and ask it to score all candidates of a dataset.
+    """Load a model, and score all candidates of a dataset with it.
 
     Notes on the model are shown before it is asked. `asking` says how to score and with which cache.
     """

@@ -9,7 +9,7 @@ from winokit.stages.score.run import Scored
 
 
 def as_json(result: Scored) -> dict[str, Any]:
-    """Return the file, the scorer, and how many problems are answered and right.
+    """Return file, scorer, and numbers of answered and right problems.
 
     Of a dry run, the plan: requests that would be made, and what they would cost.
     """
