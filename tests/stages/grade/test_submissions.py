@@ -290,6 +290,8 @@ def test_scores_and_frames_are_graded_as_their_labels_are():
         ([[1, 0, 2]] * 3, "predictions:1: expected two scores"),
         (pandas.DataFrame({"id": ["a", "a", "b"], "mine": 1}), "one row for each problem, found a twice"),
         (pandas.DataFrame({"mine": [1, 1, 1], "other": 2}), "expected a column of predictions.*found mine, other"),
+        (pandas.DataFrame({"id": ["a", "b", "c"]}), "expected a column of predictions.*found none"),
+        ({}, "expected a label for each problem, found none for a"),
     ],
 )
 def test_scores_and_frames_are_read_as_strictly(given, says):

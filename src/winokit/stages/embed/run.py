@@ -23,23 +23,26 @@ from winokit.settings import Help, verb
 from winokit.stages.embed.settings import EmbedDesign
 
 DEV = "dev"
-"""The subset of the rows on the problems that chose the weights."""
+"""The subset of metrics on dev problems, by which the weights of a fine-tuned model were chosen."""
 OUT = Path("X.npy")
 
 
 @dataclass(frozen=True, repr=False)
 class Embedding(Brief):
-    """One row per problem of the dataset, in its order, and where the rows were written."""
+    """One vector per problem of a dataset, and the files they are in."""
 
     rows: NDArray[np.float32]
+    """The vectors: (problems, features)."""
     dataset: Dataset
+    """The embedded problems, without those that the model was fine-tuned on."""
     name: str
-    """The data as it was asked for."""
+    """The data as the user named it, or the name of a dataset in memory."""
     out: Path | None = None
+    """The .npy file. None if none was written."""
     settings: Path | None = None
-    """The file beside `out`."""
+    """The .json file with settings and ids, beside `out`."""
     finetuned: dict[str, Any] = field(default_factory=dict)
-    """What the encoder was made of, if it was fine-tuned; `dataset` is then what was left."""
+    """Facts on the fine-tuning of the model. Empty if it was not fine-tuned."""
     notes: tuple[str, ...] = ()
 
 
@@ -80,12 +83,15 @@ def embed(
 
 @dataclass(frozen=True)
 class ProblemVectors:
-    """The vectors of the problems that were embedded."""
+    """The vectors of the problems that were embedded, before they are written."""
 
     rows: NDArray[np.float32]
+    """The vectors: (problems, features)."""
     dataset: Dataset
+    """The embedded problems, in the order of the rows."""
     notes: tuple[str, ...]
     finetuned: dict[str, Any] = field(default_factory=dict)
+    """Facts on the fine-tuning of the model. Empty if it was not fine-tuned."""
     held_out: Sequence[str] = ()
     """Ids of the problems that the model was fine-tuned on."""
 
@@ -93,7 +99,7 @@ class ProblemVectors:
 def embed_with_model(
     dataset: Dataset, encoder: str | Model, design: EmbedDesign, progress: Progress | None
 ) -> ProblemVectors:
-    """Embed all problems with a model as it is."""
+    """Embed all problems with a model that is not fine-tuned."""
     asking = Asking(cluster=design.cluster, cache=design.cache)
     with asking.loaded(encoder) as loaded, asking.opened() as cache:
         notes = [*dataset.notes, *notes_of(loaded)]
@@ -109,7 +115,10 @@ def embed_with_model(
 def embed_with_finetuned_model(
     dataset: Dataset, encoder: str | Model, design: EmbedDesign, folder: Path, progress: Progress | None
 ) -> ProblemVectors:
-    """Fine-tune a model on some problems, and embed the others."""
+    """Fine-tune a model on some problems, and embed the others.
+
+    The model and its checkpoints are written to `folder`, and interrupted training continues from there.
+    """
     need_training("embed --finetune")
     from winokit.methods.training.embedding import SentenceParts, finetuned_features
 
@@ -143,7 +152,7 @@ def embed_with_finetuned_model(
 
 
 def describe_embedding(vectors: ProblemVectors, encoder: str | Model, design: EmbedDesign) -> dict[str, Any]:
-    """Return the settings that are written beside the vectors."""
+    """Return the settings for the .json file of the vectors."""
     description = {"model": _get_spec(encoder), "features": design.features, "pooling": design.pooling}
     if not vectors.finetuned:
         return description
@@ -151,13 +160,15 @@ def describe_embedding(vectors: ProblemVectors, encoder: str | Model, design: Em
 
 
 def _get_spec(encoder: str | Model) -> str:
+    """Return the spec of a model, such as `hf:bert-base-uncased`."""
     return encoder if isinstance(encoder, str) else encoder.spec
 
 
 def dev_verdict(metrics: Sequence[Metric]) -> dict[str, Any]:
-    """The score of a fine-tuned encoder on the problems that chose its weights.
+    """Judge whether a fine-tuned model's features are informed, on dev problems.
 
-    Its features are informed if its accuracy there is above that of its own choices when right answers change places.
+    They are informed if the accuracy on dev is significantly above `dev_null`: what the same choices would get if right
+    answers changed places at random. `dev_p` is the p-value. `metrics` are those of the fine-tuned model.
     """
     row = next(row for row in metrics if (row.metric, row.subset) == ("accuracy", DEV))
     return {
@@ -169,7 +180,11 @@ def dev_verdict(metrics: Sequence[Metric]) -> dict[str, Any]:
 
 
 def uninformed_note(finetuned: Mapping[str, Any]) -> str:
-    """A note that features know nothing, with the numbers behind it and what to do about it."""
+    """Return a note that features are no better than chance.
+
+    It has the numbers, and advice. `finetuned` has the facts on the fine-tuning (`dev_verdict` and the number of dev
+    problems).
+    """
     right = percent(finetuned["dev_accuracy"])
     null = percent(finetuned["dev_null"])
     return (

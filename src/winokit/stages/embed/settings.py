@@ -1,4 +1,4 @@
-"""Settings of vectors, and of the model that is fine-tuned first."""
+"""Settings of an embedding, and of the fine-tuning that may come first."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -24,7 +24,7 @@ UNOFFERED = (
 
 @dataclass(frozen=True)
 class Finetuning(Settings):
-    """On how many problems a model is fine-tuned before it embeds the others, and how."""
+    """Settings of the fine-tuning of a model before it embeds problems."""
 
     finetune: Annotated[
         int | None,
@@ -63,7 +63,7 @@ class Finetuning(Settings):
 
 @dataclass(frozen=True)
 class EmbedDesign(Settings):
-    """Content of a vector, and the device of the model."""
+    """Settings of the vectors, the fine-tuning, and the machine that embeds."""
 
     features: Annotated[
         FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")

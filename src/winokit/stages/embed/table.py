@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def as_json(embedding: "Embedding") -> dict[str, Any]:
-    """The files, the numbers of rows and columns, and how the model was fine-tuned."""
+    """Return files, shape, and facts on the fine-tuning, JSON-ready."""
     row_count, column_count = embedding.rows.shape
     paths = {"out": str(embedding.out), "settings": str(embedding.settings)}
     return {**paths, "rows": row_count, "columns": column_count, **embedding.finetuned}
 
 
 def lines(embedding: "Embedding") -> Iterator[str]:
-    """The files, and the command that debiases with them."""
+    """Yield sentences on the files, and after fine-tuning the next command."""
     finetuned = embedding.finetuned
     if finetuned:
         yield (
@@ -27,10 +27,11 @@ def lines(embedding: "Embedding") -> Iterator[str]:
     row_count, column_count = embedding.rows.shape
     yield f"{row_count:,} x {column_count:,} written to {embedding.out}, settings and ids to {embedding.settings}"
     if finetuned:
-        yield _suggest_next_step(embedding)
+        yield _describe_next_step(embedding)
 
 
-def _suggest_next_step(embedding: "Embedding") -> str:
+def _describe_next_step(embedding: "Embedding") -> str:
+    """Return a sentence with the command that debiases with these features."""
     command = f"winokit debias aflite {embedding.name} --features {embedding.out}"
     if embedding.finetuned["informed"]:
         return f"debias it: {command}"

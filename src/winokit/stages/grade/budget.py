@@ -36,132 +36,167 @@ CARRIED = "carried.json"
 
 @dataclass(frozen=True)
 class EarlierTest:
-    """A test that was graded elsewhere and shares problems with this one."""
+    """Another hidden test that has problems of this one, with its gradings."""
 
     identity: str
     release: str
+    """Name and version of its release."""
     share: float
-    """Of this test's problems, how many it has too."""
+    """Share of this test's problems that it has too."""
     gradings: tuple[GradedSubmission, ...]
 
 
 @dataclass(frozen=True)
 class SpentBudget:
-    """The gradings that count for a test."""
+    """The gradings that count against the budget of a hidden test."""
 
     own: tuple[GradedSubmission, ...]
-    """Of this very test, each submission and name once."""
+    """Gradings of this very test, each submission and name once."""
     logged: int
-    """How often it was graded here, repetitions included."""
+    """Number of gradings in the log of this test, repetitions included."""
     uncounted: int = 0
-    """Different submissions that the registry knows beyond those."""
+    """Number of different submissions that are in the registry, but not in `own`."""
     elsewhere: tuple[EarlierTest, ...] = ()
+    """Other tests that were graded and have problems of this one."""
 
     def check(self, submission: str, name: str | None, rules: LadderRules) -> None:
-        """Raise BadInput if a submission exceeds the budget.
+        """Raise BadInput if grading a submission would exceed the budget.
 
-        One that was graded before never does.
+        A submission that was graded before never exceeds it. `submission` is a hash, `name` what it is entered under,
+        or None.
         """
         self._check_limit(submission, None, rules.budget, "this test")
         self._check_limit(submission, name_digest(name), rules.per_name, "this name")
 
-    def _check_limit(self, submission: str, name: str | None, most: int, whose: str) -> None:
-        """The same for all gradings, or for those under a name."""
-        submissions = self._find_submissions(name)
-        carried = self.carried(name)
-        if submission in submissions or len(submissions) + carried < most:
+    def _check_limit(self, submission: str, digest: str | None, most: int, whose: str) -> None:
+        """Raise BadInput if a new submission would be more than `most`.
+
+        `digest` is that of a name, whose submissions alone count; None counts all. `whose` names the budget in the
+        message.
+        """
+        submissions = self._find_submissions(digest)
+        if submission in submissions:
             return
-        before = f", {carried:,} of them on {self._name_releases(name)}" if carried else ""
+        carried = self.carried(digest)
+        if len(submissions) + carried < most:
+            return
+        before = ""
+        if carried:
+            before = f", {carried:,} of them on {self._join_release_names(digest)}"
         raise BadInput(
             f"the budget of {whose} is spent: {most:,} different submissions{before}. The owner of the labels can "
             "raise it with --budget N, but each grading reveals a little about them"
         )
 
     def gradings(self, name: str | None = None) -> Gradings:
-        """Number of gradings of the test, in all and under a name."""
+        """Count the gradings of the test, in all and under a name.
+
+        None for the name counts none under it.
+        """
         carried = self.carried()
+        different = len(self._find_submissions()) + carried
         by_name = 0
         if name is not None:
             digest = name_digest(name)
             by_name = len(self._find_submissions(digest)) + self.carried(digest)
-        return Gradings(len(self._find_submissions()) + carried, self.logged, by_name, carried)
+        return Gradings(different, self.logged, by_name, carried)
 
-    def carried(self, name: str | None = None) -> int:
-        """Number of gradings that those of other tests count for, rounded up.
+    def carried(self, digest: str | None = None) -> int:
+        """Number of submissions to other tests, weighted by shared problems, rounded up.
 
-        `name` is a digest.
+        `digest` is that of a name, whose submissions alone count; None counts all.
         """
-        spent = sum(test.share * len(_select_submissions(test.gradings, name)) for test in self.elsewhere)
-        return math.ceil(round(spent, 9))
+        weighted = [test.share * len(_select_submissions(test.gradings, digest)) for test in self.elsewhere]
+        return math.ceil(round(sum(weighted), 9))
 
-    def _find_submissions(self, name: str | None = None) -> set[str]:
-        """Distinct submissions to this test. `name` is a digest."""
-        return _select_submissions(self.own, name)
+    def _find_submissions(self, digest: str | None = None) -> set[str]:
+        """Return the different submissions to this test, optionally under a name's digest."""
+        return _select_submissions(self.own, digest)
 
-    def _name_releases(self, name: str | None) -> str:
-        """The other releases on which something was asked."""
-        releases = (test.release for test in self.elsewhere if _select_submissions(test.gradings, name))
+    def _join_release_names(self, digest: str | None) -> str:
+        """Join the names of the other releases on which submissions were graded.
+
+        `digest` is that of a name, whose submissions alone count; None counts all.
+        """
+        releases = (test.release for test in self.elsewhere if _select_submissions(test.gradings, digest))
         return " and ".join(dict.fromkeys(releases))
 
     def with_grading(self, submission: str, name: str | None) -> "SpentBudget":
-        """The budget after one more grading."""
-        own_gradings = dict.fromkeys((*self.own, GradedSubmission(submission, name_digest(name))))
-        return replace(self, own=tuple(own_gradings), logged=self.logged + 1)
+        """Return the budget after one more grading of this test."""
+        grading = GradedSubmission(submission, name_digest(name))
+        return replace(self, own=_drop_repeated((*self.own, grading)), logged=self.logged + 1)
 
 
-def _select_submissions(gradings: Iterable[GradedSubmission], name: str | None) -> set[str]:
-    """Different submissions: all, or those under the name with this digest."""
-    return {each.submission for each in gradings if name is None or each.name == name}
+def _drop_repeated(gradings: Iterable[GradedSubmission]) -> tuple[GradedSubmission, ...]:
+    """Return the gradings in the same order, each submission and name once."""
+    return tuple(dict.fromkeys(gradings))
+
+
+def _select_submissions(gradings: Iterable[GradedSubmission], digest: str | None) -> set[str]:
+    """Return the different submissions: all, or those under a name's digest."""
+    return {grading.submission for grading in gradings if digest is None or grading.name == digest}
 
 
 def name_digest(name: str | None) -> str:
-    """Digest of a name, normalised in spaces, case and encoding.
+    """Digest of an entry's name, normalised in spaces, case and encoding.
 
-    All submissions without a name share one.
+    None, for a submission without a name, has the digest of the empty name.
     """
     return hashlib.sha256(plain_name(name).encode()).hexdigest()[:16]
 
 
 def known_test(registry: HiddenRegistry, release: Path, labels: HiddenPart) -> HiddenTest:
-    """The hidden test of a release as the registry knows it, with this place and the gradings of its log.
+    """Return the registry's record of a hidden test, brought up to date.
 
-    A release that was made by an earlier version, or on another machine, is new to the registry.
+    The folder of the labels and the gradings of its log are added. If the registry has no record, because an earlier
+    version or another machine made the release, it is made from the release. Nothing is written.
     """
     facts = identifying_facts(release, labels)
-    place = str(labels.folder.resolve())
+    labels_folder = str(labels.folder.resolve())
     test = registry.find(identity_of(facts)) or hidden_test_of(release, facts, labels.folder)
-    folders = tuple(dict.fromkeys((place, *test.folders)))
-    return replace(test, folders=folders).with_gradings(_read_logged(labels.folder))
+    folders = tuple(dict.fromkeys((labels_folder, *test.folders)))
+    return replace(test, folders=folders).with_gradings(_read_log(labels.folder))
 
 
 def identifying_facts(release: Path, labels: HiddenPart) -> dict[str, Any]:
-    """Facts that identify a release's hidden test."""
+    """Return the manifest of a release, updated with its hidden labels' release.json.
+
+    `identity_of` and `release_name` read the identity and the name of the hidden test from it.
+    """
     return {**read_manifest(release), **labels.release}
 
 
-def _read_logged(folder: Path) -> tuple[GradedSubmission, ...]:
-    """The gradings in the log beside hidden labels, each submission and name once."""
-    rows = log_rows(folder)
-    return tuple(dict.fromkeys(GradedSubmission(str(row["submission"]), name_digest(row.get("name"))) for row in rows))
+def _read_log(folder: Path) -> tuple[GradedSubmission, ...]:
+    """Read the gradings in a log, each submission and name once."""
+    gradings = []
+    for row in log_rows(folder):
+        digest = name_digest(row.get("name"))
+        gradings.append(GradedSubmission(str(row["submission"]), digest))
+    return _drop_repeated(gradings)
 
 
 def spent_budget(registry: HiddenRegistry, test: HiddenTest, labels: HiddenPart) -> SpentBudget:
-    """Gradings of a test so far, here and elsewhere."""
+    """Collect the gradings that count against a test's budget, here and elsewhere.
+
+    `test` is the registry's record of the test (`known_test`), and `labels` are its hidden labels.
+    """
     by_identity: dict[str, EarlierTest] = {}
-    own = _read_logged(labels.folder)
+    own_gradings = _read_log(labels.folder)
     for other in (*_read_carried_tests(labels), *_find_overlapping(registry, test)):
         if other.identity == test.identity:  # a version that kept the whole test
-            own = tuple(dict.fromkeys((*own, *other.gradings)))
+            own_gradings = _drop_repeated((*own_gradings, *other.gradings))
             continue
-        known_other = by_identity.get(other.identity, other)
-        gradings = tuple(dict.fromkeys((*known_other.gradings, *other.gradings)))
-        by_identity[other.identity] = replace(known_other, share=max(known_other.share, other.share), gradings=gradings)
-    uncounted = len(_select_submissions(test.gradings, None) - _select_submissions(own, None))
-    return SpentBudget(own, len(log_rows(labels.folder)), uncounted, tuple(by_identity.values()))
+        earlier = by_identity.get(other.identity, other)
+        share = max(earlier.share, other.share)
+        gradings = _drop_repeated((*earlier.gradings, *other.gradings))
+        by_identity[other.identity] = replace(earlier, share=share, gradings=gradings)
+    uncounted = _select_submissions(test.gradings, None) - _select_submissions(own_gradings, None)
+    logged_count = len(log_rows(labels.folder))
+    return SpentBudget(own_gradings, logged_count, len(uncounted), tuple(by_identity.values()))
 
 
 def _find_overlapping(registry: HiddenRegistry, test: HiddenTest) -> list[EarlierTest]:
-    """The tests of the registry that have texts of this one, and were graded."""
+    """Return other graded tests of the registry with texts of this one."""
     texts = [digests[0] for digests in test.problems]
     overlapping = []
     for other in registry.tests():
@@ -176,30 +211,51 @@ def _find_overlapping(registry: HiddenRegistry, test: HiddenTest) -> list[Earlie
 
 @dataclass(frozen=True)
 class CarriedTest:
-    """The gradings of an earlier version, and which problems of this test it had."""
+    """Gradings of an earlier version's test, and its problems in this one."""
 
     identity: str
     release: str
+    """Name and version of the earlier release."""
     ids: tuple[str, ...]
     gradings: tuple[GradedSubmission, ...]
 
     def limited_to(self, ids: Iterable[str]) -> "CarriedTest":
-        """The same for a test that has only these problems."""
+        """Return it with only the problems that have one of these ids."""
         present = set(ids)
         return replace(self, ids=tuple(name for name in self.ids if name in present))
 
 
 def carry_over(registry: HiddenRegistry, previous: Path, before: HiddenPart, now: HiddenPart) -> None:
-    """Write what the version before was asked, and what it carried itself, beside the hidden labels of the next."""
+    """Write the gradings of a release into `carried.json` for its next version.
+
+    Gradings that the release carried over itself are included.
+
+    Parameters
+    ----------
+    registry
+        The record of the previous test is saved in it.
+    previous
+        The folder of the previous release.
+    before
+        The hidden labels of the previous release.
+    now
+        The hidden labels of the next version, in whose folder the file is written.
+    """
     test = known_test(registry, previous, before)
     registry.save(test)
-    own_test = CarriedTest(test.identity, test.release, before.ids, spent_budget(registry, test, before).own)
-    tests = [each.limited_to(now.ids) for each in (own_test, *read_carried(before.folder))]
-    write_private(now.folder / CARRIED, result_bytes({"tests": [asdict(each) for each in tests]}))
+    own_gradings = spent_budget(registry, test, before).own
+    own_test = CarriedTest(test.identity, test.release, before.ids, own_gradings)
+    rows = []
+    for carried in (own_test, *read_carried(before.folder)):
+        rows.append(asdict(carried.limited_to(now.ids)))
+    write_private(now.folder / CARRIED, result_bytes({"tests": rows}))
 
 
 def read_carried(folder: Path) -> list[CarriedTest]:
-    """The gradings of earlier versions that are beside hidden labels. Raises BadInput if they cannot be read."""
+    """Read the gradings of earlier versions from a folder of hidden labels.
+
+    Empty if it has no `carried.json`. Raises BadInput if the file cannot be read.
+    """
     path = folder / CARRIED
     if not path.exists():
         return []
@@ -216,7 +272,7 @@ def read_carried(folder: Path) -> list[CarriedTest]:
 
 
 def _read_carried_tests(labels: HiddenPart) -> list[EarlierTest]:
-    """The earlier versions of a test that had problems of it, and were graded."""
+    """Read the graded earlier versions of a test with problems of it."""
     tests = []
     for carried in read_carried(labels.folder):
         shared = len(set(carried.ids) & set(labels.ids)) if carried.gradings else 0

@@ -27,32 +27,42 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from winokit.errors import BadInput
-from winokit.methods.arrays import IntArray
+from winokit.methods.arrays import FloatArray, IntArray
 from winokit.methods.metrics.judge_graded import guess_chances
 
 GUESSED = 0.05
-"""Probability that a budget full of guesses gets any score shown."""
+"""Probability that a score is shown for any of as many random guesses as the budget allows."""
 STEP = 0.001
 """The owner's scores are rounded to a tenth of a percentage point."""
 MARGIN = 1.0
-"""Steps that a public lead may have to exceed: with half of it, boards gave single pairs of 32 away."""
+"""The largest margin, in steps, that a public lead must exceed. With half of it, boards revealed single pairs of 32."""
 
 
 @dataclass(frozen=True, slots=True)
 class LadderRules:
-    """Rules for a test of some size."""
+    """Rules on which scores are shown, and how many submissions are graded."""
 
     steps: int
-    """Steps from 0 to 1."""
+    """Number of equal steps from 0 to 1 to which scores are rounded."""
     lowest: float
-    """The lowest score that is shown; above 1 where a test is too small to tell any from guessing."""
+    """The lowest score that is shown. Above 1 if no score on a test so small can be told from guessing."""
     budget: int
-    """Different submissions that are graded on the test."""
+    """Number of different submissions that are graded on the test."""
     per_name: int
+    """Number of different submissions that are graded under one name."""
 
 
 def rules_of(problems: int, units: int | IntArray, budget: int | None = None) -> LadderRules:
-    """The rules for a test of so many problems in so many units of one size, or in units of these sizes.
+    """Compute the rules for a hidden test from its size.
+
+    Parameters
+    ----------
+    problems
+        Number of problems, which determines the steps.
+    units
+        Number of problems in each unit, or the number of units if all have one size.
+    budget
+        Number of different submissions. Default: the number of steps, and at least ten.
 
     >>> rules_of(64, 32)
     LadderRules(steps=8, lowest=0.875, budget=10, per_name=3)
@@ -60,26 +70,37 @@ def rules_of(problems: int, units: int | IntArray, budget: int | None = None) ->
     steps = steps_of(problems)
     budget = budget or max(10, steps)
     sizes = np.ones(units, np.int64) if isinstance(units, int) else units
-    chance = guess_chances(sizes)
-    scores = np.arange(len(chance)) / (len(chance) - 1)
+    guesses = budget * guess_chances(sizes)
     level = 1
-    while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:
+    while level <= steps and _count_shown_guesses(guesses, level, steps) > GUESSED:
         level += 1
     return LadderRules(steps, on_grid(level, steps), budget, max(3, budget // 4))
 
 
+def _count_shown_guesses(guesses: FloatArray, level: int, steps: int) -> float:
+    """Expected number of guesses that are rounded to a level or above.
+
+    `guesses` has the expected number of guesses at each score, evenly spaced from 0 to 1.
+    """
+    scores = np.arange(len(guesses)) / (len(guesses) - 1)
+    odds = np.clip(scores * steps - level + 1, 0, 1)
+    return float(guesses @ odds)
+
+
 def steps_of(n: int) -> int:
-    """Number of steps from 0 to 1 for scores over this many problems or groups."""
+    """Number of steps of a score over `n` problems or groups."""
     return max(1, math.isqrt(n))
 
 
 def on_grid(level: int, steps: int) -> float:
-    """The score at a level, without the tail of a float."""
+    """The score at a level from 0 to `steps`, with four decimals."""
     return round(level / steps, 4)
 
 
 def to_step(score: float, steps: int, coin: float) -> float:
-    """A score rounded to a step: up where a coin from 0 to 1 says so, with the odds that keep it right on average.
+    """Round a score to a step, up or down by a coin.
+
+    `coin` is uniform from 0 to 1, so that the rounded score is right on average.
 
     >>> to_step(0.6, 10, 0.99), to_step(0.66, 10, 0.3), to_step(0.66, 10, 0.5)
     (0.6, 0.6, 0.7)
@@ -88,12 +109,14 @@ def to_step(score: float, steps: int, coin: float) -> float:
 
 
 def rounded(value: float) -> float:
-    """A number as it may leave: to the owner's step, without the tail of a float."""
+    """Round a score or probability as the owner sees it, to 0.001."""
     return round(round(value / STEP) * STEP, 6)
 
 
 def expected_best(trials: int) -> float:
-    """The expected largest of several standard normal draws: how many standard errors the best of equals is ahead.
+    """The expected largest of several draws from a standard normal distribution.
+
+    The best of `trials` equal trials is ahead of their mean by this many standard errors. Raises BadInput below 1.
 
     >>> expected_best(1), round(expected_best(10), 2), round(expected_best(60), 2)
     (0.0, 1.54, 2.32)
@@ -107,9 +130,9 @@ def expected_best(trials: int) -> float:
 
 
 def luck_corrected(score: float, spread: float, trials: int, chance: float) -> float:
-    """The score less the expected lead of the best of so many equal trials, and never taken below chance by that.
+    """The score minus the expected lead of the luckiest of `trials` trials.
 
-    `spread` is the standard error of the score, over units.
+    The correction does not take a score below chance. `spread` is the standard error of the score, over units.
 
     >>> round(luck_corrected(0.8, 0.01, 60, 0.5), 3), luck_corrected(0.8, 0.01, 1, 0.5)
     (0.777, 0.8)

@@ -55,31 +55,43 @@ CURVE = "curve"
 
 @dataclass(frozen=True, repr=False)
 class Grading(Brief):
-    """One grading, as a submitter may see it and as the owner of the labels does."""
+    """The result of grading, for the submitter and for the owner.
+
+    The owner is whoever has the hidden labels.
+    """
 
     public: Graded
+    """The scores and notes that a submitter may see."""
     owner: Graded
+    """All scores and notes, for the owner alone."""
     is_owners: bool = False
-    """Whether the owner's is to be shown."""
+    """Whether `owner` is to be shown, not `public`."""
     out: Path | None = None
-    """Where the entry was written."""
+    """The file of the entry. None if no entry was written."""
 
     @property
     def shown(self) -> Graded:
-        """Scores and notes to show."""
+        """The scores and notes to show: `owner` or `public`."""
         return self.owner if self.is_owners else self.public
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes that belong beside the scores."""
+        """Notes to show with the scores, the last on the budget."""
+        return (*self.shown.notes, self._describe_budget())
+
+    def _describe_budget(self) -> str:
+        """Describe how many submissions were graded, and how many may be."""
         gradings = self.shown.gradings
         rules = self.shown.rules
-        many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
-        carried = f" ({gradings.carried:,} of them for gradings on other releases with problems of this test)"
-        name_count = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
+        submissions = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
+        carried = ""
+        if gradings.carried:
+            carried = f" ({gradings.carried:,} of them for gradings on other releases with problems of this test)"
+        under_name = ""
+        if self.shown.statement is not None:
+            under_name = f", {gradings.by_name:,} under this name"
         budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
-        spent = f"{many} graded on this test so far{carried if gradings.carried else ''}{name_count}; {budget}"
-        return (*self.shown.notes, spent)
+        return f"{submissions} graded on this test so far{carried}{under_name}; {budget}"
 
 
 @verb
@@ -129,7 +141,7 @@ def grade(
 
 
 def make_board(release: Path, entries: Path, settings: GradeSettings, page: Path) -> "Leaderboard":
-    """Write the leaderboard page of a folder of graded entries."""
+    """Write the leaderboard page of a folder of entries, and print notes."""
     from winokit.stages.grade.leaderboard import leaderboard, write_board
 
     refuse_overwriting(page, entries.glob("*.json"))
@@ -140,7 +152,10 @@ def make_board(release: Path, entries: Path, settings: GradeSettings, page: Path
 
 
 def check_entry(out: Path, paths: Sequence[Path], settings: GradeSettings) -> None:
-    """Refuse an entry that cannot be written, before anything is graded: every grading is logged."""
+    """Raise BadInput if an entry cannot be written to `out`.
+
+    It is called before grading, since every grading is logged. The folder of `out` is made if it is missing.
+    """
     refuse_overwriting(out, paths)
     if out.is_dir():
         raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
@@ -158,14 +173,24 @@ def grade_submission(
     hidden: Path | None = None,
     budget: int | None = None,
 ) -> Grading:
-    """Grade a submission. With a statement it becomes a leaderboard entry.
+    """Grade a submission on the hidden test of a release, and log it.
 
-    An entry's outcome problem by problem is kept beside the hidden labels, for paired tests between entries.
+    The log and the registry of hidden problems are updated. With a statement, the submission becomes a leaderboard
+    entry, and its outcome on each problem is kept beside the hidden labels for paired tests between entries. Raises
+    BadInput if the budget is spent.
 
     Parameters
     ----------
+    release
+        The folder of the release.
+    predictions
+        Files of predictions, or predictions in memory.
+    statement
+        The entry's statement on its predictions; None if it is to be no entry.
+    hidden
+        The folder of hidden labels. Default: the one beside the release.
     budget
-        Different submissions that this test is for. Default: as many as it has steps, and no fewer than ten.
+        Number of different submissions for this test. Default: the number of its steps, and at least ten.
     """
     labels = read_hidden(release, hidden)
     sizes = release_sizes(release)
@@ -175,14 +200,17 @@ def grade_submission(
     name = statement.name if statement else None
     columns = [answers_of(labels, choices).correct for choices in submission.predictions.T]
     right = np.column_stack(columns)
-    why_not = _explain_no_curve(submission.columns, sizes)
-    weights = None if why_not else curve_weights(list(sizes.values()))
-    manifest = read_manifest(release)
-    known: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
-    test = {"problems": len(labels), "groups": len(units.of_groups), "units": units.count}
-    no_curve = f"no area under the learning curve: {why_not}" if why_not else None
+    why_no_curve = _explain_no_curve(submission.columns, sizes)
+    notes = []
+    weights = None
+    if why_no_curve:
+        notes.append(f"no area under the learning curve: {why_no_curve}")
+    else:
+        weights = curve_weights(list(sizes.values()))
+    if units.note:
+        notes.append(units.note)
     owner = Graded(
-        release={**known, MANIFEST_HASH: manifest_hash(release), "test": test},
+        release=_describe_release(release, labels, units),
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
         scores=tuple(_compute_scores(right, labels.groups, units, submission.columns, weights, statement)),
@@ -190,7 +218,7 @@ def grade_submission(
         submission=submission.sha256,
         gradings=Gradings(0, 0, 0),
         rules=rules,
-        notes=tuple(note for note in (no_curve, units.note) if note),
+        notes=tuple(notes),
     )
     with locked(labels.folder / record.LOCK), open_registry() as registry:
         hidden_test = known_test(registry, release, labels)
@@ -199,31 +227,49 @@ def grade_submission(
         coarse = _coarsen_score(owner, labels, submission, units.effective)
         best = record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
         why_hidden = _explain_hiding(coarse, rules, best)
-        public = replace(owner, scores=() if why_hidden else (coarse,), p_luck=None)
-        row = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "submission": submission.sha256,
-            "name": name,
-            "columns": list(submission.columns),
-            "shown": None if why_hidden else {coarse.metric: coarse.value},
-            record.ENTRY: record.entry_hash(public),
-            "units": units.count,
-            "scores": [asdict(score) for score in owner.scores],
-            "p_luck": owner.p_luck,
-        }  # the owner's record, and what was shown of it
+        public_scores = () if why_hidden else (coarse,)
+        public = replace(owner, scores=public_scores, p_luck=None)
+        row = _make_log_row(owner, public, submission.columns, units.count)
         append_private(labels.folder / record.LOG, json.dumps(row))
         spent = spent.with_grading(submission.sha256, name)
         registry.save(hidden_test.with_gradings(spent.own))
-        notes_on_test = _describe_registry(hidden_test, spent)
-        owner = replace(owner, gradings=spent.gradings(name), notes=(*owner.notes, *notes_on_test))
+        registry_notes = _describe_registry(hidden_test, spent)
+        owner = replace(owner, gradings=spent.gradings(name), notes=(*owner.notes, *registry_notes))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
-    notes = (*owner.notes, why_hidden) if why_hidden else owner.notes
-    return Grading(replace(public, gradings=owner.gradings, notes=notes), owner)
+    public_notes = (*owner.notes, why_hidden) if why_hidden else owner.notes
+    return Grading(replace(public, gradings=owner.gradings, notes=public_notes), owner)
+
+
+def _describe_release(release: Path, labels: HiddenPart, units: GradedUnits) -> dict[str, Any]:
+    """Return an entry's facts on its release.
+
+    Those are name, version, manifest hash, and size of the test.
+    """
+    manifest = read_manifest(release)
+    description: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
+    description[MANIFEST_HASH] = manifest_hash(release)
+    description["test"] = {"problems": len(labels), "groups": len(units.of_groups), "units": units.count}
+    return description
+
+
+def _make_log_row(owner: Graded, public: Graded, columns: Sequence[str], unit_count: int | None) -> dict[str, Any]:
+    """Make a row of the log: all scores, and those shown."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "submission": owner.submission,
+        "name": owner.statement.name if owner.statement else None,
+        "columns": list(columns),
+        "shown": {score.metric: score.value for score in public.scores} or None,
+        record.ENTRY: record.entry_hash(public),
+        "units": unit_count,
+        "scores": [asdict(score) for score in owner.scores],
+        "p_luck": owner.p_luck,
+    }
 
 
 def _describe_registry(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
-    """Yield notes from the registry: other gradings, and published problems."""
+    """Yield notes on uncounted gradings, and on published problems of the test."""
     if spent.uncounted:
         yield (
             f"{plural(spent.uncounted, 'more submission')} graded on this test elsewhere, or before its log was "
@@ -235,14 +281,17 @@ def _describe_registry(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
 
 
 def _coarsen_score(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:
-    """The main score at a step, with what follows from the step alone: nothing else of the submission is looked at.
+    """Return the main score as a submitter may see it.
 
-    `units` is as how many units of one size those of the test count.
+    It is rounded to a step, with an interval that follows from the step alone. Interval and luck correction are
+    computed from the rounded score, so that they reveal no more than it does. The secret decides whether it is
+    rounded up or down. `units` is the effective number of units.
     """
     score = owner.main
     steps = owner.rules.steps
     assert score is not None
-    value = to_step(score.value, steps, labels.draws.share(f"rounding {score.metric}", submission.sha256))
+    coin = labels.draws.share(f"rounding {score.metric}", submission.sha256)
+    value = to_step(score.value, steps, coin)
     low = interval_at(max(0.0, value - 1 / steps), units)
     high = interval_at(min(1.0, value + 1 / steps), units)
     corrected = None
@@ -253,9 +302,9 @@ def _coarsen_score(owner: Graded, labels: HiddenPart, submission: SubmittedFile,
 
 
 def _compute_p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Statement | None) -> float | None:
-    """Probability of as many right answers by luck in the stated trials.
+    """Probability that the best of `trials` guessers does as well.
 
-    None if the number of trials is not stated.
+    `right` says of each problem whether it is right. None if the number of trials is not stated.
     """
     if statement is None:
         return None
@@ -263,7 +312,10 @@ def _compute_p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Sta
 
 
 def _explain_hiding(score: GradeScore, rules: LadderRules, best: float) -> str | None:
-    """Reason why a score is not shown, or None."""
+    """Return why a rounded score is not shown, or None.
+
+    `best` is the best score shown before under the same name, 0 if there is none.
+    """
     if rules.lowest > 1:
         return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
@@ -278,9 +330,13 @@ def _explain_hiding(score: GradeScore, rules: LadderRules, best: float) -> str |
 
 
 def release_sizes(release: Path) -> dict[str, int]:
-    """Number of training problems of each size, from small to large."""
-    manifest = read_manifest(release)
-    counts = manifest["counts"] if isinstance(manifest.get("counts"), dict) else {}
+    """Number of problems in each training size of a release, smallest first.
+
+    The manifest's counts are used; if it has none, the lines of the files are counted.
+    """
+    counts = read_manifest(release).get("counts")
+    if not isinstance(counts, dict):
+        counts = {}
     sizes = {}
     for size in SIZES:
         count = counts.get(f"train_{size}")
@@ -293,12 +349,15 @@ def release_sizes(release: Path) -> dict[str, int]:
 
 
 def _explain_no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
-    """Reason why there is no area under the learning curve, or None."""
+    """Return why there is no area under the learning curve, or None.
+
+    `columns` are the training sizes of the submission, `sizes` the number of problems in each of the release.
+    """
     if columns == (ONE,):
         return "one label per line"
-    missing = [size for size in sizes if size not in columns]
-    if missing:
-        return f"no predictions for {', '.join(missing)}"
+    missing_sizes = [size for size in sizes if size not in columns]
+    if missing_sizes:
+        return f"no predictions for {', '.join(missing_sizes)}"
     counts = list(sizes.values())
     return None if sorted(set(counts)) == counts else "the release's training sizes do not grow"
 
@@ -311,7 +370,25 @@ def _compute_scores(
     weights: FloatArray | None,
     statement: Statement | None,
 ) -> Iterator[GradeScore]:
-    """Accuracy and group score for each column, and the area under the curve."""
+    """Yield the scores of each column, then the area under the curve.
+
+    Those of a column are accuracy and group score. The curve is the learning curve.
+
+    Parameters
+    ----------
+    right
+        Whether each prediction is right: (problems, columns).
+    groups
+        The group of each problem, or None. Without complete groups there is no group score.
+    units
+        The units that intervals are computed over.
+    columns
+        The training size of each column.
+    weights
+        The weight of each column in the area; None if there is no area.
+    statement
+        The entry's statement, whose trials are corrected for; None for no correction.
+    """
     trials = statement.trials if statement else None
     has_groups = len(units.of_groups) > 0
     chance = group_accuracy_chance([COIN] * len(right), groups) if has_groups else 0.0
@@ -327,10 +404,24 @@ def _compute_scores(
 def _compute_score(
     size: str, metric: str, values: FloatArray, units: Units, chance: float, trials: int | None
 ) -> GradeScore:
-    """One score with its interval over units."""
+    """Compute the mean of values as a score with its interval.
+
+    Values are from 0 to 1, one for each problem or group, and the interval is over `units`. It is corrected for luck
+    if the number of trials is not None.
+    """
     values = np.clip(values, 0.0, 1.0)
     interval = score_interval(values, units)
-    value = float(values.mean())
-    corrected = None if trials is None else rounded(luck_corrected(value, spread_of(interval), trials, chance))
-    ends = rounded(interval.low), rounded(interval.high)
-    return GradeScore(size, metric, rounded(value), *ends, len(values), round(chance, 6), corrected)
+    mean = float(values.mean())
+    corrected = None
+    if trials is not None:
+        corrected = rounded(luck_corrected(mean, spread_of(interval), trials, chance))
+    return GradeScore(
+        size=size,
+        metric=metric,
+        value=rounded(mean),
+        low=rounded(interval.low),
+        high=rounded(interval.high),
+        n=len(values),
+        chance=round(chance, 6),
+        luck_corrected=corrected,
+    )

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from winokit.stages.grade.record import Statement
 
 NEEDED = ("formalization", "training_data", "trials")
-"""What a leaderboard entry must state."""
+"""Options that a leaderboard entry must state."""
 OF_ENTRIES = ("name", "system", *NEEDED, "budget")
-"""Options for grading, which a board does not have."""
+"""Options for grading an entry, which are refused with `board`."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class GradeSettings(Settings):
 
     @property
     def missing(self) -> str:
-        """Options that an entry lacks, with commas between."""
+        """Options that an entry must state and that are missing, comma-separated."""
         lacking = [name for name in NEEDED if getattr(self, name) in (None, "")]
         return ", ".join(f"--{name.replace('_', '-')}" for name in lacking)
 
     def statement(self, paths: Sequence[Path]) -> "Statement | None":
-        """Statement of an entry, or None if it lacks something.
+        """Return the statement of an entry, or None if it is incomplete.
 
-        By default it is named after its first file.
+        `paths` are the files of predictions. Without a name, the entry is named after the first of them.
         """
         from winokit.stages.grade.record import Statement
 

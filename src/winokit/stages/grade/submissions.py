@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ from winokit.notebook import Frame, frame_rows
 from winokit.stages.release.manifest import SIZES
 
 ONE = "one"
-"""The column of a submission that does not say how much its model was trained on."""
+"""The only column of a submission that does not name a training size."""
 MOST_BYTES = 256 << 20
 LONGEST_LABELS = 200
 LONGEST_ROW = 100_000
@@ -42,64 +42,87 @@ MAGIC = {
 }
 ORIGINAL = "original"
 HINTS = "assets/submissions.toml"
-"""What has probably happened, by what stands in the place of a label."""
+"""Likely causes, for messages, by a pattern of the text found instead of a label."""
 
 
 @dataclass(frozen=True)
 class SubmittedFile:
-    """Predicted candidates, from 0."""
+    """The predictions of a submission, from files or from memory."""
 
     columns: tuple[str, ...]
-    """Training sizes, or `one` where none is said."""
+    """The training size of each column; `one` alone if the submission names none."""
     predictions: NDArray[np.int64]
-    """(problems, columns), problems in the order of the test."""
+    """Predicted candidates, from 0: (problems, columns), problems in the order of the test."""
 
     @cached_property
     def sha256(self) -> str:
-        """Of what is predicted for which size: the same submission is known again, whatever its files are called.
+        """Hash of the columns and the predictions, whatever the files are called.
 
-        A hash of the files alone would take columns that changed places for the same question, and answer it again.
+        A hash of the files alone would be the same for two sizes that changed places, which is another submission.
         """
         return hashlib.sha256(json.dumps([self.columns, self.predictions.tolist()]).encode()).hexdigest()
 
 
 def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str]) -> SubmittedFile:
-    """The submission in labels 1 or 2, or in two scores: in the order of the test, or by id.
+    """Read a submission from predictions in memory.
 
-    A mapping or a frame may have a column for each training size.
+    Raises BadInput or Malformed if a problem has no prediction, or one that cannot be read.
+
+    Parameters
+    ----------
+    given
+        A label 1 or 2, or two scores, for each problem: a sequence in the order of the test, a mapping by id, or a
+        frame. A mapping or a frame may have a column for each training size instead.
+    ids
+        The ids of the test's problems, in order.
+    sizes
+        The training sizes of the release.
     """
     if isinstance(given, Frame):
         given = _read_frame(given, sizes)
     by_size = {ONE: given}
-    if isinstance(given, Mapping) and given.keys() <= {*sizes}:
+    if isinstance(given, Mapping) and given and given.keys() <= {*sizes}:
         by_size = {size: given[size] for size in sizes if size in given}
     columns = [_parse_column(name, labels, ids, sizes) for name, labels in by_size.items()]
     return SubmittedFile(tuple(by_size), np.column_stack(columns))
 
 
 def _read_frame(frame: Frame, sizes: Sequence[str]) -> Any:
-    """The labels of a frame, by training size if it has several columns.
+    """Return the labels in a frame, by training size if it names sizes.
 
-    They are by id if there is a column of ids.
+    Otherwise, they are those of its single column. A column is a mapping by id if the frame has a column of ids, else
+    a list in the order of the rows.
     """
     columns, rows = frame_rows(frame)
     id_column = next((name for name in columns if name.casefold() in IDS), None)
     names = [name for name in columns if name != id_column]
-    if len(names) != 1 and not set(names) <= {*sizes}:
-        raise BadInput(f"expected a column of predictions, or one for each training size, found {', '.join(names)}")
-    if id_column is None:
-        labels: dict[str, Any] = {name: [row[name] for row in rows] for name in names}
-    else:
+    are_sizes = set(names) <= {*sizes}
+    if not names or (len(names) != 1 and not are_sizes):
+        columns_found = ", ".join(names) or "none"
+        raise BadInput(f"expected a column of predictions, or one for each training size, found {columns_found}")
+    ids = None
+    if id_column is not None:
         ids = [str(row[id_column]) for row in rows]
-        repeated = [each for each, count in Counter(ids).items() if count > 1]
-        if repeated:
-            raise BadInput(f"expected one row for each problem, found {repeated[0]} twice")
-        labels = {name: {each: row[name] for each, row in zip(ids, rows, strict=True)} for name in names}
-    return labels if set(names) <= {*sizes} else labels[names[0]]
+        _check_distinct(ids)
+    labels: dict[str, Any] = {}
+    for name in names:
+        column = [row[name] for row in rows]
+        labels[name] = column if ids is None else dict(zip(ids, column, strict=True))
+    return labels if are_sizes else labels[names[0]]
+
+
+def _check_distinct(ids: Sequence[str]) -> None:
+    """Raise BadInput if an id occurs twice."""
+    repeated_ids = [name for name, count in Counter(ids).items() if count > 1]
+    if repeated_ids:
+        raise BadInput(f"expected one row for each problem, found {repeated_ids[0]} twice")
 
 
 def _format_label(where: Path, line: int, value: Any) -> str:
-    """A label as a file has it. Of two scores, it is that of the higher one."""
+    """Return a prediction as the label that a file would have.
+
+    Two scores give the label of the higher one. `where` and `line` are for messages.
+    """
     if not is_column(value):
         return cell_text(value)
     scores = values_of(value)
@@ -110,16 +133,14 @@ def _format_label(where: Path, line: int, value: Any) -> str:
 
 
 def _parse_column(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
-    """One label per problem, from labels in order or by id."""
+    """Return the predicted candidates of a column.
+
+    The shape is (problems, 1). `name` is the training size, or `one`. `given` has labels or pairs of scores in the
+    order of the test, or by id.
+    """
     where = Path("predictions" if name == ONE else f"predictions {name}")
     if isinstance(given, Mapping):
-        missing = next((each for each in ids if each not in given), None)
-        strange = next((each for each in given if each not in ids), None)
-        if missing is not None:
-            raise Malformed(f"expected a label for each problem, found none for {missing}", file=str(where))
-        if strange is not None:
-            raise Malformed(f"no problem of the test has the id {_shorten_cell(str(strange))}", file=str(where))
-        given = [given[each] for each in ids]
+        given = _order_by_ids(where, given, ids)
     lines = [_format_label(where, line, value) for line, value in enumerate(values_of(given), 1)]
     if not lines:
         raise BadInput(f"{where}: empty")
@@ -127,45 +148,91 @@ def _parse_column(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str
     return labels[:, :1]
 
 
-def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
-    """Read the predictions for a test whose problems have these ids, in this order.
+def _order_by_ids(where: Path, labels: Mapping[Any, Any], ids: Sequence[str]) -> list[Any]:
+    """Return labels by id in the order of the ids.
 
-    `given` are files, or predictions in memory. `sizes` are the training sizes of the release: as many labels may
-    stand on a line.
+    Raises Malformed if an id has no label, or a label has another id.
+    """
+    missing_id = next((name for name in ids if name not in labels), None)
+    if missing_id is not None:
+        raise Malformed(f"expected a label for each problem, found none for {missing_id}", file=str(where))
+    unknown_id = next((name for name in labels if name not in ids), None)
+    if unknown_id is not None:
+        raise Malformed(f"no problem of the test has the id {_shorten_cell(str(unknown_id))}", file=str(where))
+    return [labels[name] for name in ids]
+
+
+def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
+    """Read the predictions of a submission for a test.
+
+    Raises BadInput or Malformed for everything that is not exactly a prediction for each problem.
+
+    Parameters
+    ----------
+    given
+        Paths of files, or predictions in memory (`labels_in_memory`).
+    ids
+        The ids of the test's problems, in order.
+    sizes
+        The training sizes of the release. A file may have a label for each of them on a line.
     """
     if not are_files(given):
         return labels_in_memory(given, ids, sizes)
     paths = [Path(path) for path in file_paths(given)]
     if not paths:
         raise BadInput("no predictions to grade: name a predictions.lst, or one for each training size")
-    twice = [path for at, path in enumerate(paths) if path in paths[:at]]
-    if twice:
-        raise BadInput(f"{twice[0]}: named twice")
-    read = []
-    for path in paths:
-        lines = _split_lines(path)
-        is_rows = lines[0].lstrip().startswith("{")
-        read.append(_read_rows(path, lines, ids) if is_rows else _from_labels(path, lines, len(ids), sizes))
-    if len(paths) == 1:
-        return SubmittedFile((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
-    by_size: dict[str, tuple[Path, NDArray[np.int64]]] = {}  # the file of each training size, and its one column
-    for path, labels in zip(paths, read, strict=True):
+    repeated_paths = [path for index, path in enumerate(paths) if path in paths[:index]]
+    if repeated_paths:
+        raise BadInput(f"{repeated_paths[0]}: named twice")
+    predictions = [_read_file(path, ids, sizes) for path in paths]
+    if len(paths) > 1:
+        return _join_sizes(paths, predictions, sizes)
+    column_count = predictions[0].shape[1]
+    columns = (ONE,) if column_count == 1 else tuple(sizes)
+    return SubmittedFile(columns, predictions[0])
+
+
+def _read_file(path: Path, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
+    """Read the predicted candidates in a file of labels or JSON rows.
+
+    The shape is (problems, columns), with one column or one for each training size.
+    """
+    lines = _split_lines(path)
+    has_json_rows = lines[0].lstrip().startswith("{")
+    if has_json_rows:
+        return _read_rows(path, lines, ids)
+    return _from_labels(path, lines, len(ids), sizes)
+
+
+def _join_sizes(paths: Sequence[Path], predictions: Sequence[NDArray[np.int64]], sizes: Sequence[str]) -> SubmittedFile:
+    """Join the files of a submission, each named for a training size.
+
+    `predictions` are those of each file, which must have a single column.
+    """
+    path_of_size: dict[str, Path] = {}
+    column_of_size: dict[str, NDArray[np.int64]] = {}
+    for path, labels in zip(paths, predictions, strict=True):
         if labels.shape[1] != 1:
             message = f"{labels.shape[1]} labels per line are a whole submission: grade this file alone"
             raise Malformed(message, file=str(path), line=1)
-        size = re.split(r"[^a-z0-9]+", path.name.partition(".")[0].lower())[-1]
+        stem = path.name.partition(".")[0]
+        size = re.split(r"[^a-z0-9]+", stem.lower())[-1]
         if size not in sizes:
-            known = f"predictions-{sizes[0]}.lst … -{sizes[-1]}.lst"
-            raise BadInput(f"{path}: which training size? Of several files each is named for one: {known}")
-        if size in by_size:
-            raise BadInput(f"{path}: a second file for {size}, after {by_size[size][0]}")
-        by_size[size] = path, labels[:, 0]
-    columns = tuple(size for size in sizes if size in by_size)
-    return SubmittedFile(columns, np.column_stack([by_size[size][1] for size in columns]))
+            examples = f"predictions-{sizes[0]}.lst … -{sizes[-1]}.lst"
+            raise BadInput(f"{path}: which training size? Of several files each is named for one: {examples}")
+        if size in path_of_size:
+            raise BadInput(f"{path}: a second file for {size}, after {path_of_size[size]}")
+        path_of_size[size] = path
+        column_of_size[size] = labels[:, 0]
+    columns = tuple(size for size in sizes if size in column_of_size)
+    return SubmittedFile(columns, np.column_stack([column_of_size[size] for size in columns]))
 
 
 def _split_lines(path: Path) -> list[str]:
-    """Lines of a text file, without blank ones at its end."""
+    """Read the lines of a text file, without blank ones at the end.
+
+    Raises BadInput or Malformed if the file is missing, empty, too large, or not UTF-8 text.
+    """
     try:
         if path.is_dir():
             raise BadInput(f"{path}: expected a file of predictions, found a folder")
@@ -186,6 +253,10 @@ def _split_lines(path: Path) -> list[str]:
 
 
 def _decode_text(path: Path, data: bytes) -> str:
+    """Return a file's bytes as text.
+
+    Raises BadInput if they are compressed or UTF-16, and Malformed if they are not UTF-8.
+    """
     for magic, name in MAGIC.items():
         if data.startswith(magic):
             raise BadInput(f"{path}: compressed with {name}; unpack it first")
@@ -203,23 +274,30 @@ def _decode_text(path: Path, data: bytes) -> str:
 
 
 def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str]) -> NDArray[np.int64]:
-    """Labels, one a line or one for each size, matched by order."""
+    """Return the predicted candidates, from 0, in lines of labels: (problems, columns).
+
+    Lines have one label, or one for each training size, and are in the order of the test's `n` problems.
+    """
     count = lines[0].count(",") + 1
     labels = np.empty((len(lines), count), np.int64)
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         try:
-            labels[at] = _parse_labels(line, count, sizes)
+            labels[index] = _parse_labels(line, count, sizes)
         except Malformed as error:
-            raise error.at(str(path), at + 1) from None
+            raise error.at(str(path), index + 1) from None
     if len(lines) != n:
-        # Said last: a header or a blank line explains a wrong count better than the count does.
-        line_number = min(len(lines), n) + (1 if len(lines) > n else 0)
+        # Checked last: a header or a blank line explains a wrong count better than the count does.
+        line_number = min(len(lines), n + 1)
         message = f"expected {n:,} lines, one for each test problem, found {len(lines):,}"
         raise Malformed(message, file=str(path), line=line_number)
     return labels
 
 
 def _parse_labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
+    """Return the predicted candidates, from 0, of a line of labels.
+
+    `count` is the number of labels on the first line. Raises Malformed, without a place, if the line is none.
+    """
     if not line.strip():
         raise Malformed("an empty line; every problem needs a prediction")
     if len(line) > LONGEST_LABELS:
@@ -227,60 +305,80 @@ def _parse_labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
     cells = [cell.strip(" ") for cell in line.split(",")]
     wrong = next((cell for cell in cells if cell not in ("1", "2")), None)
     if wrong is not None:
-        is_word = re.fullmatch(r"[A-Za-z_][\w -]*", wrong) and "," in line
-        known = (hint for pattern, hint in our_toml(HINTS).items() if re.fullmatch(pattern, wrong))
-        hint = next(known, " (is this a header?)" if is_word else "")
-        raise Malformed(f"expected label 1 or 2, found {_shorten_cell(wrong)}{hint}")
+        raise Malformed(f"expected label 1 or 2, found {_shorten_cell(wrong)}{_guess_cause(wrong, line)}")
     if len(cells) not in (1, len(sizes)):
-        more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
-        raise Malformed(f"expected one label per line{more}, found {len(cells)}")
+        or_sizes = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
+        raise Malformed(f"expected one label per line{or_sizes}, found {len(cells)}")
     if len(cells) != count:
         raise Malformed(f"expected {count} labels, as on the first line, found {len(cells)}")
     return [int(cell) - 1 for cell in cells]
 
 
+def _guess_cause(cell: str, line: str) -> str:
+    """Guess why a cell is no label, for the end of a message.
+
+    Empty without a guess.
+    """
+    for pattern, hint in our_toml(HINTS).items():
+        if re.fullmatch(pattern, cell):
+            return str(hint)
+    is_word = re.fullmatch(r"[A-Za-z_][\w -]*", cell)
+    return " (is this a header?)" if is_word and "," in line else ""
+
+
 def _shorten_cell(cell: str) -> str:
-    """A cell for a message: short, printable, on one line."""
+    """Return a cell for a message: short, printable, on one line."""
     if not cell:
         return "nothing"
     return ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
 
 
 def _read_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:
-    """Labels from rows of winokit's predictions.jsonl, matched by id.
+    """Return the predicted candidates in rows of winokit's predictions.jsonl: (problems, 1).
 
-    Rows on variants of problems are skipped.
+    Rows are matched by id, and rows on variants of problems are skipped. Raises Malformed if rows are of several
+    models, or a problem has no row or two.
     """
-    places = {name: at for at, name in enumerate(ids)}
+    row_of_id = {name: index for index, name in enumerate(ids)}
     predictions = np.full((len(ids), 1), -1, np.int64)
-    seen: dict[str, int] = {}
-    whose: str | None = None
+    line_of_id: dict[str, int] = {}
+    first_scorer: str | None = None
     for number, line in enumerate(lines, 1):
         try:
             row = _parse_row(line)
             if row.get("variant") not in (None, "", ORIGINAL):
                 continue
-            name, chosen = _parse_prediction(row, places)
-            by = " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
-            if whose is not None and by != whose:
-                later = _shorten_cell(by)
-                earlier = _shorten_cell(whose)
+            name, candidate = _parse_prediction(row, row_of_id)
+            scorer = _name_scorer(row)
+            if first_scorer is None:
+                first_scorer = scorer
+            if scorer != first_scorer:
+                later = _shorten_cell(scorer)
+                earlier = _shorten_cell(first_scorer)
                 raise Malformed(f"expected predictions of one model, found those of {later} after {earlier}")
-            if name in seen:
-                raise Malformed(f"a second row for {name}, after line {seen[name]:,}")
+            if name in line_of_id:
+                raise Malformed(f"a second row for {name}, after line {line_of_id[name]:,}")
         except Malformed as error:
             raise error.at(str(path), number) from None
-        whose, seen[name] = by, number
-        predictions[places[name], 0] = chosen
-    if len(seen) < len(ids):
-        missing = next(name for name in ids if name not in seen)
-        message = f"expected {len(ids):,} predictions, found {len(seen):,}; the first missing one: {missing}"
+        line_of_id[name] = number
+        predictions[row_of_id[name], 0] = candidate
+    if len(line_of_id) < len(ids):
+        missing_id = next(name for name in ids if name not in line_of_id)
+        message = f"expected {len(ids):,} predictions, found {len(line_of_id):,}; the first missing one: {missing_id}"
         raise Malformed(message, file=str(path), line=len(lines))
     return predictions
 
 
+def _name_scorer(row: Mapping[str, Any]) -> str:
+    """Return model and scoring of a row, if it has them."""
+    return " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
+
+
 def _parse_row(line: str) -> Mapping[str, Any]:
-    """The object of a line."""
+    """Return the JSON object on a line.
+
+    Raises Malformed, without a place, if there is none.
+    """
     if not line.strip():
         raise Malformed("an empty line")
     if len(line) > LONGEST_ROW:
@@ -294,20 +392,23 @@ def _parse_row(line: str) -> Mapping[str, Any]:
     return row
 
 
-def _parse_prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str, int]:
-    """The id and the candidate of a row."""
+def _parse_prediction(row: Mapping[str, Any], ids: Container[str]) -> tuple[str, int]:
+    """Return the id and the predicted candidate (0 or 1) of a row.
+
+    Raises Malformed, without a place, if the id is none of `ids` or the prediction is missing or no candidate.
+    """
     name = row.get("id")
-    chosen = row.get("prediction")
+    candidate = row.get("prediction")
     if not isinstance(name, str):
         raise Malformed("expected the id of a test problem", field="id")
-    if name not in places:
+    if name not in ids:
         raise Malformed(f"no problem of the test has the id {_shorten_cell(name)}", field="id")
     if "prediction" not in row:
         raise Malformed("missing", field="prediction")
-    if chosen is None:
+    if candidate is None:
         raise Malformed("null: every problem needs a prediction", field="prediction")
-    if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen not in (0, 1):
-        raise Malformed(
-            f"expected 0 or 1, the candidate's index, found {_shorten_cell(str(chosen))}", field="prediction"
-        )
-    return name, chosen
+    is_index = isinstance(candidate, int) and not isinstance(candidate, bool)
+    if not is_index or candidate not in (0, 1):
+        cell = _shorten_cell(str(candidate))
+        raise Malformed(f"expected 0 or 1, the candidate's index, found {cell}", field="prediction")
+    return name, candidate

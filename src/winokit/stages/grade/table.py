@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.wording import percent, plural
-from winokit.stages.grade.record import Graded
+from winokit.stages.grade.record import Graded, GradeScore
 from winokit.stages.grade.run import Grading
 from winokit.stages.grade.submissions import ONE
 
@@ -19,13 +19,18 @@ QUESTIONS: dict[str, tuple[str, type]] = {
 
 
 def questions(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
-    """Questions about an entry that are not answered yet."""
-    asked = QUESTIONS.items() if given["board"] is None else ()
-    return {name: question for name, question in asked if not given[name]}
+    """Return the questions to ask about an entry, by option.
+
+    Each is a text and the type of its answer. `given` has the values of all options. Options with a value are not
+    asked for, and nothing is asked for a board.
+    """
+    if given["board"] is not None:
+        return {}
+    return {name: question for name, question in QUESTIONS.items() if not given[name]}
 
 
 def lines(result: "Grading | Leaderboard") -> Iterator[str]:
-    """The scores as a table and what they are of, or where the board is."""
+    """Yield the lines to print on a grading or a board."""
     if not isinstance(result, Grading):
         yield f"{plural(len(result.places), 'entry', 'entries')} written to {result.page}"
         return
@@ -35,27 +40,39 @@ def lines(result: "Grading | Leaderboard") -> Iterator[str]:
 
 
 def _describe_scores(graded: Graded) -> Iterator[str]:
+    """Yield lines on the test, each score, and the entry's statement."""
     release = graded.release
     statement = graded.statement
     title = f"{release.get('name', 'release')} {release.get('version', '')}".strip()
     test = release["test"]
-    units = f", {plural(test['units'], 'unit')}" if test.get("units") is not None else ""
+    units = ""
+    if test.get("units") is not None:
+        units = f", {plural(test['units'], 'unit')}"
     yield f"{title}: {test['problems']:,} test problems, {test['groups']:,} groups{units}"
     if graded.scores:
         corrected = "  luck-corrected" if statement is not None else ""
         yield f"{'size':6}  {'score':14}    value       95 % interval   chance{corrected}"
     for score in graded.scores:
-        size = "–" if score.size == ONE else score.size
-        metric = score.metric.replace("_", " ")
-        interval = f"{percent(score.low)} to {percent(score.high)}"
-        corrected = "" if score.luck_corrected is None else f"  {percent(score.luck_corrected):>14}"
-        yield f"{size:6}  {metric:14}  {percent(score.value):>7}  {interval:>18}  {percent(score.chance):>7}{corrected}"
+        yield _format_score(score)
     if statement is not None:
-        untrained = statement.training_data.casefold() == "none"
-        trained = "not trained for the task" if untrained else f"trained on {statement.training_data}"
-        yield f"{statement.name}: {statement.formalization}; {trained}; {plural(statement.trials, 'trial')}"
+        is_untrained = statement.training_data.casefold() == "none"
+        training = "not trained for the task" if is_untrained else f"trained on {statement.training_data}"
+        yield f"{statement.name}: {statement.formalization}; {training}; {plural(statement.trials, 'trial')}"
+
+
+def _format_score(score: GradeScore) -> str:
+    """Return a score as a line of the table."""
+    size = "–" if score.size == ONE else score.size
+    metric = score.metric.replace("_", " ")
+    value = percent(score.value)
+    interval = f"{percent(score.low)} to {percent(score.high)}"
+    chance = percent(score.chance)
+    corrected = ""
+    if score.luck_corrected is not None:
+        corrected = f"  {percent(score.luck_corrected):>14}"
+    return f"{size:6}  {metric:14}  {value:>7}  {interval:>18}  {chance:>7}{corrected}"
 
 
 def as_json(result: "Grading | Leaderboard") -> dict[str, Any]:
-    """The entry as it may be seen, or the board."""
+    """Return the shown grading, or the board, as JSON-ready values."""
     return result.shown.to_json() if isinstance(result, Grading) else result.to_json()

@@ -21,25 +21,25 @@ BY_GROUP = (
     "intervals and tests count groups, not units: an earlier version made this release and stored no units; problems "
     "of one template count as independent"
 )
-"""What is said of a grading on a release without units."""
+"""The note on gradings of a release without units."""
 CANDIDATES = 2
-"""A release has problems with two candidates alone."""
+"""Number of candidates of every problem in a release."""
 
 
 @dataclass(frozen=True)
 class GradedUnits:
-    """Unit of each problem and of each complete group of a test."""
+    """The units of a hidden test's problems and complete groups."""
 
     of_problems: Units
-    """In the order of the test."""
+    """The unit of each problem, in the order of the test."""
     of_groups: Units
-    """Of complete groups, in order of appearance."""
+    """The unit of each complete group, in order of appearance."""
     is_stored: bool
-    """Whether the release says what its units are; else groups stand for them."""
+    """Whether the release stores its units; if not, each group and each problem alone is a unit."""
 
     @classmethod
     def of_labels(cls, labels: HiddenPart) -> "GradedUnits":
-        """The units of the hidden labels of a release."""
+        """Return the units of a test from its hidden labels."""
         names: Sequence[Hashable] = labels.groups if labels.units is None else labels.units
         units = Units.of_names(names)
         first_rows = [rows[0] for rows in complete_groups(labels.groups).values()]
@@ -47,23 +47,24 @@ class GradedUnits:
 
     @property
     def count(self) -> int | None:
-        """Number of units that the release states, or None."""
+        """Number of units, or None if the release does not store them."""
         return self.of_problems.count if self.is_stored else None
 
     @property
     def effective(self) -> int:
-        """As how many units of one size these count, if problems of one are right or wrong together.
+        """Effective number of units: as many equal ones give the same precision.
 
-        A large unit among many small ones makes few.
+        It assumes that the problems of a unit are right or wrong together. A few large units make it small.
         """
         sizes = self.of_problems.sizes
-        return max(1, round(float(sizes.sum() ** 2 / (sizes**2).sum())))
+        effective_count = sizes.sum() ** 2 / (sizes**2).sum()
+        return max(1, round(float(effective_count)))
 
     @property
     def counted_problems(self) -> int:
-        """Number of problems that make steps of scores: one per unit, two if it has twins.
+        """Number of problems that determines the steps: units plus complete groups.
 
-        Releases without units count every problem, as they always did.
+        Releases without stored units count every problem.
         """
         if not self.is_stored:
             return len(self.of_problems)
@@ -71,17 +72,20 @@ class GradedUnits:
 
     @property
     def note(self) -> str | None:
-        """Note on how this test is counted, or None if it is counted by units."""
+        """A note that groups are counted as units, or None."""
         return None if self.is_stored else BY_GROUP
 
 
 class HiddenProblems(AskedProblems):
-    """The problems of a hidden test in the table of answers: their texts are not here, and each has two candidates."""
+    """The problems of a hidden test, for a table of answers.
+
+    They have no texts. Each has two candidates. Answers, groups and ids are those of the hidden labels.
+    """
 
     def __init__(self, labels: HiddenPart) -> None:
         units = GradedUnits.of_labels(labels).of_problems
         super().__init__((), units, {}, (ORIGINAL,) * len(labels))
-        # What else is taken from problems, the labels have.
+        # Everything else that a table of answers needs is in the labels.
         self.answers: IntArray = choice_numbers(labels.answers)
         self.candidates: IntArray = np.full(len(labels), CANDIDATES, np.int64)
         self.groups = labels.groups
@@ -92,5 +96,8 @@ class HiddenProblems(AskedProblems):
 
 
 def answers_of(labels: HiddenPart, choices: IntArray) -> Answers:
-    """One column of a submission as a table of answers, in the order of the test."""
+    """Return a column of a submission as a table of answers.
+
+    `choices` has the predicted candidate of each problem, from 0, in the order of the test.
+    """
     return Answers(HiddenProblems(labels), np.arange(len(labels)), choices)

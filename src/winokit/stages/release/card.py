@@ -1,9 +1,9 @@
 """The card of a release: a datasheet in Markdown with front matter for the hub.
 
-It says what training could tell about dev and test, and what they give away by themselves. Splits are drawn so that
-nothing crosses; here the finished files are looked at, by the checks that `winokit check` runs on anybody's. And it
-says how the problems came to be, in sums and shares only: who wrote or judged a problem, and how they voted, stays
-where it is (votes would give the hidden answers away).
+It states what training data reveals about dev and test, and what their problems reveal by themselves. Splits are drawn
+so that nothing crosses them; here the finished files are checked, as `winokit check` checks any data. The card also
+states where the problems come from, in sums and shares only. Who wrote or judged a problem, and how they voted, is not
+in it: votes would reveal hidden answers.
 """
 
 from collections import Counter
@@ -48,16 +48,16 @@ SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
 
 @dataclass(frozen=True)
 class Crossing:
-    """Repetitions and shared facts between two splits."""
+    """Repeated texts, groups and facts that two splits have in common."""
 
     one: str
     other: str
     repeated: dict[str, int]
-    """Pairs of problems by kind of repetition."""
+    """Number of pairs of problems, one in each split, by kind of repetition."""
     groups: int
-    """Groups with members on both sides."""
+    """Number of groups with members in both splits."""
     pairs: int
-    """(special word, candidate) pairs that both have."""
+    """Number of (special word, candidate) pairs that both splits have."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,9 @@ class Audited:
     model: str
     scoring: str
     problems: int
+    """Number of audited problems."""
     shared: dict[str, int]
-    """Problems it shares with each split of the release."""
+    """Number of audited problems in each split of the release."""
     verdict: Verdict
 
 
@@ -82,19 +83,20 @@ class CardFacts:
     source: str
     crossings: Sequence[Crossing]
     leaks: Mapping[str, Sequence[Leak]]
-    """Of what is public; those of a hidden test are with its answers."""
+    """Leaks that were found in train_debiased and dev, by name of the file."""
     test_leaks: Sequence[Leak]
-    """What predicts the test's answers without reading. Whether anything does is all that may be said of it."""
+    """Leaks that were found in the hidden test. The card may only state whether there are any."""
     study: Mapping[str, Any] | None = None
-    """What an export of `winokit collect` says."""
+    """The record of an export of `winokit collect`. None without one."""
     collection: Sequence[str] = ()
+    """Sentences on the studies that problems come from."""
     debiasing: Mapping[str, Any] | None = None
-    """The record of a filtering."""
+    """The record that `winokit debias` wrote. None without one."""
     audits: Sequence[Audited] = ()
     about: str = ""
-    """The authors' own words."""
+    """The authors' text in Markdown."""
     revealed: Sequence[Disclosure] = ()
-    """What other releases kept hidden, and this one publishes on purpose."""
+    """Hidden problems of other releases that this one publishes on purpose."""
 
 
 def card_facts(
@@ -106,28 +108,43 @@ def card_facts(
     title: str,
     revealed: Sequence[Disclosure] = (),
 ) -> CardFacts:
-    """Collect the facts of a card: checks of the splits, and origins of problems.
+    """Collect the facts of a card: checks, audits, and origins of problems.
 
-    Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
+    Splits are compared without the answers of the test. Otherwise the card would state that a test problem has the
+    opposite answer of a similar public one, and so reveal it.
+
+    Parameters
+    ----------
+    kept
+        The kept problems as the user gave them. A study is looked for beside their file.
+    inputs
+        The problems that the release is made from.
+    contents
+        The problems of each file.
+    settings
+        Settings of the release, with its name.
+    extras
+        Further content for the card: audits, a study, the authors' text.
+    title
+        The title of the card. If it is empty, the name of the release.
+    revealed
+        Hidden problems of other releases that this one publishes on purpose.
     """
     card = inputs.problems.card
+    splits = {TRAIN: contents.training, DEV: contents.files[DEV]}
     test = contents.files.get(TEST)
-    sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
     test_leaks: list[Leak] = []
     if test is not None:
-        sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
+        splits[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
         test_leaks = _find_leaks(test)
-    ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
-    audits: list[Audited] = []
-    for run in extras.audit:
-        audits += _summarise_run(Run.load(run), ids)
+    audits = _summarise_runs(extras.audit, splits)
     source = [card.title or card.name, card.version, card.source]
     return CardFacts(
         settings=settings,
         licence=settings.licence or card.licence or NOT_STATED,
         title=title or str(settings.name),
         source=", ".join(part for part in source if part),
-        crossings=_find_crossings(sides),
+        crossings=_find_crossings(splits),
         leaks={name: _find_leaks(contents.files[name]) for name in (DEBIASED, DEV)},
         test_leaks=test_leaks,
         study=_read_study(extras.collection, path_of(kept)),
@@ -140,11 +157,16 @@ def card_facts(
 
 
 def _read_study(collection: Path | None, kept_path: Path | None) -> dict[str, Any] | None:
-    """The record of an export of `winokit collect`, as given or beside the kept problems."""
+    """Read study.json of an export of `winokit collect`.
+
+    `collection` is the export that the user named. If it is None, the file is looked for beside the kept problems,
+    and the result is None without one.
+    """
     if collection is None:
-        if kept_path is None or not kept_path.is_file() or not (kept_path.parent / STUDY).is_file():
+        if kept_path is None or not kept_path.is_file():
             return None
-        collection = kept_path.parent
+        path = kept_path.with_name(STUDY)
+        return read_object(path) if path.is_file() else None
     path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)
     if not path.exists():
         raise BadInput(f"{collection}: expected an export of winokit collect; there is no {STUDY}")
@@ -152,33 +174,56 @@ def _read_study(collection: Path | None, kept_path: Path | None) -> dict[str, An
 
 
 def _find_leaks(data: Dataset) -> list[Leak]:
-    """The leaks that were found in a file."""
+    """Return the features that predict a file's answers without reading."""
     return [leak for leak in find_leaks(data) if leak.found]
 
 
 def _summarise_provenance(problems: Sequence[Problem]) -> Iterator[str]:
-    """Yield sentences on the provenance of problems that come from a study."""
+    """Yield sentences on the studies, authors and votes that problems come from.
+
+    There are none if no problem comes from a study.
+    """
     origins = [problem.provenance for problem in problems]
-    studies = Counter(str(origin["study"]) for origin in origins if origin.get("study"))
-    if not studies:
+    study_counts = _count_values(origins, "study")
+    if not study_counts:
         return
-    authors = {origin["author"] for origin in origins if origin.get("author")}
-    vote_counts = [len(origin["votes"]) for origin in origins if isinstance(origin.get("votes"), list)]
-    agreement = Counter(str(origin["agreement"]) for origin in origins if origin.get("agreement"))
-    for name, count in studies.most_common():
+    for name, count in study_counts.most_common():
         yield f"{count:,} problems come from the study “{name}”."
+    authors = {origin["author"] for origin in origins if origin.get("author")}
     if authors:
         yield f"They were written by {plural(len(authors), 'person', 'people')}."
+    vote_counts = [len(origin["votes"]) for origin in origins if isinstance(origin.get("votes"), list)]
     votes = sum(vote_counts)
     if votes:
         yield f"{votes:,} votes were cast on them, {votes / len(vote_counts):.1f} per problem."
-    if agreement:
-        levels = [f"{name} {count:,}" for name, count in agreement.most_common()]
+    agreement_counts = _count_values(origins, "agreement")
+    if agreement_counts:
+        levels = [f"{name} {count:,}" for name, count in agreement_counts.most_common()]
         yield f"Agreement: {', '.join(levels)}."
 
 
+def _count_values(origins: Sequence[Mapping[str, Any]], key: str) -> Counter[str]:
+    """Count the values that provenances have under a key, without empty ones."""
+    return Counter(str(origin[key]) for origin in origins if origin.get(key))
+
+
+def _summarise_runs(folders: Sequence[Path], splits: Mapping[str, Dataset]) -> list[Audited]:
+    """Return the verdict on each scorer of some runs of `winokit audit`.
+
+    `splits` are those of the release. Raises BadInput if a run has none of their problems.
+    """
+    ids_by_split = {name: frozenset(problem.id for problem in data) for name, data in splits.items()}
+    audits = []
+    for folder in folders:
+        audits += _summarise_run(Run.load(folder), ids_by_split)
+    return audits
+
+
 def _summarise_run(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
-    """Return each scorer of a run with its verdict and shared problems."""
+    """Return the verdict on each scorer of a run.
+
+    `splits` has the ids of the problems in each split of the release.
+    """
     ids = {problem.id for problem in run.dataset}
     shared = {name: len(ids & split_ids) for name, split_ids in splits.items()}
     if not any(shared.values()):
@@ -188,7 +233,7 @@ def _summarise_run(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audit
 
 
 def _find_crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
-    """Compare every two of train, dev and test."""
+    """Compare every two splits by their texts, groups and facts."""
     names = list(splits)
     repeated: dict[tuple[str, str], Counter[str]] = {both: Counter() for both in combinations(names, 2)}
     for duplicate in find_duplicates(list(splits.values())):
@@ -201,43 +246,34 @@ def _find_crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
     for (one, other), kinds in repeated.items():
         shared_groups = splits[one].groups.keys() & splits[other].groups.keys()
         shared_pairs = pairs[one] & pairs[other]
-        crossings.append(Crossing(one, other, dict(sorted(kinds.items())), len(shared_groups), len(shared_pairs)))
+        counts_by_kind = dict(sorted(kinds.items()))
+        crossings.append(Crossing(one, other, counts_by_kind, len(shared_groups), len(shared_pairs)))
     return crossings
 
 
 def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
-    """The card of a release."""
-    problems = len(contents.training)
-    evaluation = {VALIDATION: str(parquet_path(DEV))}
-    if TEST in contents.files:
-        evaluation[TEST] = str(parquet_path(TEST))
-    # Configurations of `load_dataset`: one for each training file, each with the same dev and test.
-    configs = []
-    for name in (DEBIASED, *contents.sizes):
-        files = {"train": str(parquet_path(name)), **evaluation}
-        configs.append({"name": name.removeprefix("train_"), "files": files})
+    """Return the content of README.md, the card of a release."""
+    settings = facts.settings
+    training = contents.training
     dev = contents.files[DEV]
     scoring = scoring_of(dev)
-    unscored_count = 0
-    if scoring != "full":
-        unscored_count = sum(not problem.after.strip() for problem in dev)
-    formalization, _, _ = facts.settings.formalization.partition("?")
+    formalization, _, _ = settings.formalization.partition("?")
     return rendered_plain(
         "stages/release/templates/card.md.j2",
         facts=facts,
-        settings=facts.settings,
-        task=slug(facts.settings.name or ""),
+        settings=settings,
+        task=slug(settings.name or ""),
         licence=facts.licence,
         hub_licence=hub_licence(facts.licence),
         licence_stated=facts.licence != NOT_STATED,
-        size_category=_size_category(problems),
-        configs=configs,
+        size_category=_get_size_category(len(training)),
+        configs=_make_hub_configs(contents),
         rows=[(statistics(data), contents.count_kept(data)) for data in contents.shown.values()],
-        structure=Structure(contents.training),
+        structure=Structure(training),
         contents=contents,
         has_test=TEST in contents.files,
-        has_removed=contents.count_kept(contents.training) < problems,
-        unscored=unscored_count,
+        has_removed=contents.count_kept(training) < len(training),
+        unscored=_count_unscored(dev, scoring),
         whole=all_whole(dev),
         columns=COLUMNS,
         formalization=FORMALIZATIONS[formalization],
@@ -247,8 +283,33 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
     )
 
 
-def _size_category(problem_count: int) -> str:
-    """The hub's size category for a number of problems."""
+def _make_hub_configs(contents: ReleaseContents) -> list[dict[str, Any]]:
+    """Return the configurations of `load_dataset`, one for each training file.
+
+    All have the same dev and test.
+    """
+    evaluation = {VALIDATION: str(parquet_path(DEV))}
+    if TEST in contents.files:
+        evaluation[TEST] = str(parquet_path(TEST))
+    configs: list[dict[str, Any]] = []
+    for name in (DEBIASED, *contents.sizes):
+        files = {"train": str(parquet_path(name)), **evaluation}
+        configs.append({"name": name.removeprefix("train_"), "files": files})
+    return configs
+
+
+def _count_unscored(dev: Dataset, scoring: str) -> int:
+    """Count the dev problems that the lm_eval task leaves out.
+
+    Partial scoring needs text after the blank; full scoring leaves out none.
+    """
+    if scoring == "full":
+        return 0
+    return sum(not problem.after.strip() for problem in dev)
+
+
+def _get_size_category(problem_count: int) -> str:
+    """Return the hub's size category of a dataset, such as "1K<n<10K"."""
     digits_beyond_hundreds = int(log10(max(problem_count, 1))) - 2
     index = min(max(digits_beyond_hundreds, 0), len(SIZE_CATEGORIES) - 1)
     return SIZE_CATEGORIES[index]

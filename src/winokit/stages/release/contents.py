@@ -42,19 +42,22 @@ from winokit.text.language import language_of
 from winokit.text.words import letters
 
 Lineage = Callable[[Mapping[str, str]], list[Row]]
-"""From the split of each id to the rows of a lineage."""
+"""Makes the rows of a lineage from the split of each problem, by id."""
 
 
 @dataclass(frozen=True)
 class Succession:
-    """Settings that a release takes over from the version before it."""
+    """Facts that a release takes over from its previous version.
+
+    They are empty for a first version.
+    """
 
     fixed: Mapping[str, str] = field(default_factory=dict)
-    """Splits that are settled (train, dev or test), by id."""
+    """Splits that the previous version decided (train, dev or test), by id."""
     lineage: Lineage | None = None
-    """Where problems come from. Default: all are added."""
+    """Makes the rows of the lineage. Default: every problem is new."""
     units: Mapping[str, int] = field(default_factory=dict)
-    """The units that were stored for the hidden test, by id."""
+    """Units that the previous version stored for its hidden test, by id."""
     returned: frozenset[str] = frozenset()
     """Ids of retired problems that are brought back for training."""
     versions: frozenset[str] = frozenset()
@@ -66,49 +69,80 @@ FIRST = Succession()
 
 @dataclass(frozen=True)
 class ReleaseInputs:
-    """All problems with their groups, and which of them were kept.
-
-    They are under the card of the kept problems. Groups are found over kept and removed problems together.
-    """
+    """The problems that a release is made from, and which of them filtering kept."""
 
     problems: Dataset
+    """Kept, then removed problems, with the card of the kept ones and groups found over both."""
     kept: frozenset[str]
-    """Ids of those that were kept; the others were removed."""
+    """Ids of the kept problems; the others were removed."""
     debias: dict[str, Any] | None = None
-    """The record of a filtering."""
+    """The record that `winokit debias` wrote. None if the problems are not from such a folder."""
 
 
 def read_inputs(
     kept: str | Path | Dataset, removed: str | Path | Dataset | None = None, loading: Loading = Loading()
 ) -> ReleaseInputs:
-    """Read the kept and the removed problems, and find their groups."""
+    """Read the kept and the removed problems, and find their groups.
+
+    Raises BadInput or CannotWrite if a problem has no answer or does not fit WinoGrande's format.
+
+    Parameters
+    ----------
+    kept
+        DATA, a dataset, or a folder of `winokit debias`.
+    removed
+        DATA or a dataset. Default: the removed problems in the folder, if `kept` is one.
+    loading
+        How to read DATA.
+    """
     record = None
     folder = path_of(kept)
     if folder is not None and folder.is_dir():
-        for name in (KEPT_FILE, RECORD):
-            if not (folder / name).is_file():
-                raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
+        _check_debias_folder(folder)
         kept = folder / KEPT_FILE
         record = read_object(folder / RECORD)
         removed_file = folder / REMOVED_FILE
-        # A file with its card alone is empty.
-        if removed is None and removed_file.is_file() and len(removed_file.read_bytes().strip().split(b"\n")) > 1:
+        if removed is None and _has_problems(removed_file):
             removed = removed_file
-    staying = _read_problems(kept, loading)
-    going = _read_problems(removed, loading) if removed is not None else Dataset([])
-    staying, going = _separate_removed(staying, going)
-    joined = _find_groups(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
-    hidden = sum(problem.answer is None for problem in joined)
-    if hidden:
-        raise BadInput(f"{hidden:,} of {len(joined):,} problems have no answer, and a release needs them")
-    for problem in joined:
+    kept_problems = _read_problems(kept, loading)
+    removed_problems = Dataset([])
+    if removed is not None:
+        removed_problems = _read_problems(removed, loading)
+    kept_problems, removed_problems = _separate_removed(kept_problems, removed_problems)
+    notes = [*kept_problems.notes, *removed_problems.notes]
+    problems = _find_groups(Dataset([*kept_problems, *removed_problems], kept_problems.card, notes))
+    unanswered_count = sum(problem.answer is None for problem in problems)
+    if unanswered_count:
+        raise BadInput(f"{unanswered_count:,} of {len(problems):,} problems have no answer, and a release needs them")
+    for problem in problems:
         _check_fits_winogrande(problem)
-    kept_ids = frozenset(problem.id for problem in joined.problems[: len(staying)])
-    return ReleaseInputs(joined, kept_ids, record)
+    kept_ids = frozenset(problem.id for problem in problems.problems[: len(kept_problems)])
+    return ReleaseInputs(problems, kept_ids, record)
+
+
+def _check_debias_folder(folder: Path) -> None:
+    """Raise BadInput unless a folder has the files of `winokit debias`.
+
+    Those are the kept problems and the record.
+    """
+    for name in (KEPT_FILE, RECORD):
+        if not (folder / name).is_file():
+            raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
+
+
+def _has_problems(path: Path) -> bool:
+    """Whether a file of `winokit debias` exists and has any problem.
+
+    The first line is the card.
+    """
+    if not path.is_file():
+        return False
+    lines = path.read_bytes().strip().split(b"\n")
+    return len(lines) > 1
 
 
 def _check_fits_winogrande(problem: Problem) -> None:
-    """Refuse a problem that WinoGrande's rows cannot hold."""
+    """Raise CannotWrite if WinoGrande's format has no place for a problem."""
     if problem.query is not None:
         raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
     if len(problem.candidates) != 2:
@@ -119,9 +153,9 @@ def _check_fits_winogrande(problem: Problem) -> None:
 
 
 def _read_problems(data: str | Path | Dataset, loading: Loading) -> Dataset:
-    """Read a dataset with all its groups, also those of a single member.
+    """Read a dataset, and keep groups of a single member.
 
-    The other members of such a group may be in another file.
+    The other members of such a group may be in another file. A dataset in memory is returned as it is.
     """
     if isinstance(data, Dataset):
         return data
@@ -138,38 +172,39 @@ def _read_problems(data: str | Path | Dataset, loading: Loading) -> Dataset:
         return loaded
     if loading.as_ is not None:
         return loaded
-    # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    groups = {raw.id: raw.group for raw in Dataset(chosen_format.read(Source(path, lenient=loading.lenient)))}
-    return loaded.with_problems(p.replace(group=groups[p.id]) for p in loaded)
+    # `load` drops the group of a problem that is alone in its file; its twin may be in the other file.
+    unloaded = Dataset(chosen_format.read(Source(path, lenient=loading.lenient)))
+    groups = {problem.id: problem.group for problem in unloaded}
+    return loaded.with_problems(problem.replace(group=groups[problem.id]) for problem in loaded)
 
 
-def _separate_removed(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
-    """Return the kept problems, and the removed ones without them.
+def _separate_removed(kept: Dataset, removed: Dataset) -> tuple[Dataset, Dataset]:
+    """Return both datasets, the second without problems of the first.
 
-    REMOVED may be all problems before filtering.
-
-    The order of such a file may name twins that nothing else does, so the kept problems take its groups.
+    `removed` may be all problems before filtering. The order of that file may show which problems are twins when
+    nothing else does, so that the kept problems take their groups from it.
     """
-    both = {problem.id for problem in staying} & {problem.id for problem in going}
-    if not both:
-        return staying, going
-    going_grouped = _find_groups(going)
+    shared_ids = {problem.id for problem in kept} & {problem.id for problem in removed}
+    if not shared_ids:
+        return kept, removed
+    grouped_dataset = _find_groups(removed)
     groups: dict[str, str] = {}
-    removed = []
-    for problem in going_grouped:
-        if problem.id not in both:
-            removed.append(problem)
+    removed_problems = []
+    for problem in grouped_dataset:
+        if problem.id not in shared_ids:
+            removed_problems.append(problem)
         elif problem.group is not None:
             groups[problem.id] = problem.group
-    kept = [problem.replace(group=groups.get(problem.id, problem.group)) for problem in staying]
-    note = f"{len(both):,} of the {len(going):,} removed problems are among the kept, and count as kept"
-    return staying.with_problems(kept), going_grouped.with_problems(removed, [note])
+    kept_problems = [problem.replace(group=groups.get(problem.id, problem.group)) for problem in kept]
+    note = f"{len(shared_ids):,} of the {len(removed):,} removed problems are among the kept, and count as kept"
+    return kept.with_problems(kept_problems), grouped_dataset.with_problems(removed_problems, [note])
 
 
 def _find_groups(dataset: Dataset) -> Dataset:
     """Return the dataset with its groups, found without looking at answers.
 
-    Any problem may come to be tested, and that two which look like twins are none would say that they share an answer.
+    Any problem may get into the hidden test. If answers were used, two similar problems without a group would have
+    the same answer for all to see.
     """
     unanswered = dataset.with_problems(problem.replace(answer=None) for problem in dataset)
     groups = [problem.group for problem in with_groups(unanswered)]
@@ -178,8 +213,9 @@ def _find_groups(dataset: Dataset) -> Dataset:
 
 
 FACTOR = 4
+"""How many times larger each training size is than the one before."""
 SMALLEST = 16
-"""Problems below which a size would teach nothing."""
+"""Number of problems below which there is no training size."""
 TWIN_EVALUATED = "removed, and a twin is in dev or test"
 NO_TWIN = "removed, and without a twin"
 SAME_TEXT = "the text of a test problem with another candidate: the one that both have would be the answer"
@@ -191,23 +227,28 @@ SHARES = {
 
 @dataclass(frozen=True)
 class ReleaseContents:
-    """The problems of each file, with answers, and which of them were kept."""
+    """The problems of each file of a release, with answers."""
 
     files: dict[str, Dataset]
+    """The problems by the name of their file: train_xs, …, train_xl, train_debiased, dev, test."""
     kept: frozenset[str]
+    """Ids of the problems that filtering kept; the others were removed."""
     left_out: dict[str, int]
-    """Problems that are in no file, by reason."""
+    """Number of problems that are in no file, by reason."""
     notes: tuple[str, ...] = field(default=())
     withheld: tuple[Problem, ...] = ()
-    """Problems in no file, since they would give an answer of the test away: removed twins, and further copies."""
+    """Problems in no file because they reveal an answer of the test: removed twins, and further copies."""
 
     @cached_property
     def shown(self) -> dict[str, Dataset]:
-        """The files as readers see them: a problem alone in its file has no group."""
+        """The files with groups as readers see them.
+
+        A problem alone in its file has none.
+        """
         return {name: data.with_problems(lone_groups_dropped(data)) for name, data in self.files.items()}
 
     def status(self, problem: Problem) -> str:
-        """Kept or removed."""
+        """Return whether a problem was "kept" or "removed"."""
         return KEPT if problem.id in self.kept else REMOVED
 
     def count_kept(self, problems: Iterable[Problem]) -> int:
@@ -221,7 +262,7 @@ class ReleaseContents:
 
     @property
     def where(self) -> dict[str, str]:
-        """Train, dev or test, by id."""
+        """The split (train, dev or test) of each problem, by id."""
         where: dict[str, str] = {}
         for name, problems in self.files.items():
             split = name if name in (DEV, TEST) else TRAIN
@@ -244,61 +285,79 @@ def fill(
     fixed: Mapping[str, str] | None = None,
     secret: Draws | None = None,
 ) -> ReleaseContents:
-    """Draw the splits of a release from its input.
+    """Draw the problems of each file of a release.
+
+    Raises BadInput if nothing is left for a file.
 
     Parameters
     ----------
+    inputs
+        The kept and removed problems.
+    settings
+        The sizes of splits, and the seed for public draws.
     fixed
-        The splits that an earlier release has settled, by id.
+        Splits that the previous version decided (train, dev or test), by id.
     secret
-        What splits, and everything about the test, are drawn from. Default: the seed, where nothing is to be hidden.
+        Draws of the splits, and of the order and sides of the test. Default: those of the seed, if nothing is hidden.
     """
     fixed = fixed or {}
     public = Draws.public(settings.seed)
     secret = secret or public
     units = units_of(inputs.problems, inputs.kept)
-    split = split_units(units, keys_of(units, facts=settings.split == "knowledge"), settings, secret, fixed)
+    keys = keys_of(units, facts=settings.split == "knowledge")
+    split = split_units(units, keys, settings, secret, fixed)
     dev = balanced(split.units_in(DEV), public, fixed)
     test = tossed(split.units_in(TEST), secret, fixed)
     balanced_training = balanced(split.units_in(TRAIN), public, fixed)
-    trained, singles = _draw_training_order(balanced_training, settings.singles, public)
+    training, singles = _draw_training_order(balanced_training, settings.singles, public)
     files = {}
-    for size_name, size_units in cut_sizes(trained, settings.sizes).items():
+    for size_name, size_units in cut_sizes(training, settings.sizes).items():
         files[f"train_{size_name}"] = _collect_members(size_units)
-    files[DEBIASED] = [problem for problem in _collect_members([*trained, *singles]) if problem.id in inputs.kept]
-    # Twins are side by side in dev, so that a part of the file has whole groups too. In the test they are apart.
-    files[DEV] = []
-    for unit in _draw_units(dev, public):
-        files[DEV] += _draw_problems(_get_kept_members(unit), public)
-    tested = _draw_problems(chain.from_iterable(map(_get_kept_members, test)), secret)
-    files[TEST] = _select_one_per_text(tested, fixed)
+    all_training = _collect_members([*training, *singles])
+    files[DEBIASED] = [problem for problem in all_training if problem.id in inputs.kept]
+    files[DEV] = _draw_dev(dev, public)
+    test_problems = _draw_problems(chain.from_iterable(map(_get_kept_members, test)), secret)
+    files[TEST] = _select_one_per_text(test_problems, fixed)
     _check_filled(files, split.wanted)
-    tested_ids = {problem.id for problem in files[TEST]}
-    copies = [problem for problem in tested if problem.id not in tested_ids]
+    test_ids = {problem.id for problem in files[TEST]}
+    copies = [problem for problem in test_problems if problem.id not in test_ids]
     left_out = {
         TWIN_EVALUATED: _count_removed([*dev, *test]),
         NO_TWIN: _count_removed(singles),
         SAME_TEXT: len(copies),
         SHARES[settings.split]: sum(len(units[index].members) for index in split.shared),
     }
-    found = {name: len(problems) for name, problems in files.items()} | {TEST: len(tested)}
-    reason = "problems stay in the splits of the previous version" if fixed else "groups and blocks stay whole"
-    notes = []
-    for name, count in split.wanted.items():
-        if count - found[name] > max(AT_LEAST, SHORT * count):
-            notes.append(f"{name} has {len(files[name]):,} of the {count:,} problems asked for: {reason}")
-    notes += _note_training(trained, singles, settings)
+    lengths = {TEST: len(files[TEST]), DEV: len(files[DEV])}
+    notes = [
+        *_note_short_splits(split.wanted, lengths, len(copies), bool(fixed)),
+        *_note_training(training, singles, settings),
+    ]
+    removed_twins = chain.from_iterable(unit.removed for unit in test)
     return ReleaseContents(
-        {name: _strip_provenance(name, problems) for name, problems in files.items() if problems},
-        inputs.kept,
-        {reason: count for reason, count in left_out.items() if count},
-        tuple(notes),
-        (*chain.from_iterable(unit.removed for unit in test), *copies),
+        files={name: _strip_provenance(name, problems) for name, problems in files.items() if problems},
+        kept=inputs.kept,
+        left_out={reason: count for reason, count in left_out.items() if count},
+        notes=tuple(notes),
+        withheld=(*removed_twins, *copies),
     )
 
 
+def _draw_dev(units: Iterable[ReleaseUnit], draws: Draws) -> list[Problem]:
+    """Return the kept members of dev's units in a drawn order.
+
+    Twins are side by side, so that a part of the file has whole groups too. In the test they are apart.
+    """
+    problems = []
+    for unit in _draw_units(units, draws):
+        problems += _draw_problems(_get_kept_members(unit), draws)
+    return problems
+
+
 def _check_filled(files: Mapping[str, Sequence[Problem]], wanted: Mapping[str, int]) -> None:
-    """Refuse a release with an empty file, except for splits that are to have no problems."""
+    """Raise BadInput if a file has no problems.
+
+    A split that is to have none may be empty. `wanted` has the number of problems that dev and test should have.
+    """
     for name, problems in files.items():
         if not problems and wanted.get(name) != 0:
             of_wanted = f" of the {wanted[name]:,} asked for" if name in wanted else ""
@@ -308,14 +367,36 @@ def _check_filled(files: Mapping[str, Sequence[Problem]], wanted: Mapping[str, i
 
 
 def _count_removed(units: Iterable[ReleaseUnit]) -> int:
-    """Number of removed members of some units."""
+    """Count the members of some units that filtering removed."""
     return sum(len(unit.removed) for unit in units)
 
 
-def _note_training(
-    trained: Sequence[ReleaseUnit], singles: Sequence[ReleaseUnit], settings: ReleaseSettings
+def _note_short_splits(
+    wanted: Mapping[str, int], lengths: Mapping[str, int], copy_count: int, is_successor: bool
 ) -> Iterator[str]:
-    """Yield notes on problems that are in no size, and on a largest size that is not reached."""
+    """Yield a note for each split that has clearly fewer problems than wanted.
+
+    `wanted` and `lengths` have the number of problems in dev and test. Test problems that were dropped as copies of
+    others (`copy_count`) do not make the test short.
+    """
+    reason = "groups and blocks stay whole"
+    if is_successor:
+        reason = "problems stay in the splits of the previous version"
+    for name, wanted_count in wanted.items():
+        drawn_count = lengths[name]
+        if name == TEST:
+            drawn_count += copy_count
+        if wanted_count - drawn_count > max(AT_LEAST, SHORT * wanted_count):
+            yield f"{name} has {lengths[name]:,} of the {wanted_count:,} problems asked for: {reason}"
+
+
+def _note_training(
+    units: Sequence[ReleaseUnit], singles: Sequence[ReleaseUnit], settings: ReleaseSettings
+) -> Iterator[str]:
+    """Yield notes on problems in no training size, and on missing problems.
+
+    `units` are those in the sizes, `singles` the problems without a twin that are in none.
+    """
     if singles:
         single_count = sum(len(unit.kept) for unit in singles)
         yield (
@@ -324,30 +405,32 @@ def _note_training(
         )
     if settings.sizes:
         largest = settings.sizes[-1]
-        available = sum(len(unit.members) for unit in trained)
+        available = sum(len(unit.members) for unit in units)
         if largest > available:
             yield f"train_xl has all {available:,} problems there are, of the {largest:,} asked for"
 
 
-def balanced(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
-    """Return the units with candidates turned so that answers are balanced.
+def balanced(units: Sequence[ReleaseUnit], draws: Draws, earlier_ids: Collection[str] = ()) -> list[ReleaseUnit]:
+    """Return units whose answers are first and second equally often.
 
-    Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
+    Candidates are exchanged for that. In units whose answers are not balanced in themselves, the first and the second
+    candidate take turns to be right more often. Problems with an id of an earlier release keep their order of
+    candidates, and the rest of their unit gets the same.
     """
-    sides = {unit.name: _find_settled_side(unit, settled) for unit in units}
-    leaning = [unit for unit in units if _count_surplus(unit) and sides[unit.name] is None]
-    turned_names = set()
-    for turn, unit in enumerate(draws.ordered("sides", leaning, lambda unit: unit.name)):
-        leans_to_first = _count_surplus(unit) > 0
-        wants_first = turn % 2 == 0
-        if leans_to_first != wants_first:
-            turned_names.add(unit.name)
+    orders = {unit.name: _is_earlier_descending(unit, earlier_ids) for unit in units}
+    unbalanced = [unit for unit in units if _count_surplus(unit) and orders[unit.name] is None]
+    names_to_exchange = set()
+    for turn, unit in enumerate(draws.ordered("sides", unbalanced, lambda unit: unit.name)):
+        favours_first = _count_surplus(unit) > 0
+        should_favour_first = turn % 2 == 0
+        if favours_first != should_favour_first:
+            names_to_exchange.add(unit.name)
     balanced_units = []
     for unit in units:
-        side = sides[unit.name]
-        if side is not None:
-            balanced_units.append(_turn_unit(unit, side, settled))
-        elif unit.name in turned_names:
+        is_descending = orders[unit.name]
+        if is_descending is not None:
+            balanced_units.append(_order_candidates(unit, is_descending, earlier_ids))
+        elif unit.name in names_to_exchange:
             balanced_units.append(unit.map(_exchange_candidates))
         else:
             balanced_units.append(unit)
@@ -355,40 +438,54 @@ def balanced(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str
 
 
 def _exchange_candidates(problem: Problem) -> Problem:
-    """The problem with its two candidates in the other order."""
+    """Return the problem with its two candidates in the other order."""
     return problem.with_order((1, 0))
 
 
-def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
-    """The units, in the same order, with candidates by the alphabet or against it, as a coin says for each unit.
+def tossed(units: Sequence[ReleaseUnit], draws: Draws, earlier_ids: Collection[str] = ()) -> list[ReleaseUnit]:
+    """Return units with candidates in ascending or descending order, as drawn.
 
-    Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
+    There is one draw for each unit. Problems with an id of an earlier release keep their order of candidates, and the
+    rest of their unit gets the same. The order is alphabetical and independent of answers.
     """
-    sided = []
+    ordered_units = []
     for unit in units:
-        side = _find_settled_side(unit, settled)
-        coin = draws.number("sides of the test", unit.name) % 2 == 1
-        sided.append(_turn_unit(unit, coin if side is None else side, settled))
-    return sided
+        is_descending = _is_earlier_descending(unit, earlier_ids)
+        if is_descending is None:
+            is_descending = draws.number("sides of the test", unit.name) % 2 == 1
+        ordered_units.append(_order_candidates(unit, is_descending, earlier_ids))
+    return ordered_units
 
 
-def _find_settled_side(unit: ReleaseUnit, settled: Collection[str]) -> bool | None:
-    """Whether the first member with a settled order is against the alphabet.
+def _is_earlier_descending(unit: ReleaseUnit, earlier_ids: Collection[str]) -> bool | None:
+    """Whether an earlier release has the unit's candidates in descending order.
 
-    None without such a member.
+    It depends on the first member with an id of that release. None without such a member.
     """
-    first = next((member for member in unit.members if member.id in settled), None)
-    return None if first is None else first.candidates[0] > first.candidates[1]
+    for member in unit.members:
+        if member.id in earlier_ids:
+            return _is_descending(member)
+    return None
 
 
-def _turn_unit(unit: ReleaseUnit, backwards: bool, settled: Collection[str]) -> ReleaseUnit:
-    """The unit with the candidates of its members by the alphabet or against it, but those that are settled."""
+def _is_descending(problem: Problem) -> bool:
+    """Whether the first candidate comes after the second in the alphabet."""
+    return problem.candidates[0] > problem.candidates[1]
 
-    def turned(member: Problem) -> Problem:
-        is_backwards = member.candidates[0] > member.candidates[1]
-        return member if member.id in settled or is_backwards == backwards else member.with_order((1, 0))
 
-    return unit.map(turned)
+def _order_candidates(unit: ReleaseUnit, is_descending: bool, earlier_ids: Collection[str]) -> ReleaseUnit:
+    """Return the unit with candidates in ascending or descending order.
+
+    Members with an id of an earlier release stay as they are.
+    """
+
+    def order_member(member: Problem) -> Problem:
+        is_in_order = _is_descending(member) == is_descending
+        if is_in_order or member.id in earlier_ids:
+            return member
+        return _exchange_candidates(member)
+
+    return unit.map(order_member)
 
 
 def _count_surplus(unit: ReleaseUnit) -> int:
@@ -398,7 +495,14 @@ def _count_surplus(unit: ReleaseUnit) -> int:
 
 
 def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str, int]:
-    """Return the number of problems that each size should have, smallest first.
+    """Number of problems that each training size should have, smallest first.
+
+    Parameters
+    ----------
+    problems
+        Number of problems for training, which is the most that a size can have.
+    asked
+        The numbers that the user asked for, rising. Default: all, a quarter, and so on, down to `SMALLEST`.
 
     >>> size_targets(40398)
     {'xs': 157, 's': 631, 'm': 2524, 'l': 10099, 'xl': 40398}
@@ -408,13 +512,18 @@ def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str,
     if asked is not None:
         counts = sorted({min(count, problems) for count in asked})
     else:
-        counts = [problems // FACTOR**power for power in range(len(SIZES))][::-1]
-        counts = [count for count in counts if count >= SMALLEST] or [problems]
+        quarters = [problems // FACTOR**power for power in range(len(SIZES))]
+        counts = [count for count in reversed(quarters) if count >= SMALLEST]
+        counts = counts or [problems]
     return dict(zip(SIZES[-len(counts) :], counts, strict=True))
 
 
 def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) -> dict[str, Sequence[ReleaseUnit]]:
-    """Return the units of each size: as many as fit, from the beginning."""
+    """Return the units of each training size, from the beginning.
+
+    A size has as many units as fit. `asked` has the numbers of problems that the user asked for (`size_targets`). A
+    size without any unit is left out.
+    """
     targets = size_targets(sum(len(unit.members) for unit in units), asked)
     ends: dict[str, int] = {}
     problem_count = end_index = 0
@@ -427,71 +536,92 @@ def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) 
 
 
 def _draw_training_order(
-    units: Sequence[ReleaseUnit], singles_too: bool, draws: Draws
+    units: Sequence[ReleaseUnit], allows_singles: bool, draws: Draws
 ) -> tuple[list[ReleaseUnit], list[ReleaseUnit]]:
-    """Return units for the sizes in a drawn order, and units that are for no size."""
-    members = [ReleaseUnit(tuple(_draw_problems(unit.members, draws)), unit.kept_ids) for unit in units]
-    shuffled = _draw_units(members, draws)
-    if singles_too or not any(unit.is_group for unit in shuffled):
-        return shuffled, []
-    return [unit for unit in shuffled if unit.is_group], [unit for unit in shuffled if not unit.is_group]
+    """Draw the order of the units for the training sizes.
+
+    Returns these, and the units that are in no size. The latter are problems without a twin, unless they are allowed
+    in or there are no twins at all. Members of a unit are in a drawn order too.
+    """
+    drawn_units = []
+    for unit in units:
+        members = tuple(_draw_problems(unit.members, draws))
+        drawn_units.append(ReleaseUnit(members, unit.kept_ids))
+    drawn_units = _draw_units(drawn_units, draws)
+    groups = [unit for unit in drawn_units if unit.is_group]
+    if allows_singles or not groups:
+        return drawn_units, []
+    return groups, [unit for unit in drawn_units if not unit.is_group]
 
 
 def _draw_problems(problems: Iterable[Problem], draws: Draws) -> list[Problem]:
+    """Return the problems in a drawn order."""
     return draws.ordered("problems", problems, lambda problem: problem.id)
 
 
 def _draw_units(units: Iterable[ReleaseUnit], draws: Draws) -> list[ReleaseUnit]:
+    """Return the units in a drawn order."""
     return draws.ordered("units", units, lambda unit: unit.name)
 
 
 def _collect_members(units: Iterable[ReleaseUnit]) -> list[Problem]:
+    """Return the members of all units, kept and removed, in order."""
     return list(chain.from_iterable(unit.members for unit in units))
 
 
 def _get_kept_members(unit: ReleaseUnit) -> Sequence[Problem]:
-    """Return the kept members. A single one has no group."""
+    """Return the kept members of a unit.
+
+    A single one has no group.
+    """
     if len(unit.kept) > 1:
         return unit.kept
     return [problem.replace(group=None) for problem in unit.kept]
 
 
-def _select_one_per_text(problems: Sequence[Problem], settled: Collection[str] = ()) -> list[Problem]:
-    """Drop problems with the text and one candidate of another. Twins are preferred.
+def _select_one_per_text(problems: Sequence[Problem], earlier_ids: Collection[str] = ()) -> list[Problem]:
+    """Return the problems without those that share text and one candidate with another.
 
-    `--as binary` makes such ones: each has the right candidate and another wrong one, and so has a copy of the text
-    with other spaces. What an earlier release had stays before all others: after it, the other one would tell.
+    The candidate that both have would be the answer. `--as binary` makes such problems: each has the right candidate
+    and another wrong one. A copy of a text with other spaces counts as the same text. Problems with an id of an
+    earlier release are preferred, since two versions together would reveal the answer, then twins.
     """
-    offered: dict[tuple[str, str, str], frozenset[str]] = {}
+    candidates_of_key: dict[tuple[str, str, str], frozenset[str]] = {}
     selected_ids = set()
     first_row: dict[str | None, int] = {}
     for row, problem in enumerate(problems):
         first_row.setdefault(problem.group, row)
 
     def rank(problem: Problem) -> tuple[bool, bool, int]:
-        return problem.id not in settled, problem.group is None, first_row[problem.group]
+        is_new = problem.id not in earlier_ids
+        return is_new, problem.group is None, first_row[problem.group]
 
     for problem in sorted(problems, key=rank):
         language = language_of(problem.language)
-        names = frozenset(letters(language.bare(candidate)) for candidate in problem.candidates)
-        keys = [(letters(problem.before), letters(problem.after), name) for name in names]
-        if all(offered.get(key, names) == names for key in keys):
-            offered |= dict.fromkeys(keys, names)
+        candidates = frozenset(letters(language.bare(candidate)) for candidate in problem.candidates)
+        before = letters(problem.before)
+        after = letters(problem.after)
+        keys = [(before, after, candidate) for candidate in candidates]
+        if all(candidates_of_key.get(key, candidates) == candidates for key in keys):
+            candidates_of_key |= dict.fromkeys(keys, candidates)
             selected_ids.add(problem.id)
-    return list(lone_groups_dropped([problem for problem in problems if problem.id in selected_ids]))
+    selected = [problem for problem in problems if problem.id in selected_ids]
+    return list(lone_groups_dropped(selected))
 
 
 def _strip_provenance(name: str, problems: Iterable[Problem]) -> Dataset:
     """Return the problems of a file without their provenance.
 
-    Exact repetitions stand in the order of their numbers, since whoever reads the file counts them so.
+    `name` becomes the name of the dataset. Exact repetitions of a problem are in the order of their numbers (`id`,
+    `id.2`, …), as readers of the file number them.
     """
     stripped = [problem.replace(provenance={}) for problem in problems]
     last_first = sorted(stripped, key=lambda problem: -problem.occurrence)
-    repetitions = grouped((_id_without_number(problem), problem) for problem in last_first)
-    return Dataset([repetitions[_id_without_number(problem)].pop() for problem in stripped], Card(name))
+    repetitions = grouped((_get_base_id(problem), problem) for problem in last_first)
+    numbered = [repetitions[_get_base_id(problem)].pop() for problem in stripped]
+    return Dataset(numbered, Card(name))
 
 
-def _id_without_number(problem: Problem) -> str:
-    """The id that exact repetitions of a problem share."""
+def _get_base_id(problem: Problem) -> str:
+    """Return the id that exact repetitions of a problem share, without their number."""
     return problem.id.partition(".")[0]

@@ -1,12 +1,12 @@
 """Hidden problems of other releases that a release would publish.
 
-A problem of dev or training discloses a hidden one if it is a plain copy of it, or differs from it in one word with the
-same candidates (`hidden_registry`). That is refused, except where
+A problem of dev or training discloses a hidden one if it is a copy of it, or has the same candidates and a text that
+differs in one word (`hidden_registry`). A release that discloses problems is refused, unless
 
-- the problem is public anyway: a set of the catalogue, or bundled with winokit;
-- the hidden test is the one that this release replaces;
-- it was retired in an earlier version of this release, and is brought back on purpose;
-- it is revealed on purpose, by this release or by another before.
+- they are public anyway: in a dataset of the catalogue, or bundled with winokit;
+- their hidden test is the one that this release replaces;
+- they were retired in an earlier version of this release, and are brought back on purpose;
+- they are revealed on purpose, by this release or by another before.
 """
 
 from collections import Counter
@@ -41,18 +41,21 @@ Giver = tuple[str, str]
 
 @dataclass(frozen=True)
 class Disclosure:
-    """Problems that one release keeps hidden and another would publish."""
+    """Problems of one release's hidden test that another release publishes.
+
+    Its length is the number of hidden problems.
+    """
 
     test: HiddenTest
     givers: Mapping[int, tuple[Giver, ...]]
-    """For each disclosed row of `test.secrets`, what discloses it."""
+    """The published problems that disclose each hidden one, by its index in `test.secrets`."""
 
     def __len__(self) -> int:
         return len(self.givers)
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The disclosed rows of `test.secrets`."""
+        """The indices of the disclosed problems in `test.secrets`, sorted."""
         return tuple(sorted(self.givers))
 
     @property
@@ -62,36 +65,48 @@ class Disclosure:
 
     @property
     def splits_said(self) -> str:
-        """In which splits they are disclosed: "141 in training and 22 in dev"."""
-        splits: Counter[str] = Counter()
+        """A phrase on the splits that disclose them: "141 in training and 22 in dev"."""
+        counts: Counter[str] = Counter()
         for givers in self.givers.values():
-            splits.update({split for split, _ in givers})
-        return join([f"{splits[split]:,} in {name}" for split, name in SPLIT_NAMES.items() if splits[split]])
+            counts.update({split for split, _ in givers})
+        return join([f"{counts[split]:,} in {name}" for split, name in SPLIT_NAMES.items() if counts[split]])
 
 
 def find_disclosures(tests: Iterable[HiddenTest], published: Mapping[str, Sequence[Problem]]) -> list[Disclosure]:
-    """Return what the splits of a release disclose of each hidden test.
+    """Find the problems of hidden tests that a release discloses.
 
-    Tests of which nothing is disclosed are left out.
+    `published` has the release's problems by split. Tests of which nothing is disclosed are left out.
     """
     tests = list(tests)
-    holders: dict[str, list[tuple[int, int]]] = {}
-    for number, test in enumerate(tests):
-        for row, digests in enumerate(test.secrets):
-            for digest in digests:
-                holders.setdefault(digest, []).append((number, row))
+    rows_by_digest = _index_digests(tests)
+    if not rows_by_digest:
+        return []
     givers_by_test: list[dict[int, dict[Giver, None]]] = [{} for _ in tests]
     for split, problems in published.items():
-        for problem in problems if holders else ():
+        for problem in problems:
             for digest in digests_of(problem):
-                for number, row in holders.get(digest, ()):
-                    givers_by_test[number].setdefault(row, {})[split, problem.id] = None
+                for test_index, row in rows_by_digest.get(digest, ()):
+                    givers = givers_by_test[test_index].setdefault(row, {})
+                    givers[split, problem.id] = None
     disclosures = []
-    for test, rows in zip(tests, givers_by_test, strict=True):
-        if rows:
-            givers_by_row = {row: tuple(givers) for row, givers in rows.items()}
-            disclosures.append(Disclosure(test, givers_by_row))
+    for test, givers_by_row in zip(tests, givers_by_test, strict=True):
+        if givers_by_row:
+            givers_of_row = {row: tuple(givers) for row, givers in givers_by_row.items()}
+            disclosures.append(Disclosure(test, givers_of_row))
     return disclosures
+
+
+def _index_digests(tests: Sequence[HiddenTest]) -> dict[str, list[tuple[int, int]]]:
+    """Return the hidden problems that have each digest.
+
+    They are pairs: index of the test, and index in its `secrets`.
+    """
+    rows_by_digest: dict[str, list[tuple[int, int]]] = {}
+    for test_index, test in enumerate(tests):
+        for row, digests in enumerate(test.secrets):
+            for digest in digests:
+                rows_by_digest.setdefault(digest, []).append((test_index, row))
+    return rows_by_digest
 
 
 PUBLIC = "public"
@@ -103,57 +118,65 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class DisclosureRules:
-    """Rules on what a release may disclose."""
+    """Rules on which hidden problems of other releases a release may publish."""
 
     content_hash: str
-    """Of the release that would disclose it."""
+    """The content hash of the release."""
     public_ids: Collection[str] = ()
     """Ids of its problems that are public anyway."""
     reveal: bool = False
-    """Whether everything may be disclosed."""
+    """Whether the user allows all disclosures."""
     replaced: Collection[str] = ()
-    """Identities of the hidden tests that this release replaces."""
+    """Identities of the hidden tests that the release replaces."""
     versions: Collection[str] = ()
     """Identities of the hidden tests of its earlier versions."""
     returned: Collection[str] = ()
     """Ids of problems that were retired, and are brought back for training."""
 
     def fates(self, disclosure: Disclosure) -> dict[str, Disclosure]:
-        """The parts of a disclosure by what becomes of them: public, known, replaced, revealed or refused."""
+        """Divide the problems of a disclosure by verdict.
+
+        Verdicts are public, known, replaced, revealed and refused.
+        """
         parts: dict[str, dict[int, tuple[Giver, ...]]] = {}
         for row, givers in disclosure.givers.items():
-            parts.setdefault(self._judge_row(disclosure.test, row, givers), {})[row] = givers
+            fate = self._decide_fate(disclosure.test, row, givers)
+            parts.setdefault(fate, {})[row] = givers
         return {fate: Disclosure(disclosure.test, rows) for fate, rows in parts.items()}
 
-    def _judge_row(self, test: HiddenTest, row: int, givers: Sequence[Giver]) -> str:
-        """Return what becomes of one disclosed row of a test."""
-        ids = [name for _, name in givers]
-        if all(name in self.public_ids for name in ids):
+    def _decide_fate(self, test: HiddenTest, row: int, givers: Sequence[Giver]) -> str:
+        """Return the verdict on one hidden problem, by its index in `test.secrets`.
+
+        `givers` are the published problems that disclose it.
+        """
+        giver_ids = {name for _, name in givers}
+        if all(name in self.public_ids for name in giver_ids):
             return PUBLIC
-        revealed_by = [each.content_hash for each in test.revealings if row in each.rows]
-        if self.content_hash in revealed_by:
-            return REVEALED  # by this very release, when it was made before: it says so again
-        if revealed_by:
+        revealing_hashes = [revealing.content_hash for revealing in test.revealings if row in revealing.rows]
+        if self.content_hash in revealing_hashes:
+            return REVEALED  # by this same release, when it was made before: its card must state it again
+        if revealing_hashes:
             return KNOWN
         if test.identity in self.replaced:
             return REPLACED
-        is_returned = test.identity in self.versions and all(name in self.returned for name in ids)
+        is_returned = test.identity in self.versions and all(name in self.returned for name in giver_ids)
         return REVEALED if self.reveal or is_returned else REFUSED
 
 
 @dataclass(frozen=True)
 class AllowedDisclosures:
-    """Disclosures of a release that are allowed."""
+    """The disclosures of a release, all of which are allowed."""
 
     revealed: tuple[Disclosure, ...] = ()
-    """On purpose: the card says so, and the registry remembers it."""
+    """Problems that are revealed on purpose: the card states it, and the registry records it."""
     notes: tuple[str, ...] = ()
+    """Notes for the user on all disclosures."""
 
 
 def public_ids_of(problems: Sequence[Problem]) -> frozenset[str]:
     """Return the ids of problems that are public anyway.
 
-    All inputs of a release are judged together.
+    `problems` are all inputs of a release, which `are_public` judges together.
     """
     rows = zip(problems, are_public(problems), strict=True)
     return frozenset(problem.id for problem, is_public in rows if is_public)
@@ -162,19 +185,26 @@ def public_ids_of(problems: Sequence[Problem]) -> frozenset[str]:
 def allowed_disclosures(
     found: Sequence[Disclosure], rules: DisclosureRules, secret: bytes | None = None
 ) -> AllowedDisclosures:
-    """The disclosures found, all of which are allowed. Raises BadInput, with the ways out, if one is not.
+    """Check the disclosures of a release by the rules.
 
-    `secret` is that of the release; None if the release has no hidden test.
+    Returns those that are revealed on purpose, with notes on all. Raises BadInput, with ways out, if any is not
+    allowed. `secret` is that of the release; None if the release has no hidden test.
     """
     fates = [rules.fates(disclosure) for disclosure in found]
-    refused = [parts[REFUSED] for parts in fates if REFUSED in parts]
-    if refused:
-        raise BadInput(_explain_refusal(refused, secret))
+    refused_parts = _select_fate(fates, REFUSED)
+    if refused_parts:
+        raise BadInput(_explain_refusal(refused_parts, secret))
     notes = []
     for fate, note in NOTES.items():
-        if some := [parts[fate] for parts in fates if fate in parts]:
-            notes.append(note.format(_describe_disclosures(some)))
-    return AllowedDisclosures(tuple(parts[REVEALED] for parts in fates if REVEALED in parts), tuple(notes))
+        parts = _select_fate(fates, fate)
+        if parts:
+            notes.append(note.format(_describe_disclosures(parts)))
+    return AllowedDisclosures(tuple(_select_fate(fates, REVEALED)), tuple(notes))
+
+
+def _select_fate(fates: Sequence[Mapping[str, Disclosure]], fate: str) -> list[Disclosure]:
+    """Return the parts of some disclosures with one verdict."""
+    return [parts[fate] for parts in fates if fate in parts]
 
 
 NOTES = {
@@ -189,7 +219,7 @@ BY_IDS_ALONE = "{}: its release is not beside it, so of its hidden problems only
 
 
 def _describe_disclosures(disclosures: Sequence[Disclosure]) -> str:
-    """Describe the disclosures: the largest in detail, the others in sum."""
+    """Describe disclosures in a phrase: the largest in detail, the others in sum."""
     first, *others = sorted(disclosures, key=len, reverse=True)
     text = f"{first.said} ({first.splits_said})"
     if others:
@@ -198,7 +228,10 @@ def _describe_disclosures(disclosures: Sequence[Disclosure]) -> str:
 
 
 def _explain_refusal(refused: Sequence[Disclosure], secret: bytes | None) -> str:
-    """One line: what would be published, and what can be done."""
+    """Return a message on refused disclosures, with ways out.
+
+    `secret` is that of the release; None if the release has no hidden test.
+    """
     largest = max(refused, key=len)
     ways = [
         *_list_ways_out(largest.test, secret),
@@ -208,18 +241,20 @@ def _explain_refusal(refused: Sequence[Disclosure], secret: bytes | None) -> str
 
 
 def _list_ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
-    """Yield ways to make a release that keeps another's test hidden."""
-    places = [Path(folder) for folder in test.folders if Path(folder).is_dir()]
-    if not places:
+    """Yield ways to make a release that keeps the test of another release hidden.
+
+    `secret` is that of the release to make; None if it has no hidden test.
+    """
+    labels_folder = next((Path(folder) for folder in test.folders if Path(folder).is_dir()), None)
+    if labels_folder is None:
         yield f"find its secret (it was in {join(list(test.folders))}), and give that (--set secret=FILE)"
         return
-    place = places[0]
-    same_secret = f"the same secret (--set secret={from_here(place / SECRET)})"
+    same_secret = f"the same secret (--set secret={from_here(labels_folder / SECRET)})"
     if secret is None:
         yield f"hide a test here too, without --test 0, with {same_secret}"
-    elif not has_secret(place, secret):
+    elif not has_secret(labels_folder, secret):
         yield f"use {same_secret}"
-    release = place.with_name(place.name.removesuffix(SUFFIX))
+    release = labels_folder.with_name(labels_folder.name.removesuffix(SUFFIX))
     if (release / MANIFEST).is_file():
         yield f"replace that release (--out {from_here(release)})"
         yield f"make its next version (winokit evolve {from_here(release)})"
@@ -231,11 +266,11 @@ class DisclosureGuard:
 
     registry: HiddenRegistry
     folder: Path
-    """Of the release."""
+    """The folder of the release."""
     hidden: Path
-    """Of its hidden labels."""
+    """The folder of its hidden labels."""
     identity: str | None
-    """Of its hidden test; None if it has none."""
+    """The identity of its hidden test. None if it has none."""
     replaced: frozenset[str]
     """Identities of the hidden tests that the release replaces."""
 
@@ -243,24 +278,38 @@ class DisclosureGuard:
     def before_writing(
         cls, registry: HiddenRegistry, folder: Path, hidden: Path, identity: str | None
     ) -> "DisclosureGuard":
-        """The guard of a release whose folders still hold what it replaces."""
-        abouts = []
+        """Return the guard of a release that is not written yet.
+
+        Releases that are in its folders now are those that it replaces. The parameters are the fields.
+        """
+        replaced = set()
         if (folder / MANIFEST).is_file():
-            abouts.append(read_manifest(folder))
+            replaced.add(identity_of(read_manifest(folder)))
         if (hidden / RELEASE).is_file():
-            abouts.append(labels_of(hidden))
-        return cls(registry, folder, hidden, identity, frozenset(map(identity_of, abouts)) - {identity})
+            replaced.add(identity_of(labels_of(hidden)))
+        return cls(registry, folder, hidden, identity, frozenset(replaced - {identity}))
 
     def allowed(
         self, contents: ReleaseContents, problems: Sequence[Problem], rules: DisclosureRules, secret: bytes | None
     ) -> AllowedDisclosures:
-        """Return what the release discloses. Raises BadInput if that is not allowed.
+        """Return the disclosures of the release, all allowed.
 
-        `problems` are all that the release is made from, `secret` is its own.
+        Raises BadInput if one is not allowed.
+
+        Parameters
+        ----------
+        contents
+            The problems of each file of the release.
+        problems
+            All problems that the release is made from.
+        rules
+            Rules on disclosures, without `replaced` and `public_ids`, which are added here.
+        secret
+            The secret of the release; None if it has no hidden test.
         """
-        published = {TRAIN: contents.training.problems, DEV: contents.files[DEV].problems}
         tests = self._list_other_tests()
         notes = tuple(BY_IDS_ALONE.format(test.folders[0]) for test in tests if test.is_known_by_ids)
+        published = {TRAIN: contents.training.problems, DEV: contents.files[DEV].problems}
         disclosures = find_disclosures(tests, published)
         if not disclosures:
             return AllowedDisclosures(notes=notes)
@@ -269,36 +318,43 @@ class DisclosureGuard:
         return replace(allowed, notes=(*notes, *allowed.notes))
 
     def _list_other_tests(self) -> list[HiddenTest]:
-        """The hidden tests of other releases: those of the registry, and those beside the output."""
+        """Return the hidden tests of other releases.
+
+        They are in the registry, and in folders beside this release.
+        """
         tests = {test.identity: test for test in self.registry.tests()}
-        for place in dict.fromkeys((self.folder.resolve().parent, self.hidden.resolve().parent)):
-            tests |= {test.identity: test for test in hidden_tests_beside(place, tests)}
+        parents = (self.folder.resolve().parent, self.hidden.resolve().parent)
+        for folder in dict.fromkeys(parents):
+            tests |= {test.identity: test for test in hidden_tests_beside(folder, tests)}
         return [test for test in tests.values() if test.identity != self.identity]
 
     def remember(self, contents: ReleaseContents, about: Mapping[str, Any], allowed: AllowedDisclosures) -> None:
-        """Write into the registry what the release hides, what it revealed, and that it replaced another.
+        """Record the release's hidden test, revealed problems and replaced tests.
 
-        `about` is what its manifest says. To be called when everything else is written.
+        `about` is the content of the manifest. Call it after everything else is written.
         """
         for disclosure in allowed.revealed:
             revealing = Revealing(release_name(about), str(about["content_hash"]), disclosure.rows)
             self.registry.save(disclosure.test.with_revealing(revealing))
         if self.identity is not None:
-            self.registry.save(self._make_own_test(contents, about))
+            self.registry.save(self._make_own_test(self.identity, contents, about))
         for identity in self.replaced:
             self.registry.forget(identity, self.hidden)
 
-    def _make_own_test(self, contents: ReleaseContents, about: Mapping[str, Any]) -> HiddenTest:
-        """The hidden test of the release, with what the registry knows of it already."""
-        assert self.identity is not None
-        place = str(self.hidden.resolve())
-        known = self.registry.find(self.identity)
-        return HiddenTest(
-            identity=self.identity,
+    def _make_own_test(self, identity: str, contents: ReleaseContents, about: Mapping[str, Any]) -> HiddenTest:
+        """Return the registry's record of the release's own hidden test.
+
+        Folders, gradings and revealed problems of an earlier record of the same test are kept.
+        """
+        test = HiddenTest(
+            identity=identity,
             release=release_name(about),
-            folders=(place,) if known is None else tuple(dict.fromkeys((place, *known.folders))),
+            folders=(str(self.hidden.resolve()),),
             problems=tuple(map(digests_of, contents.files[TEST])),
             withheld=tuple(map(digests_of, contents.withheld)),
-            gradings=() if known is None else known.gradings,
-            revealings=() if known is None else known.revealings,
         )
+        earlier = self.registry.find(identity)
+        if earlier is None:
+            return test
+        folders = tuple(dict.fromkeys((*test.folders, *earlier.folders)))
+        return replace(test, folders=folders, gradings=earlier.gradings, revealings=earlier.revealings)

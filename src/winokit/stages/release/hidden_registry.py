@@ -1,18 +1,17 @@
-"""The registry of hidden problems: which release keeps which problem hidden, and what was asked about it.
+"""The registry of hidden problems: which releases keep them hidden, and which submissions were graded on them.
 
-Two releases of the same data, each with a secret of its own, give each other's hidden tests away: most of what one
-hides stands in the other's dev or training, with its answer. Versions and copies of a release share hidden problems
-too, and every grading on one of them is a question about all. So an owner's releases are remembered, in a folder that
-only the owner can read (`hidden` in `$WINOKIT_STATE`, else in the user's state folder): a file for each hidden test,
-named by what identifies it.
+Two releases of the same data with different secrets reveal each other's hidden tests: most hidden problems of one are
+in the other's dev or training, with their answers. Versions and copies of a release share hidden problems too, and
+every grading on one of them reveals something about all. So an owner's releases are recorded in a folder that only the
+owner can read (`hidden` in `$WINOKIT_STATE`, else in the user's state folder). It has a file for each hidden test,
+named by a hash of the test's identity.
 
-A file has digests of normalised texts (`overlap.copy_keys`), no text and no answer, and hashes of the submissions and
-names that were graded. Changes are made under one lock for the whole folder, and each file is written whole, so that
-two processes can use the registry at once. A file that cannot be read is an error: without it, a release could publish
-what another hides.
+A file has digests of normalised texts (`overlap.copy_keys`), but no text and no answer, and hashes of the submissions
+and names that were graded. Changes are made under one lock for the whole folder, and each file is written as a whole,
+so that two processes can use the registry at once. A file that cannot be read is an error: without it, a release could
+publish problems that another hides.
 
-Folders of hidden labels (`*.hidden`) that lie beside a new release count as well, in case the registry is on another
-machine.
+Folders of hidden labels (`*.hidden`) beside a new release count as well, in case the registry is on another machine.
 """
 
 import hashlib
@@ -38,16 +37,17 @@ DIGEST_BYTES = 8
 DIGEST_LENGTH = 2 * DIGEST_BYTES
 DIGESTS = re.compile(rf"(?:[0-9a-f]{{{DIGEST_LENGTH}}})+")
 Digests = tuple[str, ...]
-"""Of one problem: that of its text first, then those of its other keys."""
+"""The digests of one problem: of its text first, then of its other keys (`digests_of`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradedSubmission:
-    """One submission that was graded on a hidden test, and the name that it was under."""
+    """One submission that was graded on a hidden test, under a name."""
 
     submission: str
+    """A hash of the predictions."""
     name: str
-    """A digest of the name."""
+    """A digest of the entry's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +55,33 @@ class Revealing:
     """Hidden problems that another release published on purpose."""
 
     release: str
+    """Name and version of the release that published them."""
     content_hash: str
-    """Of the release that published them."""
+    """The content hash of that release."""
     rows: tuple[int, ...]
+    """Indices of the published problems in `HiddenTest.secrets`."""
 
 
 @dataclass(frozen=True)
 class HiddenTest:
-    """The hidden test of a release as the registry knows it."""
+    """The registry's record of a release's hidden test."""
 
     identity: str
+    """The commitment to the hidden labels, or a hash (`identity_of`)."""
     release: str
     """Name and version of the release, for people."""
     folders: tuple[str, ...]
-    """Where its hidden labels are, or were."""
+    """The folders that its hidden labels are in, or were."""
     problems: tuple[Digests, ...]
-    """In the order of the test."""
+    """The digests of each hidden problem, in the order of the test."""
     withheld: tuple[Digests, ...] = ()
-    """Problems that the release left out since they would give hidden ones away."""
+    """The digests of each problem that the release left out because it reveals an answer of the test."""
     gradings: tuple[GradedSubmission, ...] = ()
     revealings: tuple[Revealing, ...] = ()
 
     @property
     def secrets(self) -> tuple[Digests, ...]:
-        """Everything that nobody should publish: hidden problems, then those withheld for their sake."""
+        """Digests of the problems that must not be published: hidden, then withheld."""
         return self.problems + self.withheld
 
     @property
@@ -88,37 +91,46 @@ class HiddenTest:
 
     @property
     def is_known_by_ids(self) -> bool:
-        """Whether only the ids of its problems are known, so that nothing but exact copies of them is found."""
+        """Whether only ids of its problems are recorded.
+
+        By these, only exact copies are found.
+        """
         return bool(self.problems) and all(len(digests) == 1 for digests in self.problems)
 
     def with_gradings(self, more: Iterable[GradedSubmission]) -> "HiddenTest":
-        """Return the test with more gradings. Known ones count once."""
+        """Return the test with more gradings, each submission and name once."""
         return replace(self, gradings=tuple(dict.fromkeys((*self.gradings, *more))))
 
     def with_revealing(self, revealing: Revealing) -> "HiddenTest":
-        """Return the test with more published problems.
+        """Return the test with a record of published problems.
 
-        A release that publishes them again counts once.
+        It replaces an earlier record of the same release.
         """
-        others = [known for known in self.revealings if known.content_hash != revealing.content_hash]
+        others = [earlier for earlier in self.revealings if earlier.content_hash != revealing.content_hash]
         return replace(self, revealings=(*others, revealing))
 
 
 def digests_of(problem: Problem) -> Digests:
-    """The digests of a problem: of its text, of its other keys, and of its public id."""
+    """Return the digests of a problem's text, other keys, and public id.
+
+    Two problems with a common digest reveal each other: they are copies, or have the same candidates and texts that
+    differ in one word (`overlap.copy_keys`).
+    """
     keys = (*copy_keys(problem), f"id {problem.id.partition('.')[0]}")
     return tuple(map(_hash_key, keys))
 
 
 def _hash_key(key: str) -> str:
+    """Return the digest of a key: 16 hexadecimal digits."""
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def identity_of(about: Mapping[str, Any]) -> str:
-    """Return the identity of a hidden test, from its manifest or its labels.
+    """Return the identity of a release's hidden test.
 
-    It is the commitment to test and answers, so that a copy of a release is the same test. Where an early version made
-    none, it is a hash of what is public.
+    It is the commitment to the hidden labels, so that a copy of a release has the same test. If an early version made
+    the release without one, it is a hash of name, version and content hash. `about` is the manifest, or release.json
+    of the hidden labels.
     """
     if COMMITMENT in about:
         return str(about[COMMITMENT])
@@ -127,48 +139,67 @@ def identity_of(about: Mapping[str, Any]) -> str:
 
 
 def release_name(about: Mapping[str, Any]) -> str:
-    """Name and version of a release."""
+    """Return name and version of a release, from its manifest or release.json."""
     return f"{about.get('name', 'a release')} {about.get('version', '')}".strip()
 
 
 class HiddenRegistry:
-    """The files of the registry. `open_registry` opens it for changes."""
+    """The registry: a folder with a file for each hidden test.
+
+    The default folder is in the user's state folder. Use `open_registry` to make changes.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or user_state(FOLDER)
 
     def tests(self) -> list[HiddenTest]:
-        """Every hidden test, sorted by file. Raises BadInput if a file cannot be read."""
+        """Read every hidden test, sorted by file.
+
+        Raises BadInput if a file cannot be read.
+        """
         return [_read_test(path) for path in sorted(self.folder.glob("*.json"))]
 
     def find(self, identity: str) -> HiddenTest | None:
-        """Return the test of that identity, or None."""
+        """Return the test with this identity, or None.
+
+        Raises BadInput if its file cannot be read.
+        """
         path = self._get_path(identity)
         return _read_test(path) if path.is_file() else None
 
     def save(self, test: HiddenTest) -> None:
-        """Write the file of a test."""
+        """Write the file of a test, or replace it."""
         write_private(self._get_path(test.identity), _test_bytes(test))
 
     def forget(self, identity: str, folder: Path) -> None:
-        """Forget a test whose labels in a folder were replaced, unless they are in another folder too."""
+        """Remove a test whose labels in a folder were replaced by others.
+
+        If its labels are in another folder too, it stays, without this folder.
+        """
         test = self.find(identity)
         if test is None:
             return
-        left = tuple(known for known in test.folders if known != str(folder.resolve()) and Path(known).is_dir())
-        if left:
-            self.save(replace(test, folders=left))
+        path = self._get_path(identity)
+        other_folders = [name for name in test.folders if name != str(folder.resolve())]
+        existing_folders = tuple(name for name in other_folders if Path(name).is_dir())
+        if existing_folders:
+            self.save(replace(test, folders=existing_folders))
         else:
-            with refused(self._get_path(identity), "removed"):
-                self._get_path(identity).unlink()
+            with refused(path, "removed"):
+                path.unlink()
 
     def _get_path(self, identity: str) -> Path:
-        return self.folder / f"{hashlib.sha256(identity.encode()).hexdigest()[: DIGEST_LENGTH * 2]}.json"
+        """Return the path of a test's file."""
+        digest = hashlib.sha256(identity.encode()).hexdigest()
+        return self.folder / f"{digest[: DIGEST_LENGTH * 2]}.json"
 
 
 @contextmanager
 def open_registry() -> Iterator[HiddenRegistry]:
-    """Open the registry for changes. Other processes wait meanwhile."""
+    """Open the registry for changes, while other processes wait.
+
+    Raises BadInput if its folder cannot be made.
+    """
     registry = HiddenRegistry()
     hint = "the registry of hidden problems; name a folder you can write to in WINOKIT_STATE"
     with private(), _with_hint(hint), refused(registry.folder, "made"):
@@ -179,7 +210,7 @@ def open_registry() -> Iterator[HiddenRegistry]:
 
 @contextmanager
 def _with_hint(hint: str) -> Iterator[None]:
-    """Add a way out to what is refused."""
+    """Add a hint to the message of a BadInput that is raised inside."""
     try:
         yield
     except BadInput as error:
@@ -187,16 +218,18 @@ def _with_hint(hint: str) -> Iterator[None]:
 
 
 def _test_bytes(test: HiddenTest) -> bytes:
-    """The content of a test's file."""
+    """Return the content of a test's file."""
+    gradings = [{"submission": grading.submission, "name": grading.name} for grading in test.gradings]
+    revealings = []
+    for revealing in test.revealings:
+        rows = list(revealing.rows)
+        revealings.append({"release": revealing.release, "content_hash": revealing.content_hash, "rows": rows})
     content = {
         "identity": test.identity,
         "release": test.release,
         "folders": list(test.folders),
-        "gradings": [{"submission": each.submission, "name": each.name} for each in test.gradings],
-        "revealings": [
-            {"release": each.release, "content_hash": each.content_hash, "rows": list(each.rows)}
-            for each in test.revealings
-        ],
+        "gradings": gradings,
+        "revealings": revealings,
         "problems": ["".join(digests) for digests in test.problems],
         "withheld": ["".join(digests) for digests in test.withheld],
     }
@@ -204,46 +237,66 @@ def _test_bytes(test: HiddenTest) -> bytes:
 
 
 def _read_test(path: Path) -> HiddenTest:
-    """The test in a file. Raises BadInput if it is not what `_test_bytes` writes."""
+    """Read the file of a test.
+
+    Raises BadInput if it is not what `_test_bytes` makes.
+    """
     with _with_hint(RESTORE):
         content = read_object(path)
     try:
-        if content["schema"] != SCHEMA:
-            raise ValueError(f"schema {content['schema']!r} is not {SCHEMA}: written by another version of winokit")
-        test = HiddenTest(
-            identity=_check_text(content["identity"]),
-            release=_check_text(content["release"]),
-            folders=tuple(map(_check_text, content["folders"])),
-            problems=tuple(map(_cut_digests, content["problems"])),
-            withheld=tuple(map(_cut_digests, content["withheld"])),
-            gradings=tuple(map(_parse_grading, content["gradings"])),
-            revealings=tuple(map(_parse_revealing, content["revealings"])),
-        )
-        if any(not 0 <= row < len(test.secrets) for each in test.revealings for row in each.rows):
-            raise ValueError("a revealed problem that is not in the test")
+        return _parse_test(content)
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(
             f"{path}: not a record of hidden problems ({type(error).__name__}: {error}): {RESTORE}"
         ) from None
+
+
+def _parse_test(content: Mapping[str, Any]) -> HiddenTest:
+    """Return the test of a file's content.
+
+    Raises KeyError, TypeError or ValueError if it is not what `_test_bytes` makes.
+    """
+    if content["schema"] != SCHEMA:
+        raise ValueError(f"schema {content['schema']!r} is not {SCHEMA}: written by another version of winokit")
+    test = HiddenTest(
+        identity=_check_text(content["identity"]),
+        release=_check_text(content["release"]),
+        folders=tuple(map(_check_text, content["folders"])),
+        problems=tuple(map(_split_digests, content["problems"])),
+        withheld=tuple(map(_split_digests, content["withheld"])),
+        gradings=tuple(map(_parse_grading, content["gradings"])),
+        revealings=tuple(map(_parse_revealing, content["revealings"])),
+    )
+    problem_count = len(test.secrets)
+    for revealing in test.revealings:
+        if any(not 0 <= row < problem_count for row in revealing.rows):
+            raise ValueError("a revealed problem that is not in the test")
     return test
 
 
 def _parse_grading(row: Mapping[str, Any]) -> GradedSubmission:
+    """Return a grading from its JSON object."""
     return GradedSubmission(_check_text(row["submission"]), _check_text(row["name"]))
 
 
 def _parse_revealing(row: Mapping[str, Any]) -> Revealing:
-    return Revealing(_check_text(row["release"]), _check_text(row["content_hash"]), tuple(map(int, row["rows"])))
+    """Return a record of published problems from its JSON object."""
+    rows = tuple(map(int, row["rows"]))
+    return Revealing(_check_text(row["release"]), _check_text(row["content_hash"]), rows)
 
 
 def _check_text(value: object) -> str:
+    """Return a value that must be text, or raise TypeError."""
     if not isinstance(value, str):
         raise TypeError(f"expected text, found {type(value).__name__}")
     return value
 
 
-def _cut_digests(joined: object) -> Digests:
-    """The digests of a problem, from one string of all."""
+def _split_digests(joined: object) -> Digests:
+    """Return the digests of a problem from one string that joins them.
+
+    Raises TypeError or ValueError if it is no such string.
+    """
     text = _check_text(joined)
     if not DIGESTS.fullmatch(text):
         raise ValueError("expected digests of a problem")
@@ -251,57 +304,66 @@ def _cut_digests(joined: object) -> Digests:
 
 
 def hidden_test_of(release: Path, about: Mapping[str, Any], folder: Path) -> HiddenTest:
-    """The hidden test of a release, by the public texts of its problems.
+    """Return the hidden test of a release, from its public texts.
+
+    It has no gradings and no withheld problems.
 
     Parameters
     ----------
+    release
+        The folder of the release.
     about
-        What stands beside the hidden labels, or the manifest.
+        The manifest, or release.json of the hidden labels.
     folder
-        Where the hidden labels are.
+        The folder of the hidden labels.
     """
-    problems = read_problems(release, TEST)
-    return HiddenTest(
-        identity_of(about), release_name(about), (str(folder.resolve()),), tuple(map(digests_of, problems))
-    )
+    digests = tuple(map(digests_of, read_problems(release, TEST)))
+    return HiddenTest(identity_of(about), release_name(about), (str(folder.resolve()),), digests)
 
 
-def hidden_tests_beside(folder: Path, known: Collection[str] = ()) -> list[HiddenTest]:
-    """The hidden tests whose labels lie in a folder, as `NAME.hidden`, but those whose identity is known.
+def hidden_tests_beside(folder: Path, skip: Collection[str] = ()) -> list[HiddenTest]:
+    """Return the hidden tests whose labels are in a folder, as `NAME.hidden`.
 
-    Where the release itself is not there, problems are known by their ids alone, so that only exact copies are found.
+    Tests with an identity in `skip` are left out. If the release itself is not there, its problems are given by their
+    ids alone, by which only exact copies are found. Raises BadInput if labels do not state their release.
     """
     tests = []
-    for place in sorted(folder.glob(f"*{SUFFIX}")):
-        _check_owned(place)
-        if (place / RELEASE).is_file() and (place / LABELS).is_file():
-            about = labels_of(place)
-            if identity_of(about) not in known:
-                tests.append(_read_test_in(place, about))
+    for labels_folder in sorted(folder.glob(f"*{SUFFIX}")):
+        _check_states_release(labels_folder)
+        if (labels_folder / RELEASE).is_file() and (labels_folder / LABELS).is_file():
+            facts = labels_of(labels_folder)
+            if identity_of(facts) not in skip:
+                tests.append(_read_test_in(labels_folder, facts))
     return tests
 
 
-def _check_owned(place: Path) -> None:
-    """Refuse labels and their secret that do not say any more which release they belong to."""
-    if (place / LABELS).is_file() and (place / SECRET).is_file() and not (place / RELEASE).is_file():
+def _check_states_release(folder: Path) -> None:
+    """Raise BadInput if hidden labels and secret have no release.json."""
+    if (folder / LABELS).is_file() and (folder / SECRET).is_file() and not (folder / RELEASE).is_file():
         raise BadInput(
-            f"{place}: hidden labels without {RELEASE}, which says of which release they are: restore it, or move that "
-            "folder elsewhere if nobody needs its test any more"
+            f"{folder}: hidden labels without {RELEASE}, which says of which release they are: restore it, or move "
+            "that folder elsewhere if nobody needs its test any more"
         )
 
 
-def _read_test_in(place: Path, about: Mapping[str, Any]) -> HiddenTest:
-    """Return the test whose hidden labels are in a folder. `about` says of which release."""
-    release = place.with_name(place.name.removesuffix(SUFFIX))
-    if _is_release_of(release, identity_of(about)):
-        return hidden_test_of(release, about, place)
-    ids = (row[0].partition(".")[0] for row in read_labels(place))
-    problems = tuple((_hash_key(f"id {name}"),) for name in ids)
-    return HiddenTest(identity_of(about), release_name(about), (str(place.resolve()),), problems)
+def _read_test_in(folder: Path, about: Mapping[str, Any]) -> HiddenTest:
+    """Return the test whose hidden labels are in a folder.
+
+    `about` is its release.json. The texts are read from the release beside it, if that is there.
+    """
+    identity = identity_of(about)
+    release = folder.with_name(folder.name.removesuffix(SUFFIX))
+    if _is_release_of(release, identity):
+        return hidden_test_of(release, about, folder)
+    digests = []
+    for public_id, *_ in read_labels(folder):
+        base_id = public_id.partition(".")[0]
+        digests.append((_hash_key(f"id {base_id}"),))
+    return HiddenTest(identity, release_name(about), (str(folder.resolve()),), tuple(digests))
 
 
 def _is_release_of(release: Path, identity: str) -> bool:
-    """Whether a folder is the release with that hidden test.
+    """Whether a folder is the release whose hidden test has this identity.
 
     False if it cannot be read.
     """

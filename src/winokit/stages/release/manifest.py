@@ -1,20 +1,19 @@
-"""The folder of a release: which files it has, and the manifest with the hash of each, by which anyone can compare.
+"""The folder of a release: its files, and the manifest with the hash of each, by which anyone can verify them.
 
-`manifest.json` holds `schema`, whatever the release says about itself (name, version, licence, seed, `counts` of the
-problems in each split, …) and `files`: path, sha256 and size, sorted. No dates: the same release has the same bytes.
+`manifest.json` has `schema`, facts about the release (name, version, licence, seed, `counts` of the problems in each
+split, …) and `files`: path, sha256 and size, sorted. It has no dates: the same release has the same bytes.
 
-`winogrande/*.jsonl` has a row for each problem: WinoGrande's five fields, and beside them only what they lack.
+`winogrande/*.jsonl` has a row for each problem: WinoGrande's five fields, and a few more.
 
     {"qID": "g1-0f3a…", "sentence": "… because _ was full.", "option1": "the jug", "option2": "the cup", "answer": "2"}
 
-The qID names the group and ends in the public id, never in the answer. `pronoun`, `domain` and `labels` are written
-where they are known, `status` says kept or removed in training files. A row of the test has the text, the candidates
-and the pronoun and nothing else: no answer, no group, no labels, which might say more than anybody meant them to.
+The qID consists of the group and the public id, and reveals nothing about the answer. `pronoun`, `domain` and `labels`
+are written if the problem has them, and `status` is kept or removed in training files. A row of the test has the text,
+the candidates and the pronoun and nothing else: no answer, no group, and no labels, which might reveal it.
 
-`lineage.jsonl` says for each problem where it stands, since when, and why it came, stayed or went: `id`, `split`
-(train, dev, test, or null for one that is gone), `status`, `why`, `since` (the version it came with) and, for one that
-is gone, `until` (the version it is gone from). Rows are sorted by id. They name no answers and no groups: twins have
-opposite answers, so that a group tells half of each.
+`lineage.jsonl` has the history of each problem: `id`, `split` (train, dev, test, or null if it is gone), `status`,
+`why`, `since` (the version that added it) and, if it is gone, `until` (the first version without it). Rows are sorted
+by id. They have no answers and no groups: twins have opposite answers, so that a group is half of each answer.
 """
 
 import hashlib
@@ -39,36 +38,44 @@ TEST = "test"
 DEBIASED = "train_debiased"
 TRAINS = tuple(f"train_{size}" for size in SIZES)
 FILES = (*TRAINS, DEBIASED, DEV, TEST)
-"""Every file of problems a release may have; small ones have fewer sizes."""
+"""The names of all files of problems. A small release has fewer training sizes."""
 PASSED_OVER = frozenset({"__pycache__", ".git", ".gitattributes", ".cache", ".DS_Store"})
-"""What Python, Git, the Hub's client and Finder leave in a folder that is merely used."""
+"""Names that are not part of a release: Python, Git, the Hub's client and Finder make them when a folder is used."""
 
 
 def problems_path(name: str) -> str:
-    """Path of a file of problems (train_xs, …, dev, test) within a release."""
+    """Return the path of a file of problems within a release.
+
+    `name` is train_xs, …, train_debiased, dev or test.
+    """
     return f"winogrande/{name}.jsonl"
 
 
 def write_manifest(folder: Path, about: dict[str, Any]) -> None:
-    """Write manifest.json: what `about` says, and the sha256 and size of every other file in the folder.
+    """Write manifest.json, with hash and size of every other file.
 
     Parameters
     ----------
     folder
-        A release with everything in it but its manifest.
+        A release that is complete except for its manifest.
     about
-        JSON-ready values. `counts`, where given, maps the name of each file under winogrande/ (train_xs, dev, test …)
-        to its number of problems, and `verify` holds the files to it.
+        Facts about the release, as JSON-ready values. `counts`, if given, maps the name of each file under winogrande/
+        (train_xs, dev, test …) to its number of problems, and `verify` compares the files with it. `schema` and
+        `files` raise BadInput.
     """
-    taken = {"schema", "files"} & set(about)
-    if taken:
-        raise BadInput(f"{folder / MANIFEST}: {' and '.join(sorted(taken))} are the manifest's own")
+    reserved_keys = {"schema", "files"} & set(about)
+    if reserved_keys:
+        raise BadInput(f"{folder / MANIFEST}: {' and '.join(sorted(reserved_keys))} are the manifest's own")
     files = {name: described(folder / name) for name in file_names(folder)}
-    write_whole(folder / MANIFEST, json_bytes({"schema": SCHEMA, **about, "files": files}, allow_nan=False))
+    content = {"schema": SCHEMA, **about, "files": files}
+    write_whole(folder / MANIFEST, json_bytes(content, allow_nan=False))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a release. Refuses any other folder."""
+    """Read the manifest of a release.
+
+    Raises BadInput if the folder is no release, or one of another version of winokit.
+    """
     path = folder / MANIFEST
     if not folder.exists():
         raise BadInput(f"{folder}: no such folder")
@@ -83,26 +90,35 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def manifest_hash(folder: Path) -> str:
-    """The sha256 of manifest.json: one number for a whole release."""
+    """Return the sha256 of manifest.json, which identifies a whole release."""
     read_manifest(folder)
     return str(described(folder / MANIFEST)["sha256"])
 
 
 def content_hash(hashes: Mapping[str, str]) -> str:
-    """One hash for the files of problems, by their hashes in the order of `FILES`."""
+    """Return one hash for all files of problems.
+
+    `hashes` has the sha256 of each file by its name, in the order of `FILES`.
+    """
     return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
 
 
 def file_names(folder: Path) -> list[str]:
-    """Every file of a release but its manifest, as sorted paths with forward slashes."""
-    files = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
-    inside = (path.relative_to(folder) for path in files)
-    names = {path.as_posix() for path in inside if not PASSED_OVER.intersection(path.parts)}
+    """Return the sorted paths of a release's files, without the manifest.
+
+    They are relative, with forward slashes.
+    """
+    names = set()
+    for path in folder.rglob("*"):
+        relative_path = path.relative_to(folder)
+        is_file = path.is_file() or path.is_symlink()
+        if is_file and not PASSED_OVER.intersection(relative_path.parts):
+            names.add(relative_path.as_posix())
     return sorted(names - {MANIFEST})
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Hash and size of a file."""
+    """Return the manifest's entry for a file: sha256 and size in bytes."""
     with refused(path, "read"), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
         return {"sha256": digest.hexdigest(), "bytes": file.tell()}
@@ -113,14 +129,17 @@ ADDED = "added"
 KEPT = "kept"
 REMOVED = "removed"
 RETIRED = "retired"
-"""New in this version; here before; filtered out of the evaluation and left for training; gone for good."""
+"""Status of a problem: new in this version, here before, filtered out and used for training only, or gone."""
 STATUSES = (ADDED, KEPT, REMOVED, RETIRED)
 SPLITS = (TRAIN, DEV, TEST)
 Row = dict[str, Any]
 
 
 def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
-    """The row of a problem of which everything may be known."""
+    """Return the row of a public problem: answer, group and labels included.
+
+    `status` is kept or removed in training files. None leaves it out.
+    """
     row = winogrande.render(problem, WriteOptions())
     labels = dict(problem.labels) or None
     extra_fields = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
@@ -128,14 +147,18 @@ def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
 
 
 def hidden_row_of(problem: Problem) -> dict[str, Any]:
-    """The row of a problem whose answer is hidden."""
+    """Return the row of a test problem: text, candidates and pronoun alone."""
     return row_of(problem.replace(answer=None, group=None, domain=None, labels={}, provenance={}))
 
 
 def problem_of(row: Mapping[str, Any]) -> Problem:
-    """The problem of a row, with everything the row says of it."""
+    """Return the problem of a row in a release.
+
+    The number at the end of the qID (`id.2`) is kept, by which exact repetitions of a problem differ.
+    """
     problem = winogrande.parse(row)
-    occurrence = str(row.get("qID") or "").rpartition("-")[2].partition(".")[2]
+    public_id = str(row.get("qID") or "").rpartition("-")[2]
+    occurrence = public_id.partition(".")[2]
     return problem.replace(
         pronoun=fields.optional(row, "pronoun"),
         domain=fields.optional(row, "domain"),
@@ -146,7 +169,11 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 
 
 def read_release(folder: Path) -> dict[str, Dataset]:
-    """The problems of each file that a release has, by name: train_xs, …, train_debiased, dev, test."""
+    """Read the problems of each file of a release.
+
+    They are by name: train_xs, …, train_debiased, dev, test. Problems of the test have no answers. Raises BadInput if
+    the folder has none of these files.
+    """
     names = [name for name in FILES if (folder / problems_path(name)).is_file()]
     if not names:
         raise BadInput(f"{folder}: no release there ({problems_path('*')} is missing)")
@@ -154,14 +181,33 @@ def read_release(folder: Path) -> dict[str, Dataset]:
 
 
 def read_problems(folder: Path, name: str) -> Dataset:
-    """The problems of one file of a release: train_xs, …, train_debiased, dev or test."""
+    """Read the problems of one file of a release.
+
+    `name` is train_xs, …, train_debiased, dev or test. A problem without twins in the same file has no group.
+    """
     source = Source(folder / problems_path(name))
     problems = source.each(source.json_lines(), problem_of)
     return Dataset(lone_groups_dropped(problems), Card(f"{folder.name}/{name}"))
 
 
 def lineage_row(name: str, split: str | None, status: str, why: str, since: str, until: str | None = None) -> Row:
-    """A row of a lineage."""
+    """Return a row of a lineage.
+
+    Parameters
+    ----------
+    name
+        The public id of the problem.
+    split
+        train, dev or test; None if the problem is gone.
+    status
+        added, kept, removed or retired.
+    why
+        The reason for the status.
+    since
+        The version that added the problem.
+    until
+        The first version without it; None if it is in the release.
+    """
     row: Row = {"id": name, "split": split, "status": status, "why": why, "since": since}
     return row if until is None else {**row, "until": until}
 
@@ -173,11 +219,18 @@ def write_lineage(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lineage(path: Path) -> list[Row]:
-    """Read the rows of a lineage. The caller fills in a missing `since`."""
-    return [_check_row(row, str(path), line) for line, row in Source(path).json_lines()]
+    """Read the rows of a lineage.
+
+    A missing `why` or `split` is filled in, a missing `since` is not. Raises Malformed if a value is not of its type.
+    """
+    return [_check_lineage_row(row, str(path), line) for line, row in Source(path).json_lines()]
 
 
-def _check_row(row: Row, file: str, line: int) -> Row:
+def _check_lineage_row(row: Row, file: str, line: int) -> Row:
+    """Return a row of a lineage with `why` and `split` filled in.
+
+    Raises Malformed if a value is not of its type.
+    """
     if not isinstance(row.get("id"), str):
         raise Malformed("expected an object with an id", file=file, line=line)
     if row.get("split") not in (None, *SPLITS):

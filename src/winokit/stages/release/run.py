@@ -1,6 +1,6 @@
-"""From filtered twins to a folder that others can use, every file written whole, the manifest last.
+"""`winokit release`: from filtered twins to a folder that others can use. The manifest is written last.
 
-At the end what the terminal shows of a release: its splits, what stayed out, where everything is, what to beware of.
+At the end of the module is the summary for the terminal and for scripts: splits, problems left out, folders, warnings.
 """
 
 import hashlib
@@ -31,23 +31,26 @@ from winokit.stages.release.settings import NAME, NOT_STATED, Given, ReleaseExtr
 from winokit.text.language import languages_of
 
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
-"""What hidden answers say about the release they belong to."""
+"""Keys of the manifest that hidden labels repeat, by which they know their release."""
 STEPS = 4
-"""Reading, splitting, checking, writing."""
+"""Number of steps that progress is reported for: reading, splitting, checking, writing."""
 
 
 @dataclass(frozen=True, repr=False)
 class Release(Brief):
-    """A release that was made."""
+    """A release that was written."""
 
     folder: Path
+    """The folder to publish."""
     hidden: Path | None
+    """The folder of hidden labels. None if there is no hidden test."""
     contents: ReleaseContents
+    """The problems of each file."""
     facts: CardFacts
-    """What its card says."""
+    """The facts that its card states."""
     notes: tuple[str, ...]
     page: Path | None = None
-    """What changed since the version before, where there is one."""
+    """The page on changes since the previous version. None for a first version."""
 
     @property
     def settings(self) -> ReleaseSettings:
@@ -95,21 +98,33 @@ def write_release(
     succession: Succession = FIRST,
     progress: Progress | None = None,
 ) -> Release:
-    """Release kept problems: dev and a hidden test of them, training sizes of kept and removed ones, card and tasks.
+    """Write a release: dev, a hidden test, training sizes, card, and tasks.
+
+    Dev and test are drawn from the kept problems, the training sizes from kept and removed ones.
 
     Parameters
     ----------
     kept
         DATA, a dataset, or a folder of `winokit debias`, which has the removed problems too.
     out
-        The folder to write. One that holds anything but an earlier release is refused.
+        The folder to write. A folder with anything but an earlier release is refused.
+    removed
+        The problems that filtering removed: DATA or a dataset. Default: those in the folder, if `kept` is one.
+    settings
+        Name, licence, and sizes of splits.
+    extras
+        Further content for the card, the folder of hidden labels, and the secret.
+    loading
+        How to read DATA.
     succession
-        What it takes over from the version before it. Default: it is the first.
+        Facts that it takes over from the previous version. Default: it is the first version.
+    progress
+        Called with the numbers of finished and of all steps.
 
     Raises
     ------
     BadInput
-        Among others, where dev or training would publish what another release keeps hidden.
+        Among others, if dev or training would publish problems that another release keeps hidden.
     """
     folder = Path(out)
     settings = settings or ReleaseSettings()
@@ -121,8 +136,10 @@ def write_release(
     inputs = read_inputs(kept, removed, loading)
     title = settings.name or inputs.problems.card.title
     settings = _complete_settings(settings, inputs.problems)
-    hides = bool(settings.test) or manifest.TEST in succession.fixed.values()
-    secret = Draws(hidden.release_secret(hidden_folder, extras.secret)) if hides else None
+    has_hidden_test = bool(settings.test) or manifest.TEST in succession.fixed.values()
+    secret = None
+    if has_hidden_test:
+        secret = Draws(hidden.release_secret(hidden_folder, extras.secret))
     step(1, STEPS)
     contents = fill(inputs, settings, succession.fixed, secret)
     problem_files = _make_problem_files(contents)
@@ -131,10 +148,11 @@ def write_release(
     labels = b""
     commitment = None
     if test is not None and secret is not None:
-        labels = _make_labels(test, hidden.units_by_id(inputs.problems, succession.units))
+        units = hidden.units_by_id(inputs.problems, succession.units)
+        labels = _make_labels(test, units)
         commitment = secret.commitment(labels)
     step(2, STEPS)
-    with open_registry() as registry:  # until the release is written, so that no other can be made of the same data
+    with open_registry() as registry:  # locked until the release is written: no other can be made of the same data
         guard = DisclosureGuard.before_writing(registry, folder, hidden_folder, commitment)
         rules = DisclosureRules(
             manifest.content_hash(hashes),
@@ -150,13 +168,11 @@ def write_release(
         if commitment is not None:
             manifest_content[COMMITMENT] = commitment
             belongs = {key: manifest_content[key] for key in BELONGS}
-            _check_hidden(hidden_folder, belongs, folder)
+            _check_replaceable_labels(hidden_folder, belongs, folder)
         for name, data in files.items():
             write_whole(folder / name, data)
         manifest.write_lineage(folder / manifest.LINEAGE, _make_lineage(contents, succession, settings.version))
-        # A manifest may come from anybody: what it lists outside the folder is not ours to remove.
-        for name in stale.intersection(manifest.file_names(folder)) - {*files, manifest.LINEAGE}:
-            (folder / name).unlink()
+        _remove_stale_files(folder, stale - {*files, manifest.LINEAGE})
         if test is not None and secret is not None:
             hidden.write_hidden(hidden_folder, belongs, labels, secret.key, _make_hidden_checks(facts, test))
         manifest.write_manifest(folder, manifest_content)
@@ -165,12 +181,25 @@ def write_release(
     return Release(folder, hidden_folder if test is not None else None, contents, facts, notes)
 
 
+def _remove_stale_files(folder: Path, names: set[str]) -> None:
+    """Remove files of an earlier release from its folder.
+
+    A manifest may come from anybody, so that paths in it which lead out of the folder are ignored.
+    """
+    for name in names.intersection(manifest.file_names(folder)):
+        (folder / name).unlink()
+
+
 def _complete_settings(settings: ReleaseSettings, problems: Dataset) -> ReleaseSettings:
-    """The settings with a name, and a formalization that can read the problems."""
-    given = settings.formalization
-    if all_whole(problems) and given.partition("?")[0] in MASKING:
+    """Return the settings with a name and a fitting formalization.
+
+    Raises BadInput if neither the settings nor the problems have a name that fits.
+    """
+    formalization = settings.formalization
+    needs_blank = formalization.partition("?")[0] in MASKING
+    if needs_blank and all_whole(problems):
         settings = replace(settings, formalization="mc-sent")
-        tell([f"formalization mc-sent: {given} needs a blank, and the problems are whole texts"])
+        tell([f"formalization mc-sent: {formalization} needs a blank, and the problems are whole texts"])
     card = problems.card
     if not settings.name and not NAME.fullmatch(card.file_name):
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
@@ -178,18 +207,21 @@ def _complete_settings(settings: ReleaseSettings, problems: Dataset) -> ReleaseS
 
 
 def _make_lineage(contents: ReleaseContents, succession: Succession, version: str) -> list[manifest.Row]:
-    """The rows of the lineage: those of the succession, or that every problem is new."""
-    where = contents.where
+    """Return the rows of the lineage.
+
+    In a first version, every problem is new.
+    """
+    split_of_id = contents.where
     if succession.lineage:
-        return succession.lineage(where)
+        return succession.lineage(split_of_id)
     rows = []
-    for name, split in where.items():
+    for name, split in split_of_id.items():
         rows.append(manifest.lineage_row(name, split, manifest.ADDED, "in the first release", version))
     return rows
 
 
 def _make_hidden_checks(facts: CardFacts, test: Dataset) -> dict[str, Any]:
-    """Checks of the test with its answers, which the card may not show."""
+    """Return checks of the hidden test that the card may not state."""
     return {
         "leaks": [asdict(leak) for leak in facts.test_leaks],
         "first_candidate_is_the_answer": first_answers(test),
@@ -198,52 +230,64 @@ def _make_hidden_checks(facts: CardFacts, test: Dataset) -> dict[str, Any]:
 
 
 def _make_labels(test: Dataset, unit_by_id: Mapping[str, int]) -> bytes:
-    """Return the hidden labels of a test, as a file's content.
+    """Return the content of labels.jsonl for a test.
 
-    Units are numbered from 0, in order of appearance.
+    `unit_by_id` has the number of each problem's unit. Units are numbered again from 0, in order of appearance.
     """
     units = dict.fromkeys(unit_by_id[problem.id] for problem in test)
-    numbers = {unit: number for number, unit in enumerate(units)}
+    number_of_unit = {unit: number for number, unit in enumerate(units)}
     rows = []
     for problem in test:
-        unit_number = numbers[unit_by_id[problem.id]]
-        rows.append({"id": problem.id, "answer": problem.answer, "group": problem.group, "unit": unit_number})
+        unit = number_of_unit[unit_by_id[problem.id]]
+        rows.append({"id": problem.id, "answer": problem.answer, "group": problem.group, "unit": unit})
     return hidden.label_lines(rows)
 
 
-def _choose_hidden_folder(folder: Path, asked: Path | None) -> Path:
-    """Return the folder for hidden answers, which is never the release's own."""
-    hidden_place = asked or hidden.hidden_folder(folder)
-    if hidden_place.resolve() == folder.resolve() or folder.resolve() in hidden_place.resolve().parents:
-        raise BadInput(f"{hidden_place}: hidden answers inside the release would be published with it")
-    if hidden_place.exists() and not hidden_place.is_dir():
-        raise BadInput(f"{hidden_place}: a file; hidden answers go into a folder: --hidden")
-    return hidden_place
+def _choose_hidden_folder(folder: Path, hidden_folder: Path | None) -> Path:
+    """Return the folder for hidden labels: as chosen, or DIR.hidden.
 
-
-def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> None:
-    """Refuse to write hidden answers over those of another release, which nobody could grade any more.
-
-    Those of the release that is replaced go with it, and those of the very same one are rewritten.
+    Raises BadInput if it is a file, or in the folder of the release.
     """
-    if not place.exists() or not any(place.iterdir()):
+    hidden_folder = hidden_folder or hidden.hidden_folder(folder)
+    release_path = folder.resolve()
+    hidden_path = hidden_folder.resolve()
+    if hidden_path == release_path or release_path in hidden_path.parents:
+        raise BadInput(f"{hidden_folder}: hidden answers inside the release would be published with it")
+    if hidden_folder.exists() and not hidden_folder.is_dir():
+        raise BadInput(f"{hidden_folder}: a file; hidden answers go into a folder: --hidden")
+    return hidden_folder
+
+
+def _check_replaceable_labels(hidden_folder: Path, belongs: Mapping[str, object], folder: Path) -> None:
+    """Raise BadInput if hidden labels of another release would be lost.
+
+    Labels of the release that is in `folder` now, and is replaced, may be overwritten, and so may labels of the same
+    release. `belongs` has the values of the keys `BELONGS` for the new release.
+    """
+    if not hidden_folder.exists() or not any(hidden_folder.iterdir()):
         return
-    theirs = hidden.labels_of(place)
+    stored = hidden.labels_of(hidden_folder)
     replaced: Mapping[str, object] = {}
     if (folder / manifest.MANIFEST).is_file():
         replaced = manifest.read_manifest(folder)
-    owner = [theirs.get(key) for key in BELONGS]
-    is_ours = owner == [belongs.get(key) for key in BELONGS]
-    is_replaced = owner == [replaced.get(key) for key in BELONGS]
+    is_ours = _has_same_identity(stored, belongs)
+    is_replaced = _has_same_identity(stored, replaced)
     if not is_ours and not is_replaced:
-        whose = f"{theirs.get('name')} {theirs.get('version')}"
-        raise BadInput(f"{place}: has the answers of another release ({whose}); remove it, or choose another --hidden")
+        owner = f"{stored.get('name')} {stored.get('version')}"
+        raise BadInput(
+            f"{hidden_folder}: has the answers of another release ({owner}); remove it, or choose another --hidden"
+        )
+
+
+def _has_same_identity(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
+    """Whether two releases have the same name, version, content hash and commitment."""
+    return all(first.get(key) == second.get(key) for key in BELONGS)
 
 
 def _list_earlier_files(folder: Path) -> set[str]:
     """Return the files of an earlier release in the same folder.
 
-    Refuses a folder of anything else.
+    They are those in its manifest. Empty for a new folder. Raises BadInput if the folder has anything else.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file; winokit needs a folder there")
@@ -256,12 +300,15 @@ def _list_earlier_files(folder: Path) -> set[str]:
 
 
 def _make_problem_files(contents: ReleaseContents) -> dict[str, bytes]:
-    """The JSON lines of each file of problems, by its name: what a release's content hash is of."""
+    """Return the content of each file of problems, by its name.
+
+    The content hash of a release is made from it.
+    """
     return {name: json_rows(_make_rows(contents, name)).encode() for name in contents.files}
 
 
 def _make_rows(contents: ReleaseContents, name: str) -> list[manifest.Row]:
-    """Return the rows of a file of problems, without answers for the test."""
+    """Return the rows of a file of problems, for the test without answers."""
     problems = contents.files[name]
     if name == manifest.TEST:
         return list(map(manifest.hidden_row_of, problems))
@@ -271,7 +318,11 @@ def _make_rows(contents: ReleaseContents, name: str) -> list[manifest.Row]:
 
 
 def _make_files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Every file of a release but lineage and manifest, by its path."""
+    """Return the content of a release's files, by path.
+
+    Lineage and manifest are not among them. `problem_files` has the content of the files of problems
+    (`_make_problem_files`).
+    """
     files: dict[str, bytes] = {}
     tables: dict[str, bytes] = {}
     for name, data in contents.files.items():
@@ -280,8 +331,10 @@ def _make_files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapp
         if name != manifest.TEST:
             labels = "".join(f"{row['answer']}\n" for row in rows)
             files[f"winogrande/{name}-labels.lst"] = labels.encode()
-        statuses = map(contents.status, data)
-        tables[name] = parquet_bytes({"status": status, **row} for status, row in zip(statuses, rows, strict=True))
+        table_rows = []
+        for problem, row in zip(data, rows, strict=True):
+            table_rows.append({"status": contents.status(problem), **row})
+        tables[name] = parquet_bytes(table_rows)
         files[str(parquet_path(name))] = tables[name]
     description = f"{facts.title}: texts with one blank and two candidates, in twins that differ in a word or two."
     files["croissant.json"] = croissant_bytes(
@@ -294,13 +347,16 @@ def _make_files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapp
 
 
 def _make_manifest(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the content of the manifest.
+    """Return the content of the manifest, without hashes of its files.
 
-    Hashes are of what is public: were the test's answers in them, those of a short test could be guessed until they
-    fit.
+    `hashes` has the sha256 of each public file of problems. If they covered the test's answers, somebody could try
+    all answers of a short test until the hash fits.
     """
     settings = facts.settings
-    scoring = scoring_of(contents.files[manifest.DEV])
+    formalizations = {"fine_tuned": settings.formalization, "causal": scoring_of(contents.files[manifest.DEV])}
+    problem_counts = {name: len(data) for name, data in contents.files.items()}
+    group_counts = {name: len(data.groups) for name, data in contents.shown.items()}
+    sizes = {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()}
     content: dict[str, Any] = {
         "name": settings.name,
         "version": settings.version,
@@ -310,10 +366,10 @@ def _make_manifest(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[
         "winokit": winokit.__version__,
         "seed": settings.seed,
         "settings": settings.to_json(),
-        "formalization": {"fine_tuned": settings.formalization, "causal": scoring},
-        "counts": {name: len(data) for name, data in contents.files.items()},
-        "groups": {name: len(data.groups) for name, data in contents.shown.items()},
-        "sizes": {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()},
+        "formalization": formalizations,
+        "counts": problem_counts,
+        "groups": group_counts,
+        "sizes": sizes,
         "left_out": contents.left_out,
         "content_hashes": dict(hashes),
         "content_hash": manifest.content_hash(hashes),
@@ -324,17 +380,20 @@ def _make_manifest(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[
 
 
 def _make_revealed_rows(facts: CardFacts) -> list[dict[str, Any]]:
-    """Of each release whose hidden problems are published on purpose, its name and how many there are."""
-    return [{"release": each.test.release, "problems": len(each)} for each in facts.revealed]
+    """Return the number of revealed problems of each other release.
+
+    Those are published on purpose.
+    """
+    return [{"release": disclosure.test.release, "problems": len(disclosure)} for disclosure in facts.revealed]
 
 
 MASKING = ("mc-mlm", "p-span")
-"""Formalizations that whole texts cannot have: one masks the blank, the other looks for the candidates around it."""
+"""Formalizations that need a blank: one masks it, the other looks for the candidates around it."""
 COUNTS = ("problems", "kept", "removed", "groups", "single")
 
 
 def warnings(release: Release) -> Iterator[str]:
-    """Yield warnings that a maker of benchmarks must not overlook."""
+    """Yield warnings on licence, repetitions across splits, and predictable answers."""
     facts = release.facts
     if facts.licence == NOT_STATED:
         yield "THE LICENCE IS NOT STATED, and the card says so: nobody may use the release. State one with --licence"
@@ -350,7 +409,7 @@ def warnings(release: Release) -> Iterator[str]:
 
 
 def lines(release: Release) -> Iterator[Any]:
-    """The splits as a table, what stayed out, and where everything is."""
+    """Yield the lines to print: a table of the files, and the folders."""
     rows = []
     for name, counts in _count_splits(release).items():
         cells = [f"{counts[key]:,}" for key in COUNTS]
@@ -367,29 +426,38 @@ def lines(release: Release) -> Iterator[Any]:
 
 
 def _count_splits(release: Release) -> dict[str, dict[str, int]]:
-    """The counts of each file."""
+    """Count problems and groups in each file, by the names in `COUNTS`."""
     splits = {}
     for name, data in release.contents.shown.items():
         kept_count = release.contents.count_kept(data)
         grouped_count = sum(map(len, data.groups.values()))
-        counts = (len(data), kept_count, len(data) - kept_count, len(data.groups), len(data) - grouped_count)
-        splits[name] = dict(zip(COUNTS, counts, strict=True))
+        splits[name] = {
+            "problems": len(data),
+            "kept": kept_count,
+            "removed": len(data) - kept_count,
+            "groups": len(data.groups),
+            "single": len(data) - grouped_count,
+        }
     return splits
 
 
 def as_json(release: Release) -> dict[str, Any]:
-    """The same for scripts."""
+    """Return the summary of a release as JSON-ready values."""
+    contents = release.contents
     facts = release.facts
+    settings = facts.settings
+    crossings = [asdict(crossing) for crossing in facts.crossings]
+    leaks_by_file = {name: list(map(asdict, leaks)) for name, leaks in facts.leaks.items()}
     return {
-        "name": facts.settings.name,
-        "version": facts.settings.version,
+        "name": settings.name,
+        "version": settings.version,
         "licence": facts.licence,
-        "language": languages_of(release.contents.training.languages),
-        "seed": facts.settings.seed,
+        "language": languages_of(contents.training.languages),
+        "seed": settings.seed,
         "splits": _count_splits(release),
-        "left_out": release.contents.left_out,
-        "crossings": [asdict(crossing) for crossing in facts.crossings],
-        "leaks": {name: list(map(asdict, leaks)) for name, leaks in facts.leaks.items()},
+        "left_out": contents.left_out,
+        "crossings": crossings,
+        "leaks": leaks_by_file,
         "test_leaks": bool(facts.test_leaks),
         "revealed": _make_revealed_rows(facts),
         "notes": [*release.notes, *warnings(release)],

@@ -18,22 +18,27 @@ READINGS = {
     "partial": ("log p(text after the blank | text before", "it with a candidate)"),
     "full": ("log p(whole text", "with a candidate)"),
 }
-"""How a causal language model that is not fine-tuned reads a problem, on two lines: as lm-evaluation-harness does on
-WinoGrande; where nothing follows any blank, or there is none, as it does on BLiMP."""
+"""The formula, on two lines, by which a causal language model that is not fine-tuned scores a candidate.
+
+Partial scoring is that of lm-evaluation-harness on WinoGrande. Full scoring is that on BLiMP, for problems without a
+blank or without text after it.
+"""
 _FACTS = our_toml("assets/release.toml")
 FORMALIZATIONS: Mapping[str, str] = _FACTS["formalizations"]
 LICENCES: Mapping[str, str] = _FACTS["licences"]
 COLUMNS: Mapping[str, str] = _FACTS["columns"]
-"""What a release says of these names: Liu et al.'s six, the hub's licences (their addresses), columns of Parquet."""
+"""Descriptions of the formalizations, addresses of the hub's licences, and descriptions of the columns of Parquet."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+"""The pattern of a release's name."""
 NOT_STATED = "not stated"
+"""The licence of a release for which none is given."""
 Given = str | Path | Dataset | None
-"""Problems as a user gives them: DATA, or loaded."""
+"""Problems as a user gives them: DATA, a dataset, or none."""
 
 
 @dataclass(frozen=True)
 class ReleaseSettings(Settings):
-    """Everything a release depends on but the problems themselves.
+    """Settings that determine a release, together with the problems and the secret.
 
     `dev`, `test` and `sizes` may be given as users write them: "15%", "1,267", "160,640,2560".
     """
@@ -42,7 +47,7 @@ class ReleaseSettings(Settings):
     version: Annotated[str, Help("Its version.")] = "1.0"
     licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
     date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD", section="release")] = None
-    """Never the clock's: the same input must give the same bytes."""
+    """It is never set from the clock, since the same input must give the same bytes."""
     dev: Annotated[float, Help("A share of the kept problems, or a number of them.", above=0, typed=str)] = 0.1
     test: Annotated[
         float,
@@ -91,21 +96,20 @@ class ReleaseSettings(Settings):
             raise BadInput(f"--name {self.name}: expected a letter, then letters, digits, '.', '_' or '-'")
         if not self.version.strip() or not self.version.isprintable():
             raise BadInput("--version: expected a version, such as 1.0")
-        try:
-            is_date = self.date is None or str(date.fromisoformat(self.date)) == self.date
-        except ValueError:
-            is_date = False
-        if not is_date:
+        if self.date is not None and not _is_iso_date(self.date):
             raise BadInput(f"--set date: expected a date such as 2026-05-01, found {self.date!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """The settings as JSON-ready values, but those that a manifest names by themselves."""
+        """Return the settings of splits and sizes as JSON-ready values.
+
+        The others have keys of their own in the manifest.
+        """
         return {key: getattr(self, key) for key in ("dev", "test", "sizes", "split", "complete", "singles")}
 
 
 @dataclass(frozen=True)
 class ReleaseExtras(Settings):
-    """Further content of a card, and the folder for hidden answers."""
+    """Further content for the card, and settings of the hidden labels."""
 
     audit: Annotated[
         tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN", section="release")
@@ -125,15 +129,25 @@ class ReleaseExtras(Settings):
             section="release",
         ),
     ] = None
-    """A file, or the 32 bytes themselves."""
+    """A file with the digits, or the 32 bytes themselves. None uses the stored secret, or makes a new one."""
     reveal: Annotated[
         bool,
         Help("Publish problems that other releases of yours keep hidden, and say so in the card.", section="release"),
     ] = False
 
 
+def _is_iso_date(text: str) -> bool:
+    """Whether a text is a date such as 2026-05-01."""
+    try:
+        return str(date.fromisoformat(text)) == text
+    except ValueError:
+        return False
+
+
 def _check_amount(name: str, value: float | str) -> float:
-    """A share or a number of problems, also as users write it.
+    """Return a share below 1 or a number of problems, parsed from text.
+
+    `name` is the option, for the message. Raises BadInput if the value is neither.
 
     >>> _check_amount("dev", "0.1"), _check_amount("dev", "15%"), _check_amount("dev", "1,267")
     (0.1, 0.15, 1267.0)
@@ -145,18 +159,24 @@ def _check_amount(name: str, value: float | str) -> float:
     except ValueError:
         raise BadInput(expected) from None
     if not isinstance(value, (int, float)):
-        return value  # refused by its type
-    is_part = abs(value) >= 1 and value % 1 != 0
-    if not math.isfinite(value) or is_part:
+        return value  # `Settings` refuses it by its type
+    has_fraction = abs(value) >= 1 and value % 1 != 0
+    if not math.isfinite(value) or has_fraction:
         raise BadInput(expected)
     return value
 
 
 def _check_sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
-    """Numbers of problems, also as users write them: with commas between."""
+    """Return the numbers of problems in the training sizes, parsed from text.
+
+    Raises BadInput unless they are rising whole numbers, and no more than there are sizes. None stays None.
+    """
     if value is None:
         return None
-    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(map(str, value))
+    if isinstance(value, str):
+        parts = [part.strip() for part in value.split(",")]
+    else:
+        parts = list(map(str, value))
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise BadInput(f"--sizes {value}: expected numbers with commas between, such as 160,640,2560")
     sizes = tuple(map(int, parts))
@@ -168,7 +188,9 @@ def _check_sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
 
 
 def hub_licence(licence: str) -> str:
-    """The hub's identifier of a licence: `unknown` where none is stated, `other` for one that it does not know.
+    """Return the hub's identifier of a licence.
+
+    It is `unknown` if none is stated, and `other` for a licence that the hub does not have.
 
     >>> hub_licence("CC BY 4.0"), hub_licence("not stated"), hub_licence("CC BY")
     ('cc-by-4.0', 'unknown', 'other')

@@ -29,49 +29,54 @@ from winokit.stages.release.manifest import DEV, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
 
 Key = Hashable
+"""Anything that two units may have in common; units with a common key must not be in different splits."""
 SMALL_BLOCKS = 0.1
 MOST_BLOCKS = 0.5
-"""Share of a split that a block may be: at first, and where the first do not suffice."""
+"""The largest share of a split that a block may fill: at first, then if small blocks are not enough."""
 SHORT = 0.05
-"""Share of a split that may be lacking before big blocks are broken up for it."""
+"""The share of a split that may be missing before large blocks are broken up for it."""
 AT_LEAST = 2
-"""Problems in a split that is asked for as a share, however small the share."""
+"""The fewest problems in a split that is given as a share."""
 
 
 @dataclass(frozen=True)
 class ReleaseUnit:
-    """A group or a single problem, with its members in the order of the input."""
+    """A group or a single problem, which stays in one split."""
 
     members: tuple[Problem, ...]
     kept_ids: frozenset[str]
+    """Ids of the members that filtering kept; the others were removed."""
 
     @cached_property
     def name(self) -> str:
-        """The least id of a member: a name that reveals neither order nor answers."""
+        """The smallest id of a member, which reveals neither order nor answers."""
         return min(member.id for member in self.members)
 
     @property
     def is_group(self) -> bool:
-        """Whether there are twins."""
+        """Whether it has more than one member."""
         return len(self.members) > 1
 
     @cached_property
     def kept(self) -> tuple[Problem, ...]:
-        """The members that were kept."""
+        """The members that filtering kept."""
         return tuple(member for member in self.members if member.id in self.kept_ids)
 
     @cached_property
     def removed(self) -> tuple[Problem, ...]:
-        """The members that were removed."""
+        """The members that filtering removed."""
         return tuple(member for member in self.members if member.id not in self.kept_ids)
 
     def map(self, change: Callable[[Problem], Problem]) -> "ReleaseUnit":
-        """Return the unit with every member changed. Ids must stay."""
+        """Return the unit with every member changed. Ids must stay the same."""
         return ReleaseUnit(tuple(map(change, self.members)), self.kept_ids)
 
 
 def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
-    """The units of a dataset, in order of their first members."""
+    """Return the units of a dataset, in order of their first members.
+
+    `kept` has the ids of the problems that filtering kept.
+    """
     members_by_unit: dict[str, list[Problem]] = {}
     for row, problem in enumerate(problems):
         unit_name = f"row {row}" if problem.group is None else f"group {problem.group}"
@@ -84,18 +89,26 @@ def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
 
 
 def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Key]]:
-    """Return for each unit the keys that it shares with others.
+    """Return the keys of each unit, which tie it to others.
 
-    One for every problem that a near-duplicate in another unit gives away; one for the problem that is perhaps the twin
-    of a problem alone, by content; with `facts` also the (special word, candidate) pairs of its members. Answers are
-    not looked at: what is public of a release must not depend on those that are hidden.
+    Two units have a common key if a problem of one is a near-duplicate of a problem of the other, or if both are single
+    problems that may be twins by their content. With `facts`, the (special word, candidate) pairs of a unit are keys
+    too. Answers are not used: the public files of a release must not depend on hidden answers.
     """
     keys: list[set[Key]] = [set() for _ in units]
+    if facts:
+        for unit_keys, unit in zip(keys, units, strict=True):
+            unit_keys |= {("fact", *pair) for pair in fact_pairs(unit.members)}
+    _add_text_keys(keys, units)
+    _add_twin_keys(keys, units)
+    return keys
+
+
+def _add_text_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> None:
+    """Add a key to every two units with near-duplicate texts."""
     unit_of_row: list[int] = []
     unanswered: list[Problem] = []
     for index, unit in enumerate(units):
-        if facts:
-            keys[index] |= {("fact", *pair) for pair in fact_pairs(unit.members)}
         unit_of_row += [index] * len(unit.members)
         unanswered += [member.replace(answer=None) for member in unit.members]
     for number, match in enumerate(find_matches([unanswered], within=True)):
@@ -104,20 +117,31 @@ def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Ke
         if first_unit != second_unit:
             keys[first_unit].add(("text", number))
             keys[second_unit].add(("text", number))
+
+
+def _add_twin_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> None:
+    """Add a key to every two single problems that may be twins."""
     single_units = [index for index, unit in enumerate(units) if not unit.is_group]
     singles = [units[index].members[0].replace(answer=None) for index in single_units]
     for pair in possible_twins(singles):
         for row in pair:
             keys[single_units[row]].add(("twins", *pair))
-    return keys
 
 
 def blocks_of(keys: Sequence[Collection[Key]]) -> list[list[int]]:
-    """Return the indices of units linked by keys, in order of the first."""
-    links = [[("key", key) for key in unit_keys] for unit_keys in keys]
+    """Group units that common keys tie together, directly or over other units.
+
+    `keys` has the keys of each unit. A block is a list of indices of units; blocks are in order of their first unit.
+    """
+    links = [_label_keys(unit_keys) for unit_keys in keys]
     block_numbers = joined(links)
     blocks = grouped((block, index) for index, block in enumerate(block_numbers))
     return list(blocks.values())
+
+
+def _label_keys(keys: Collection[Key]) -> list[tuple[str, Key]]:
+    """Return keys as links for `joined`: pairs of a kind and a value."""
+    return [("key", key) for key in keys]
 
 
 def split_units(
@@ -127,9 +151,20 @@ def split_units(
     draws: Draws,
     fixed: Mapping[str, str],
 ) -> "ReleaseSplit":
-    """Draw test and dev from the kept problems. The rest is for training.
+    """Draw the units of test and dev. All others are for training.
 
-    `fixed` has the splits of some ids.
+    Parameters
+    ----------
+    units
+        The units of all problems. Only their kept members count for the sizes of test and dev.
+    keys
+        The keys of each unit (`keys_of`).
+    settings
+        The sizes of test and dev, and whether only complete groups may be in them.
+    draws
+        The draws that determine which units are tried first.
+    fixed
+        Splits that the previous version decided (train, dev or test), by id.
     """
     kept_count = sum(len(unit.kept) for unit in units)
     sizes = {TEST: _split_size(settings.test, kept_count), DEV: _split_size(settings.dev, kept_count)}
@@ -140,7 +175,7 @@ def split_units(
     split = ReleaseSplit(units, keys, settings.complete, sizes)
     split.settle(fixed)
     blocks = [block for block in blocks_of(keys) if not any(map(split.is_placed, block))]
-    blocks = draws.ordered("blocks of the split", blocks, lambda block: min(units[index].name for index in block))
+    blocks = draws.ordered("blocks of the split", blocks, split.name_block)
     unplaced = [block for block in blocks if not split.place_block(block, SMALL_BLOCKS)]
     unplaced = [block for block in unplaced if not split.place_block(block, MOST_BLOCKS)]
     unplaced_units = list(chain.from_iterable(unplaced))
@@ -150,14 +185,20 @@ def split_units(
 
 
 def _split_size(amount: float, kept_count: int) -> int:
-    """The size of a split from a number of problems, or from a share of the kept ones."""
+    """Return the number of problems of a split.
+
+    `amount` is a number (1 or more, or 0), or a share of the kept problems.
+    """
     if amount >= 1 or amount == 0:
         return int(amount)
     return max(AT_LEAST, round(amount * kept_count))
 
 
 class ReleaseSplit:
-    """Units placed in splits, and the room left. Unplaced units are for training."""
+    """The split of each unit, and the room left in dev and test.
+
+    Units are known by their index. Those without a split are for training.
+    """
 
     def __init__(
         self, units: Sequence[ReleaseUnit], keys: Sequence[set[Key]], complete: bool, wanted: Mapping[str, int]
@@ -169,48 +210,66 @@ class ReleaseSplit:
         self.room = {TRAIN: 0, **wanted}
         self.where: dict[int, str] = {}
         self.shared: set[int] = set()
-        """Units that stay out, since they share a key with dev or test."""
+        """Units that stay out of the release, since they have a key in common with dev or test."""
         self.with_key: dict[Key, list[int]] = {}
         for index, unit_keys in enumerate(keys):
             for key in unit_keys:
                 self.with_key.setdefault(key, []).append(index)
 
     def units_in(self, name: str) -> list[ReleaseUnit]:
-        """The units of a split, in the order of the input."""
-        places = (place for place in range(len(self.units)) if place not in self.shared)
-        return [self.units[place] for place in places if self.where.get(place, TRAIN) == name]
+        """Return the units of a split, in the order of the input.
+
+        `name` is train, dev or test.
+        """
+        units = []
+        for index, unit in enumerate(self.units):
+            if index not in self.shared and self.where.get(index, TRAIN) == name:
+                units.append(unit)
+        return units
+
+    def name_block(self, block: Sequence[int]) -> str:
+        """Return the smallest name of a block's units."""
+        return min(self.units[index].name for index in block)
 
     def settle(self, fixed: Mapping[str, str]) -> None:
-        """Place the units whose split is given, and those that share a key with them."""
+        """Place the units that the previous version decided, and their neighbours.
+
+        `fixed` has splits by id. A unit with a key in common with such units of training goes to training, and with
+        such units of dev or test it stays out.
+        """
         for index, unit in enumerate(self.units):
             name = next((fixed[member.id] for member in unit.members if member.id in fixed), None)
             if name is not None:
                 self._assign_units([index], name, len(unit.kept))
-        settled = dict(self.where)
+        split_of_unit = dict(self.where)
         for index in range(len(self.units)):
-            if index in settled:
+            if index in split_of_unit:
                 continue
-            neighbour_splits = {settled[other] for other in self._find_neighbours(index) if other in settled}
+            neighbours = self._find_neighbours(index) & split_of_unit.keys()
+            neighbour_splits = {split_of_unit[neighbour] for neighbour in neighbours}
             if neighbour_splits == {TRAIN}:
                 self._assign_units([index], TRAIN, 0)
             elif neighbour_splits:
                 self.shared.add(index)
 
     def _find_neighbours(self, index: int) -> set[int]:
-        """The other units that share a key with a unit."""
+        """Return the other units with a key in common with a unit."""
         neighbours: set[int] = set()
         for key in self.keys[index]:
             neighbours.update(self.with_key[key])
         return neighbours - {index}
 
-    def is_placed(self, place: int) -> bool:
-        """Whether the split of a unit is decided."""
-        return place in self.where or place in self.shared
+    def is_placed(self, index: int) -> bool:
+        """Whether a unit has a split, or stays out of the release."""
+        return index in self.where or index in self.shared
 
     def place_block(self, block: Sequence[int], share: float) -> bool:
-        """Place a whole block in dev or test if it fits and is small enough."""
-        size = sum(len(self.units[place].kept) for place in block)
-        if not all(self._may_evaluate(place) for place in block):
+        """Place a whole block in test or dev if it fits.
+
+        Returns whether it did. `share` is the largest share of the split that the block may fill.
+        """
+        size = sum(len(self.units[index].kept) for index in block)
+        if not all(self._may_evaluate(index) for index in block):
             return False
         for name in (TEST, DEV):
             # Four problems are never too many: a pair and its near-duplicate.
@@ -219,25 +278,42 @@ class ReleaseSplit:
                 return True
         return False
 
-    def _may_evaluate(self, place: int) -> bool:
-        """Whether a unit may be in dev or test."""
-        unit = self.units[place]
+    def _may_evaluate(self, index: int) -> bool:
+        """Whether a unit may be in dev or test.
+
+        It needs a kept member, and with `complete` it must be a group of which every member was kept.
+        """
+        unit = self.units[index]
         is_whole_group = unit.is_group and not unit.removed
         return bool(unit.kept) and (is_whole_group or not self.complete)
 
-    def _assign_units(self, places: Sequence[int], name: str, size: int) -> None:
-        self.where.update(dict.fromkeys(places, name))
+    def _assign_units(self, indices: Sequence[int], name: str, size: int) -> None:
+        """Set the split of units, which have `size` kept problems together."""
+        self.where.update(dict.fromkeys(indices, name))
         self.room[name] -= size
 
-    def place_unit(self, place: int) -> None:
-        """Take one unit out of a big block for dev or test, if these are short."""
-        size = len(self.units[place].kept)
-        short = [name for name in (TEST, DEV) if self.room[name] > SHORT * self.wanted[name]]
-        name = next((name for name in short if 0 < size <= self.room[name]), None)
-        if name is None or self.is_placed(place) or not self._may_evaluate(place):
+    def place_unit(self, index: int) -> None:
+        """Take a unit out of a large block for test or dev.
+
+        Nothing happens if these are not short of problems, or the unit does not fit. Units of the block with a key in
+        common with it stay out of the release.
+        """
+        name = self._find_short_split(len(self.units[index].kept))
+        if name is None or self.is_placed(index) or not self._may_evaluate(index):
             return
-        rivals = self._find_neighbours(place)
-        if any(self.where.get(other, name) != name for other in rivals):
+        neighbours = self._find_neighbours(index)
+        if any(self.where.get(neighbour, name) != name for neighbour in neighbours):
             return
-        self._assign_units([place], name, size)
-        self.shared |= {other for other in rivals if other not in self.where}
+        self._assign_units([index], name, len(self.units[index].kept))
+        self.shared |= neighbours - self.where.keys()
+
+    def _find_short_split(self, size: int) -> str | None:
+        """Return the split (test or dev) that needs `size` more problems.
+
+        That is the first which is short of problems and has room for them. None if neither does, or `size` is 0.
+        """
+        for name in (TEST, DEV):
+            is_short = self.room[name] > SHORT * self.wanted[name]
+            if is_short and 0 < size <= self.room[name]:
+                return name
+        return None

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Scored(Brief):
-    """One prediction per problem, and where they were written."""
+    """One prediction per problem, and the file they were written to."""
 
     predictions: list[scorer.Prediction]
+    """The predictions in the order of the problems. Empty in a dry run."""
     out: Path | None
+    """The file of the predictions. None if none was written."""
     notes: tuple[str, ...] = ()
     plan: Mapping[str, Any] | None = None
-    """Of a dry run: what would be asked."""
+    """Of a dry run, the requests that would be made. None otherwise."""
     replayed: Mapping[str, Any] = field(default_factory=dict)
     """By model, counts and dates of answers that come from the cache."""
 
@@ -66,24 +68,29 @@ def score(
         scorer.write_predictions(answers.predictions, file)
     notes = (*dataset.notes, *answers.notes)
     replays = answers.ledger.replays
-    told = {*answers.early_notes, *replays.notes}  # replays are shown beside the result
-    tell(note for note in notes if note not in told)
+    notes_shown = {*answers.early_notes, *replays.notes}  # those on replays are shown with the result
+    tell(note for note in notes if note not in notes_shown)
     return Scored(answers.predictions, file, notes, replayed=replays.to_json())
 
 
 @dataclass(frozen=True)
 class ScoredAnswers:
-    """The predictions of a model, what they cost, and the notes on both."""
+    """The predictions of a model, with their ledger and notes."""
 
     predictions: list[scorer.Prediction]
     ledger: Ledger
+    """Requests, costs, and answers that come from the cache. In a dry run, the plan."""
     early_notes: tuple[str, ...]
-    """Notes that were told before the model was asked."""
+    """Notes that were already shown, before the model was asked."""
     notes: tuple[str, ...]
+    """All notes, early ones included."""
 
 
 def ask_model(dataset: Dataset, spec: ModelSpec, asking: Asking, progress: Progress | None) -> ScoredAnswers:
-    """Ask a model for the scores of all candidates."""
+    """Load a model, and score all candidates of a dataset with it.
+
+    Notes on the model are shown before it is asked. `asking` says how to score and with which cache.
+    """
     transcripts: list[Transcript] = []
     with asking.loaded(spec) as model:
         early_notes = notes_of(model)

@@ -9,31 +9,34 @@ from winokit.stages.score.run import Scored
 
 
 def as_json(result: Scored) -> dict[str, Any]:
-    """The counts of answers.
+    """Return file, scorer, and numbers of answered and right problems.
 
-    Of a dry run, what would be asked.
+    Of a dry run, the plan: requests that would be made, and what they would cost.
     """
     if result.plan is not None:
         return dict(result.plan)
-    first = result.predictions[0]
-    labelled = [row for row in result.predictions if row.answer is not None]
+    predictions = result.predictions
+    first = predictions[0]
+    problem_ids = {row.id for row in predictions}
+    answered_count = sum(row.prediction is not None for row in predictions)
+    labelled = [row for row in predictions if row.answer is not None]
     return {
         "out": result.out and str(result.out),
         "model": first.model,
         "scoring": first.scoring,
-        "problems": len({row.id for row in result.predictions}),
-        "answered": sum(row.prediction is not None for row in result.predictions),
+        "problems": len(problem_ids),
+        "answered": answered_count,
         "right": sum(row.is_right for row in labelled),
         "labelled": len(labelled),
-        "close_calls": close_calls(result.predictions),
+        "close_calls": close_calls(predictions),
         "replayed": dict(result.replayed),
     }
 
 
 def lines(result: Scored) -> Lines:
-    """The counts of answers in sentences.
+    """Yield sentences on how many problems are answered and right.
 
-    Of a dry run, what would be asked.
+    Of a dry run, the plan: requests that would be made, and what they would cost.
     """
     if result.plan is not None:
         yield from plan_lines(result.plan)
