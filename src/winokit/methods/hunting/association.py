@@ -33,7 +33,7 @@ COUNTING = 1
 
 
 class Association:
-    """A model that scores candidates by co-occurrence with the words near the blank."""
+    """A model that scores candidates by co-occurrence with nearby words."""
 
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
@@ -97,7 +97,7 @@ def association(name_count: int, pair_counts: Sequence[int]) -> float:
 
 
 def read_association(problem: Problem) -> AssociationWords | str:
-    """Candidates and context words to count for a problem, or a refusal in words."""
+    """Candidates and context words to count, or a refusal in words."""
     refusal = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
     if refusal or problem.query is not None:
         return refusal or "a yes/no judgement"
@@ -109,7 +109,7 @@ def read_association(problem: Problem) -> AssociationWords | str:
 
 
 def _list_context_words(problem: Problem, names: Sequence[str]) -> tuple[str, ...]:
-    """Distinct content words of the blank's clause that are in no candidate's name."""
+    """Distinct content words of the blank's clause, without candidates' names."""
     part = part_sent(problem)
     text = problem.text if isinstance(part, str) else part.text
     name_words = {token.word for token in grammar.tokenise(" ".join(names))}
@@ -118,7 +118,7 @@ def _list_context_words(problem: Problem, names: Sequence[str]) -> tuple[str, ..
 
 
 def _is_content(word: str) -> bool:
-    """Whether a word is a content word: no function word, adverb or blank."""
+    """Whether a word is no function word, adverb or blank."""
     return word != BLANK and word not in grammar.EMPTY and not grammar.is_adverb(word)
 
 

@@ -42,7 +42,10 @@ AHEAD = 3
 
 @dataclass
 class BuiltIndex:
-    """Files of a built index by what was done with them, and its sizes."""
+    """Summary of a run that built an index.
+
+    Files are listed by what was done with them.
+    """
 
     out: str
     bytes: int = 0
@@ -141,7 +144,7 @@ class _Writer:
         self._db.close()
 
     def _set_up(self, is_new: bool) -> None:
-        """Create the tables of a new index, or check those of an existing one.
+        """Create the tables of a new index, or check existing ones.
 
         Raises BadInput if the existing index has another version, or was built with another layout.
         """
@@ -204,7 +207,9 @@ class _Writer:
             done += size
 
     def _register_file(self, path: Path) -> tuple[int, int] | None:
-        """Enter a file into the index, and return its number and its first missing block.
+        """Enter a file into the index, unless it is there.
+
+        Returns its number in the index and the number of its first missing block.
 
         None if the index has the whole file. If a file of that name has changed, its old sentences are deleted.
         """
@@ -231,7 +236,9 @@ class _Writer:
         return int(cursor.lastrowid or 0), 0
 
     def _resume_same_file(self, known: tuple[int, str, int], name: str, modified: int) -> tuple[int, int] | None:
-        """Continue a file whose content the index has begun, perhaps under another name.
+        """Continue a file whose content the index has begun.
+
+        The content may have had another name.
 
         `known` is the stored row: number, name, and whether the file is complete. Returns the number and the first
         missing block, or None if nothing is missing.
@@ -309,7 +316,7 @@ def split_part(part: TextPart, layout: CorpusLayout) -> list[str]:
 
 
 def _follow_parent() -> None:
-    """Set up a worker process: ignore Ctrl-C, and exit when the parent process ends."""
+    """Make a worker ignore Ctrl-C, and exit with its parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

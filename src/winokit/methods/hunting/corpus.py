@@ -45,7 +45,7 @@ class CorpusBlock:
 
 @dataclass(frozen=True, slots=True)
 class CorpusLayout:
-    """How files are cut into documents, their encoding, and the text field of JSON lines."""
+    """Documents of a file, its encoding, and the field of JSON lines."""
 
     documents: str = "paragraphs"
     """`paragraphs`: a blank line ends a document, other line breaks are spaces. `lines`: every line is a document."""
@@ -61,7 +61,7 @@ class CorpusLayout:
 
 
 def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path], list[str]]:
-    """List the files of a corpus, with notes on files that were skipped.
+    """List the files of a corpus, with notes on skipped files.
 
     Folders are searched at any depth, in order of name. In a folder, hidden files and files that are not text are
     skipped.
@@ -132,7 +132,7 @@ def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[
 
 
 def is_json_lines(path: Path) -> bool:
-    """Whether a file's name says that it is JSON lines, compressed or not.
+    """Whether a file's name ends like JSON lines, compressed or not.
 
     >>> is_json_lines(Path("stories.jsonl.gz")), is_json_lines(Path("stories.txt"))
     (True, False)
@@ -211,7 +211,10 @@ def _read_field(line: str, field: str, path: Path, number: int) -> str:
 
 
 def _check_text(path: Path, layout: CorpusLayout) -> str | None:
-    """Reason to skip a file in a folder, or None if it is text."""
+    """Reason to skip a file in a folder, or None.
+
+    None means that it is text.
+    """
     try:
         with readable(path), path.open("rb") as raw, closing(_open_decompressed(raw, path)) as file:
             start = file.read(SNIFF)

@@ -95,7 +95,9 @@ def scores(result: Hunt, candidates: int) -> tuple[float, ...]:
 
 
 class Hunter:
-    """A model that chooses the candidate whose role has more evidence in a corpus.
+    """A model that chooses the candidate whose role has more evidence.
+
+    Evidence are sentences of a corpus.
 
     `sets` are the sets of queries to use, `limit` is the number of sentences looked at for each query, and `parser`
     is `rules` or a file of parses.
@@ -140,7 +142,7 @@ class Hunter:
             yield index, Scores(values, result.why)
 
     def read(self, problem: Problem) -> ProblemReading | str:
-        """Take a problem apart into two clauses and their roles, or say why that fails."""
+        """Take a problem apart, or say why that fails."""
         unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
         return unread or (read(problem) if self.parses is None else read_parsed(problem, self.parses))
 

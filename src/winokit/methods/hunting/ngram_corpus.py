@@ -78,7 +78,7 @@ class NgramCorpus:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences for the user on requests made, and on answers from the cache."""
+        """Sentences on requests made and on answers from the cache."""
         ledger = None if self.cache is None else self.cache.ledger
         return [] if ledger is None else [*ledger.notes, *ledger.replays.notes]
 
@@ -100,7 +100,10 @@ class NgramCorpus:
         return sum(self._get_found(lookup).count for lookup in lookups)
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """Up to `limit` distinct sentences that match a query, from a random sample of documents."""
+        """Up to `limit` distinct sentences that match a query.
+
+        They are from a random sample of documents.
+        """
         lookups = self.searches_of(query, limit)
         self.look_up(lookups)
         distinct: dict[str, Hit] = {}
@@ -140,7 +143,7 @@ class NgramCorpus:
                 yield hit
 
     def look_up(self, lookups: Iterable[Lookup]) -> None:
-        """Make all lookups that are not known yet, together, and remember the results."""
+        """Make all lookups that are not known yet, and remember them."""
         missing = [lookup for lookup in dict.fromkeys(lookups) if lookup not in self._found]
         if not missing:
             return
@@ -228,13 +231,18 @@ def _take_clauses(query: Query) -> list[tuple[str, ...]]:
 
 
 def _split_terms(terms: Sequence[str]) -> list[tuple[str, ...]]:
-    """Split the terms that can be looked up into groups that fit into one clause."""
+    """Split terms into groups that fit into one clause.
+
+    Terms that cannot be looked up are dropped.
+    """
     askable = tuple(term for term in terms if is_askable(term))
     return [askable[start : start + MOST_TERMS] for start in range(0, len(askable), MOST_TERMS)]
 
 
 def grams_of(text: str) -> list[str]:
-    """N-grams of a text as written, of six words with a step of three.
+    """Overlapping n-grams of a text as written.
+
+    They have six words, and begin every three words.
 
     None of them spans the blank. A side of the blank with three to six words is one n-gram.
 
@@ -272,7 +280,7 @@ def _count_grams(text: str) -> list[Lookup]:
 
 @dataclass(frozen=True)
 class CorpusSettings(Settings):
-    """A corpus, and settings for asking one behind a server: limits, and the cache."""
+    """A corpus, with limits and the cache if it has a server."""
 
     corpus: Annotated[
         str | SentenceIndex | NgramCorpus | None,
@@ -310,7 +318,7 @@ EXAMPLE = f"{PREFIX}:INDEX@URL"
 
 
 def is_remote(place: str) -> bool:
-    """Whether a corpus is behind a server, which its name says by `infinigram:`."""
+    """Whether a corpus is behind a server, by its prefix `infinigram:`."""
     return place.startswith(f"{PREFIX}:")
 
 

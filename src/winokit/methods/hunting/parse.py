@@ -74,7 +74,7 @@ class Masked:
 
 
 def mask(problem: Problem) -> Masked:
-    """Replace the candidates and the blank of a problem by stand-ins, for the parser.
+    """Replace candidates and blank by stand-ins, for the parser.
 
     The text is the same if the candidates are exchanged. The blank becomes the problem's pronoun, if it has one.
 
@@ -211,7 +211,10 @@ def _find_slot(verb: DependencyNode, filler: DependencyNode) -> str | None:
 
 
 def _find_infinitive(verb: DependencyNode) -> DependencyNode | None:
-    """Infinitive that carries the meaning after "wanted to" or "was eager to", or None."""
+    """Infinitive that carries a verb's meaning, or None.
+
+    An example is the one after "wanted to" or "was eager to".
+    """
     for above in (verb, *(child for child in verb.children if child.dep_ == "acomp")):
         for child in above.children:
             if child.dep_ == "xcomp" and is_verb(child) and folded_word(above) in TAKE_AN_INFINITIVE:
@@ -265,7 +268,9 @@ def _find_head_piece(pieces: Sequence[ClausePiece], start: int) -> int | None:
 
 
 def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second: DependencyNode) -> bool:
-    """Whether "but", "although" or a similar word connects the clauses of two words.
+    """Whether "but" or a similar word connects two clauses.
+
+    The clauses are those of the two words.
 
     It is between the two words, or opens one of the clauses.
     """
@@ -278,7 +283,7 @@ def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second:
 
 
 def tree(tokens: Iterable[tuple[str, int, str, str, str, int]]) -> list[DependencyNode]:
-    """Build the nodes of a parse from the rows of a file of parses.
+    """Build the nodes of a parse from its rows.
 
     A row is: word, start in the text, part of speech, tag, label, index of the head.
     """
@@ -313,7 +318,7 @@ def path_up(node: DependencyNode) -> Iterator[DependencyNode]:
 
 
 def clause(node: DependencyNode) -> DependencyNode:
-    """Topmost word of the clause that a node is in, usually its verb."""
+    """Topmost word of a node's clause, usually its verb."""
 
     def heads_clause(above: DependencyNode) -> bool:
         return above.dep_ in CLAUSES or (above.dep_ == "conj" and is_verb(above))
@@ -345,7 +350,7 @@ def is_passive(verb: DependencyNode) -> bool:
 
 
 def subject(verb: DependencyNode) -> DependencyNode | None:
-    """Subject of a verb, its own or one that it shares with another verb.
+    """Subject of a verb, its own or a shared one.
 
     None if there is none.
     """
@@ -401,15 +406,18 @@ def predicate_words(
     They end before the clause's subject and before nodes whose index is in `closed`.
     """
     start = end = head.i
-    while start and _belongs_to_predicate(nodes[start - 1], head, closed):
+    while start and _is_in_predicate(nodes[start - 1], head, closed):
         start -= 1
-    while end + 1 < len(nodes) and _belongs_to_predicate(nodes[end + 1], head, closed):
+    while end + 1 < len(nodes) and _is_in_predicate(nodes[end + 1], head, closed):
         end += 1
     return list(nodes[start : end + 1])
 
 
-def _belongs_to_predicate(node: DependencyNode, head: DependencyNode, closed: frozenset[int]) -> bool:
-    """Whether a word is in the clause of a head, and in neither its subject nor a closed word's phrase."""
+def _is_in_predicate(node: DependencyNode, head: DependencyNode, closed: frozenset[int]) -> bool:
+    """Whether a word is in a head's clause and its predicate.
+
+    Words of the subject and of the phrases of closed nodes are not.
+    """
     joins_verbs = node.dep_ == "cc" and is_verb(node.head)
     if node.dep_ in ("punct", "mark") or joins_verbs or clause(node) != clause(head):
         return False
@@ -427,7 +435,7 @@ def _find_child(node: DependencyNode, labels: Iterable[str]) -> DependencyNode |
 
 
 def _list_prepositions(verb: DependencyNode) -> Iterator[DependencyNode]:
-    """Yield the prepositions of a verb, then those of its objects and complements.
+    """Yield the prepositions of a verb, then of its complements.
 
     "of" after an object or complement is left out, because it belongs to that word.
     """
@@ -438,7 +446,7 @@ def _list_prepositions(verb: DependencyNode) -> Iterator[DependencyNode]:
 
 
 def _list_chained(node: DependencyNode) -> Iterator[DependencyNode]:
-    """Yield prepositions that depend on a node or on one another, as in "out of"."""
+    """Yield prepositions below a node, also chained: "out of"."""
     for child in node.children:
         if child.dep_ == "prep":
             yield child

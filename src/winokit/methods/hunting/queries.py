@@ -36,7 +36,7 @@ Synonyms = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """One clause of a problem in a form that can be searched for in sentences.
+    """One clause of a problem, as it is searched for.
 
     It is a phrase word for word, or a head in any form, perhaps with a special word near it.
     """
@@ -70,7 +70,10 @@ class Sought:
         return text
 
     def find(self, tokens: Sequence[WordToken]) -> list[tuple[int, int, int]]:
-        """Places of the clause in a tokenised sentence, as indices (head, start, end)."""
+        """Places of the clause in a sentence, as (head, start, end).
+
+        They are indices of tokens.
+        """
         places = []
         if self.phrase:
             words = tuple(token.word for token in tokens)
@@ -86,7 +89,7 @@ class Sought:
         return places
 
     def _find_at(self, tokens: Sequence[WordToken], head: int) -> list[tuple[int, int, int]]:
-        """Place of the head at an index together with a special word near it.
+        """Place of the head at an index, with its special word.
 
         Empty if the special word is not near.
         """
@@ -103,7 +106,7 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class QueryPair:
-    """One query of a set: how to find both clauses in one sentence."""
+    """One query of a set, which searches for both clauses."""
 
     set: str
     context: Sought
@@ -157,12 +160,17 @@ def _seek_whole(predicate: Predicate) -> Sought:
 
 
 def _seek_head(*heads: str) -> Sought:
-    """Search for one of several heads, in any form. The first names the clause."""
+    """Search for one of several heads, in any form.
+
+    The first is the wording in evidence.
+    """
     return Sought(heads[0], heads=heads)
 
 
 def _seek_special(predicate: Predicate, of_head: Sequence[str], of_special: Sequence[str]) -> Sought:
-    """Search for a predicate's head near its special word, each or a synonym of it.
+    """Search for a predicate's head near its special word.
+
+    Synonyms of either will do.
 
     If head and special word are the same, it is searched for alone.
     """
@@ -180,7 +188,9 @@ def any_form(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def load_synonyms(where: str | None) -> Synonyms:
-    """Load synonyms from a file, from the built-in list (None), or none at all (`off`).
+    """Load synonyms from a file.
+
+    None is the built-in list, `off` is no synonyms.
 
     Each line of a file is a set of synonyms, with commas between words.
     """

@@ -35,7 +35,7 @@ SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A clause's words as in the text, with the word that carries its meaning.
+    """A clause's words, with the one that carries its meaning.
 
     `head` is that word, `negated` whether it is negated, and `passive` whether it is in the passive.
     """
@@ -50,7 +50,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class ProblemReading:
-    """A problem taken apart: two predicates, and the slots of candidates and blank.
+    """A problem taken apart: two predicates, and the slots in them.
 
     `context` is the clause with both candidates, `query` the one with the blank. `agent` and `patient` are indices of
     candidates. A slot is `subject`, `object`, `possessor` or a preposition.
@@ -68,7 +68,7 @@ class ProblemReading:
 
 
 def read(problem: Problem) -> ProblemReading | str:
-    """Take a problem apart by our own grammar, or say why that fails.
+    """Take a problem apart, or say why that fails.
 
     >>> son = Problem("The man could not lift his son because ", " was so weak.", ("the man", "his son"), 0, "he")
     >>> reading = read(son)
@@ -107,7 +107,7 @@ def read(problem: Problem) -> ProblemReading | str:
         patient_index, agent_index = pair
         patient_slot, agent_slot = slots
     context_begin, _ = clause_around(cuts, left, len(pieces))
-    contrast = _opens_with_contrast(pieces, begin) or _opens_with_contrast(pieces, context_begin)
+    contrast = _is_after_contrast(pieces, begin) or _is_after_contrast(pieces, context_begin)
     return ProblemReading(
         context_predicate,
         query_predicate,
@@ -120,8 +120,8 @@ def read(problem: Problem) -> ProblemReading | str:
     )
 
 
-def _opens_with_contrast(pieces: Sequence[ClausePiece], start: int) -> bool:
-    """Whether "but", "although" or a similar word is before the start of a clause."""
+def _is_after_contrast(pieces: Sequence[ClausePiece], start: int) -> bool:
+    """Whether "but" or a similar word precedes a clause."""
     return start > 0 and pieces[start - 1].word in grammar.CONTRASTS
 
 
@@ -147,7 +147,7 @@ def _find_pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -
 def _read_context(
     pieces: Sequence[ClausePiece], cuts: Sequence[int], pair: tuple[int, int], text: str
 ) -> tuple[Predicate, tuple[str, str]] | str:
-    """Predicate of the clause with both candidates, and the slot of each candidate.
+    """Predicate of the candidates' clause, and the candidates' slots.
 
     `pair` are the indices of their mentions, and slots are in the same order. A text says why the clause cannot be
     read.
@@ -211,7 +211,7 @@ def _read_query(
 
 
 def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> bool:
-    """Whether the blank is an object: it follows a verb or a preposition.
+    """Whether the blank follows a verb or preposition, as an object.
 
     `lead` are the pieces before the blank, `after` those behind it.
     """
@@ -223,7 +223,7 @@ def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> boo
 
 
 def _drop_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
-    """Pieces before a name, without the article or possessive that belongs to the name.
+    """Drop the article or possessive of a following name.
 
     Up to two content words between that and the name are dropped too: they move with the name when candidates are
     exchanged.
@@ -240,7 +240,7 @@ def _drop_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
 
 
 def _drop_phrase_of_name(between: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
-    """Pieces after a name, without a prepositional phrase that belongs to the name.
+    """Drop a prepositional phrase that belongs to the preceding name.
 
     An example is "(the painting) in the hall was sold to".
     """
@@ -263,12 +263,12 @@ def _find_slot(lead: Sequence[ClausePiece]) -> str:
 
 
 def _turn_passive(slot: str) -> str:
-    """Slot in the active clause that corresponds to a slot of a passive one."""
+    """Slot in the active clause for a slot of a passive one."""
     return {SUBJECT: OBJECT, "by": SUBJECT}.get(slot, slot)
 
 
 def _find_last_verb(lead: Sequence[ClausePiece]) -> int | None:
-    """Index of the last verb before a name, or of its first auxiliary.
+    """Index of the last verb, or of its first auxiliary.
 
     A word is a verb if it looks like one, or if it follows an auxiliary, a subject or "to". None if there is no verb.
     """
@@ -292,7 +292,7 @@ def _must_be_verb(lead: Sequence[ClausePiece], index: int) -> bool:
 
 
 def _make_predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None:
-    """Predicate of some pieces, or None if none of them can carry one."""
+    """Predicate of some pieces, or None without a word to carry it."""
     head = _find_head(words)
     if head is None or any(piece.candidate is not None for piece in words):
         return None
@@ -302,7 +302,7 @@ def _make_predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None
 
 
 def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive: bool) -> Predicate:
-    """Predicate of some pieces of a text, with the index of its head among them."""
+    """Predicate of some pieces, whose head has this index."""
     special = next((piece.word for piece in reversed(words) if is_content(piece)), words[head].word)
     negated = any(piece.word in grammar.NEGATIONS for piece in words[: head + 1])
     spelling = " ".join(text[words[0].start : words[-1].end].split())
@@ -310,7 +310,7 @@ def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive:
 
 
 def _find_head(words: Sequence[ClausePiece]) -> int | None:
-    """Index of the word that carries a predicate, or None without a content word.
+    """Index of the word that carries a predicate, or None.
 
     It is the first content word, or an infinitive that depends on it.
     """

@@ -36,7 +36,7 @@ MEN, WOMEN, MANY_AS_ONE = (grammar.WORDS[kind] for kind in ("men", "women", "man
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """Word that fills a role, with the pronouns that may refer to it."""
+    """Word in a role, with the pronouns that may mean it."""
 
     word: str
     kinds: frozenset[str]
@@ -147,7 +147,9 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | s
 def _find_difference(
     tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading
 ) -> str | None:
-    """Difference in negation or contrast between a sentence and the problem, or None.
+    """Difference of a sentence from the problem, or None.
+
+    It is in negation or in contrast.
 
     `context` and `query` are the indices of the heads of the two clauses.
     """
@@ -199,7 +201,7 @@ def _find_role(tokens: Sequence[grammar.WordToken], context: int, query: int, re
 
 
 def _find_filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler | None:
-    """Word that fills a slot of the verb at an index, or None.
+    """Word in a slot of the verb at an index, or None.
 
     For a passive verb, slots are those of the active one.
     """
@@ -220,7 +222,7 @@ def _find_filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Fil
 
 
 def _is_passive(tokens: Sequence[grammar.WordToken], at: int) -> bool:
-    """Whether the word at an index is a participle after a form of "be"."""
+    """Whether the word at an index is a participle after "be"."""
     before = (token.word for token in reversed(tokens[:at]))
     auxiliary = next((word for word in before if not grammar.is_aside(word)), "")
     return grammar.is_participle(tokens[at].word) and (auxiliary in grammar.BE or auxiliary == "'s")
@@ -246,7 +248,9 @@ def _find_subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None
 
 
 def _has_shared_subject(tokens: Sequence[grammar.WordToken], at: int) -> bool:
-    """Whether a verb follows "and" or a similar word, and so shares a subject.
+    """Whether a verb follows "and", and so shares a subject.
+
+    Similar words count too.
 
     Auxiliaries, negations and adverbs may be between.
     """

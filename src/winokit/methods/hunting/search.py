@@ -41,7 +41,10 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A query for two phrases with at most `within` words between them, in either order."""
+    """A query for two phrases near each other, in either order.
+
+    At most `within` words may be between them.
+    """
 
     one: AnyOf
     other: AnyOf
@@ -61,7 +64,10 @@ Query: TypeAlias = str | AnyOf | Near | AllOf
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A sentence that was found, and its file or document (None if unknown)."""
+    """A sentence that was found, with its file or document.
+
+    `source` is None if that is unknown.
+    """
 
     text: str
     source: str | None = None
@@ -146,7 +152,9 @@ class SentenceIndex:
         self._db.close()
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """Up to `limit` sentences that match a query, the best first by bm25.
+        """Up to `limit` sentences that match a query, best first.
+
+        The order is that of bm25.
 
         Sentences with the same text, in any case, count once.
         """
@@ -162,7 +170,10 @@ class SentenceIndex:
         """Do nothing: an index on this machine needs no preparation."""
 
     def alike(self, text: str) -> Iterator[Hit]:
-        """Sentences with the three rarest words of some ten-word window of a text."""
+        """Sentences with the rarest words of some part of a text.
+
+        These are the three rarest of ten consecutive words.
+        """
         seen: set[str] = set()
         words = [word for word in folded_words(text) if word != BLANK]
         for start in range(0, max(1, len(words) - WINDOW + STEP), STEP):
@@ -238,7 +249,7 @@ def _find_phrase(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _find_any(phrases: AnyOf, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of any of some phrases in a list of words, as (start, end)."""
+    """Places of any of some phrases, as (start, end)."""
     places: list[tuple[int, int]] = []
     for phrase in phrases.phrases:
         places += _find_phrase(phrase, words)
@@ -246,7 +257,10 @@ def _find_any(phrases: AnyOf, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _are_near(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]], within: int) -> bool:
-    """Whether one place of each list, not overlapping, has at most `within` words between."""
+    """Whether two places have at most `within` words between.
+
+    One is of each list, and they do not overlap.
+    """
     for (start, end), (other_start, other_end) in product(ones, others):
         if max(other_start - end, start - other_end) <= within and (end <= other_start or other_end <= start):
             return True
@@ -270,7 +284,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def check_version(db: sqlite3.Connection, path: Path) -> None:
-    """Raise BadInput if a file is no index of ours, or of another version."""
+    """Raise BadInput unless a file is our index of this version."""
     (version,) = _fetch_row(db, "PRAGMA user_version")
     if _fetch_row(db, "PRAGMA application_id") != (APPLICATION,):
         raise BadInput(f"{path}: a SQLite file, but no index of winokit's")

@@ -33,7 +33,10 @@ class ServedByCorpus:
         raise NotImplementedError
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """Texts sent to the server for a request, each with 0 tokens to be written."""
+        """Texts sent to the server for a request.
+
+        Each has 0, since the server writes no tokens.
+        """
         lookups = self.lookups_for(request) if isinstance(request, Choose) else []
         return list(chain.from_iterable(map(self.corpus.index.sends, lookups)))
 
