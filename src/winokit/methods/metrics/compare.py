@@ -1,4 +1,7 @@
-"""Paired test of two models over units, and the gaps that it can find."""
+"""Paired test of two models, and the gaps it can find.
+
+A unit is a set of problems that vary together: twins, or problems of one text.
+"""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +30,10 @@ SPARE = 1
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Gaps that a comparison of two models on some problems can find."""
+    """Precision of a comparison of two models on some problems.
+
+    It says which gaps the comparison can find.
+    """
 
     difference: float
     standard_error: float
@@ -43,13 +49,13 @@ class Resolution:
     def gap_to_find(
         self, alpha: float = 0.05, power: float = POWER, *, allowed: float = 0.0, most: float = 1.0
     ) -> float | None:
-        """The smallest gap that the test at level `alpha` finds with that power.
+        """Smallest difference that the test finds with probability `power`.
 
-        None if there is none up to `most`.
+        `alpha` is the level of the test. None if no difference up to `most` is found so often.
 
-        With `allowed`, the smallest that is found to be more than that. Two models that differ more also disagree on
-        more problems. By the normal approximation, with Student's quantile, and never fewer disagreements than a test
-        can reject with.
+        With `allowed`, it is the smallest difference that is found to be more than that. Two models that differ more
+        also disagree on more problems. By the normal approximation, with Student's quantile, and never fewer
+        disagreements than a test can reject with.
         """
         from scipy import optimize, special
 
@@ -72,9 +78,9 @@ class Resolution:
         return smallest_gap if smallest_gap <= most + ROUNDING else None
 
     def can_show_equality(self, margin: float) -> bool:
-        """Whether equality within the margin would be shown in half of all cases.
+        """Whether equality within a margin is shown every other time.
 
-        The two models are taken to be equal.
+        That is for two models that are really equal.
         """
         from scipy import special
 
@@ -85,7 +91,7 @@ class Resolution:
         return self.narrow_half / quantile * one_time_in_two <= margin
 
     def _estimate_variance_at(self, gap: float) -> float:
-        """Variance of the difference if the gap is that large."""
+        """Variance of the mean difference, if the true difference is `gap`."""
         more_disagreement = max(gap - abs(self.difference), 0.0) * (1 - gap)
         grown = self.standard_error**2 + more_disagreement * self.disagreement
         # All units disagree as a whole: they cannot vary more.
@@ -95,7 +101,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The first model against the second."""
+    """Result of comparing a first model with a second."""
 
     difference: float
     """What the first has minus what the second has."""
@@ -123,9 +129,8 @@ class Comparison:
 def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL) -> Comparison:
     """Compare two models by their scores on the same problems.
 
-    Scores are in the same order: 1, 0, or a share if undecided.
-
-    The interval has that level; the narrow one misses on each side as often as the other on both.
+    Scores are 1, 0 or a share between, in one order of problems. The interval has confidence `level`; the narrow one,
+    for equality, misses on each side as often as the other does on both.
 
     >>> twins = Units.of_names(["a", "a", "b", "b", "c", "c"])
     >>> comparison = compare([True] * 6, [True, False, True, False, True, True], twins)
@@ -161,7 +166,10 @@ def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL
 
 
 def _estimate_resolution(differences: FloatArray, units: Units, narrow: Interval) -> Resolution:
-    """Estimate the gaps that a comparison with these differences can find."""
+    """Estimate which gaps a comparison with these differences can find.
+
+    `differences` are those of each problem, `narrow` is the interval for equality.
+    """
     error = standard_error(differences, units)
     sizes = units.sizes.astype(np.float64)
     equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
@@ -178,12 +186,10 @@ def _estimate_resolution(differences: FloatArray, units: Units, narrow: Interval
 
 
 def paired_interval(first: Values, second: Values, units: Units, level: float = LEVEL) -> Interval:
-    """Interval of the mean difference between two scores of the same problems.
+    """Interval of the mean difference of two models' scores.
 
-    Scores are from 0 to 1.
-
-    Newcombe's, widened to zero where exchanging the two models unit by unit does not exclude it. It contains zero
-    exactly where `p_paired` is above 1 - level.
+    Scores are from 0 to 1, for the same problems. Newcombe's interval, widened to zero where exchanging the two
+    models unit by unit does not exclude it. It contains zero exactly where `p_paired` is above 1 - level.
     """
     interval = paired_gap(first, second, units).interval(level)
     excludes_zero = not interval.low <= 0 <= interval.high
@@ -193,26 +199,22 @@ def paired_interval(first: Values, second: Values, units: Units, level: float = 
 
 
 def p_paired(first: Values, second: Values, units: Units) -> float:
-    """Two-sided p-value of a mean difference of zero.
+    """Two-sided p-value of no difference between two models' scores.
 
-    It is the level at which `paired_interval` excludes zero.
-
-    The larger of two: that of exchanging the models unit by unit, and that of Newcombe's interval, which is the more
-    cautious below about 20 units.
+    It is the larger of two p-values: that of exchanging the models unit by unit, and that of Newcombe's interval,
+    which is more cautious below about 20 units. `paired_interval` excludes zero at this level.
     """
     exchanged = p_exchanged(first, second, units)
     return max(exchanged, paired_gap(first, second, units).p())
 
 
 def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, least: float = 0.0) -> float:
-    """Two-sided p-value of the mean difference by exchange of the models.
+    """Two-sided p-value by exchanging the two models unit by unit.
 
-    The two models are exchanged at random, unit by unit.
-
-    With `least`, how often the difference is as large as what goes beyond that: never less often than without.
-    Counted out exactly where the sums of units are whole numbers, or halves, quarters and such; else by random signs.
-    Where no problem has a twin it is McNemar's exact test; where some have, McNemar's takes twins for independent and
-    rejects in 7 to 10 % of equal models instead of 5.
+    It is the share of random exchanges with a mean difference as large as the observed one; with `least`, as large as
+    the observed one less that. Counted out exactly where the sums of units are whole numbers, or halves, quarters and
+    such; else by random signs. Where no problem has a twin it is McNemar's exact test; where some have, McNemar's
+    takes twins for independent and rejects in 7 to 10 % of equal models instead of 5.
 
     >>> p_exchanged([1, 1, 1, 0], [0, 0, 0, 0], Units.alone(4))  # thrice on one side: one time in four
     0.25
@@ -238,7 +240,10 @@ def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, l
 
 
 def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
-    """Share of all signs whose sum of sizes is as far from zero as observed."""
+    """Share of sign choices with a sum as far from zero.
+
+    `sizes` are the absolute sums of units, whose signs are random; `observed` is the absolute sum to reach.
+    """
     chances = guessed(np.full(len(sizes), 0.5), sizes)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.
     total = int(sizes.sum())
@@ -248,7 +253,7 @@ def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
 
 
 def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
-    """Sum of the differences over each unit."""
+    """Sum of the score differences over each unit."""
     require_units(units, len(first))
     same_length(first=first, second=second)
     return units.sums(as_values(first) - as_values(second))
@@ -257,12 +262,11 @@ def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
 def n_to_tell_apart(
     first: Values, second: Values, units: Units, *, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """Number of problems that `p_paired` needs to tell two models apart.
+    """Number of problems needed to find the difference of two models.
 
-    The models differ as these do. None if they are equal.
-
-    Groups in this mixture of sizes and differences are drawn until the test, at level `alpha`, finds the difference
-    with probability `power`; by the normal approximation.
+    The test is `p_paired` at level `alpha`, which finds a difference like the one between these scores with
+    probability `power`. Units are taken to have these sizes and differences. By the normal approximation. None if the
+    mean difference is zero.
     """
     from scipy import special
 
@@ -280,6 +284,6 @@ def n_to_tell_apart(
 
 
 def _check_power(alpha: float, power: float) -> None:
-    """Refuse a level and a power that no test can have."""
+    """Raise BadInput unless 0 < alpha < power < 1."""
     if not 0 < alpha < power < 1:
         raise BadInput(f"expected 0 < alpha < power < 1, found alpha {alpha} and power {power}")
