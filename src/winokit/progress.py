@@ -24,13 +24,13 @@ WATCHES: ContextVar[Watch | None] = ContextVar("watches", default=None)
 def begin(part: str) -> None:
     """Announce that a part of a long job begins.
 
-    Progress is counted from 0 again.
+    `part` names it. Progress is counted from 0 again.
     """
     BEGINS.get()(part)
 
 
 def tell(notes: Iterable[str]) -> None:
-    """Send notes to the listener, if `telling` named one."""
+    """Send notes to the listener that `telling` set, if any."""
     listener = _LISTENER.get()
     if listener is not None:
         for note in notes:
@@ -38,9 +38,10 @@ def tell(notes: Iterable[str]) -> None:
 
 
 def part(progress: Progress | None, before: float, weight: float, whole: float) -> Progress | None:
-    """Callback for a part of a job, which reports the progress of the whole.
+    """Progress callback for a part of a job.
 
-    None if nobody listens.
+    It reports the progress of the whole: `before` is the amount done before the part, `weight` the part's amount,
+    `whole` all of it. None if there is no callback for the whole.
     """
     if progress is None:
         return None
@@ -49,7 +50,7 @@ def part(progress: Progress | None, before: float, weight: float, whole: float) 
 
 @contextmanager
 def telling(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send each note once to a listener, inside the context."""
+    """Send each distinct note to a listener, inside the context."""
     notes: set[str] = set()
 
     def once(note: str) -> None:

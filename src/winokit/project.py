@@ -27,11 +27,10 @@ SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
 
 
 def read_project(folder: Path) -> Mapping[str, Any]:
-    """Read the winokit.toml of a folder as a table.
+    """Read the winokit.toml of a folder.
 
-    It is empty if there is none.
-
-    Raises BadInput if it cannot be read, or has a key or a setting that nobody knows.
+    Empty if there is none. Raises BadInput if it cannot be read or has an unknown key, and UnknownName for an unknown
+    setting.
     """
     path = folder / PROJECT_FILE
     if not path.is_file():

@@ -262,7 +262,7 @@ class JudgedItems:
         return sorted(suspects, key=lambda suspect: (-suspect.suspicion, suspect.rows))
 
     def _rank_pair(self, pair: JudgedPair) -> Suspect:
-        """How doubtful a pair's labels are, with the reasons."""
+        """Rate the doubt about a pair's labels, with the reasons."""
         rest_value = 0.0 if pair.rest is None else pair.rest.value
         reasons = {}
         turned = pair.strong_turned
@@ -278,7 +278,7 @@ class JudgedItems:
         return Suspect(pair.rows, self._rank_value(pair.rows, pair.margin, pair.strong_margin, rest_value), reasons)
 
     def _rank_item(self, item: JudgedItem) -> Suspect:
-        """How doubtful an item's label is, with the reasons."""
+        """Rate the doubt about an item's label, with the reasons."""
         rest_value = 0.0 if item.rest is None else item.rest.value
         margin = 2 * item.right.value - 1
         strong_margin = margin if item.strong_right is None else 2 * item.strong_right.value - 1

@@ -17,7 +17,7 @@ WORDS = ("whole", "left-to-right")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One whole text per candidate."""
+    """Request the pseudo-likelihood of the text with each candidate."""
     words = setting.options.get("words", "whole")
     check_known("way to read words", words, WORDS)
     length_by(setting)

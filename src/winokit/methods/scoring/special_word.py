@@ -16,7 +16,10 @@ from winokit.problem import Problem
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """The requests of the special-word problem."""
+    """Request the scores of the special words of problem and twin.
+
+    Raises Abstain without an answer, or without exactly one twin.
+    """
     special_problem = _make_special_problem(problem, setting)
     return (
         masked_candidate.ask(special_problem, setting)
@@ -26,7 +29,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Scores of the special words, each for the candidate it makes right."""
+    """Score each candidate by the special word that makes it right."""
     special_problem = _make_special_problem(problem, setting)
     judge_words = masked_candidate.judge if _is_filling(setting) else summed
     own_score, other_score = judge_words(special_problem, setting, answers)
@@ -45,6 +48,10 @@ def _is_filling(setting: Setting) -> bool:
 
 
 def _make_special_problem(problem: Problem, setting: Setting) -> Problem:
+    """Problem whose blank is the special word.
+
+    Its candidates are the special words of the problem and its twin. Raises Abstain if it cannot be made.
+    """
     if problem.answer is None:
         raise Abstain("the answer is hidden, and the question is made from it")
     if len(setting.twins) != 1:
