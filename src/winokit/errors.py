@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 
 class WinokitError(Exception):
-    """Anything winokit refuses to do, in one line.
+    """Base of all errors that winokit raises on purpose, of one line.
 
     Catch it to catch every error of winokit's own.
 

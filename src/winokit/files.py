@@ -34,7 +34,7 @@ _MODE_FOR_OTHERS = ContextVar("for_others", default=0o077)
 def private() -> Iterator[None]:
     """Make new files and folders readable for their owner alone.
 
-    It is a context manager and a decorator, and overrides the umask.
+    It is a context manager and a decorator. The umask does not matter.
     """
     token = _MODE_FOR_OTHERS.set(0)
     try:

@@ -28,7 +28,7 @@ class Frame(Protocol):
 
     @property
     def columns(self) -> Any:
-        """The names of its columns."""
+        """Names of its columns."""
 
 
 def result_html(result: Any) -> str:

@@ -93,6 +93,7 @@ class Problem:
             raise Malformed(NO_TEXT, field="text")
 
     def _repr_html_(self) -> str:
+        """HTML table with the text and its candidates, for notebooks."""
         return table_html(("text", "candidates"), [(escape(self.text), self._render_candidates())])
 
     def _render_candidates(self) -> str:
@@ -238,7 +239,7 @@ def folded_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The source of a dataset and its terms of use.
+    """A dataset's name, source and terms of use.
 
     >>> Card("mine", licence="CC0-1.0").licence
     'CC0-1.0'
@@ -353,7 +354,8 @@ class Dataset(Sequence[Problem]):
     def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
         """Read the problems of a data frame.
 
-        For `how`, see `winokit.from_frame`.
+        `columns` maps our names of columns to the frame's, or names a layout. See `winokit.from_frame`, also for
+        `how`.
         """
         return winokit.from_frame(frame, columns, **how)
 
@@ -380,12 +382,13 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each problem: problems that vary together (METHODS M.2).
+        """Unit of each problem: problems of one unit vary together (METHODS M.2).
 
         Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
-        one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
-        one unit, and so is whatever they link. Whole texts are linked by each text that they share. Texts are compared
-        without white space and case: SuperGLUE's tokens have spaces around them only near the words asked about.
+        one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name)
+        are one unit, and so is whatever they link. Whole texts are linked by each text that they share. Texts are
+        compared without white space and case: SuperGLUE's tokens have spaces around them only near the words asked
+        about.
         """
         from winokit.units import Units  # NumPy, which help does not need
 

@@ -70,6 +70,7 @@ class Brief:
     """The module whose `lines` a notebook shows; by default that of the class, or `table` beside it."""
 
     def _repr_html_(self) -> str:
+        """HTML with the result's lines, for notebooks."""
         return result_html(self)
 
     def __repr__(self) -> str:

@@ -110,7 +110,7 @@ class Units:
 
 
 def require_units(units: Units, rows: int) -> Units:
-    """Return the units if they fit the number of rows.
+    """Return `units` if they are Units of `rows` rows.
 
     Raises TypeError for anything else than `Units`, such as a list of groups, and BadInput for another length.
     """

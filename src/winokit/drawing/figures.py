@@ -46,7 +46,7 @@ class Figure:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of panels."""
+        """Number of rows and of columns in which panels are arranged."""
         widest_columns = max(1, int(WIDEST // self.width))
         columns = min(len(self.panels), widest_columns)
         rows = math.ceil(len(self.panels) / columns)
@@ -127,7 +127,7 @@ def forest_height(forest: Forest) -> float:
 
 
 def whole_ticks(axis: "Axis") -> None:
-    """Set ticks at whole numbers alone, with commas and no sign."""
+    """Set ticks at whole numbers only, with commas and no sign."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))

@@ -43,7 +43,7 @@ class NullHill:
 
     @property
     def outline(self) -> str:
-        """The hill as the points of an SVG polygon."""
+        """Outline of the hill, as the points of an SVG polygon."""
         offsets = [REACH * (2 * step / STEPS - 1) for step in range(STEPS + 1)]
         corners = [(self.null + offset * self.error, math.exp(-offset * offset / 2)) for offset in offsets]
         return " ".join(f"{self.across(value)},{round(HEIGHT - (HEIGHT - 4) * tall, 2)}" for value, tall in corners)
@@ -60,7 +60,7 @@ class NullHill:
 
     @property
     def summary(self) -> str:
-        """The picture in words."""
+        """Score and null in words, for readers who cannot see the hill."""
         return f"its score is {percent(self.row.value)}; its own choices would get {percent(self.null)}"
 
     def across(self, value: float) -> float:

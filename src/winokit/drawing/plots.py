@@ -96,7 +96,7 @@ class ForestMark:
 
     @property
     def value(self) -> float:
-        """The value of the row."""
+        """Value of the row."""
         return self.row.value
 
 
@@ -117,7 +117,7 @@ class ForestLine:
 
 @dataclass(frozen=True, slots=True)
 class ForestBlock:
-    """The lines of one protocol."""
+    """Lines of one protocol, below its title and question."""
 
     title: str
     question: str
@@ -172,7 +172,7 @@ class Forest:
 
     @property
     def lines(self) -> list[ForestLine]:
-        """All lines, from top to bottom."""
+        """Lines of all blocks, from top to bottom."""
         lines: list[ForestLine] = []
         for block in self.blocks:
             lines += block.lines

@@ -13,7 +13,7 @@ _CAPTIONS = our_toml("assets/captions.toml")
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A paper to cite."""
+    """A paper to cite, in a short and a full form."""
 
     short: str
     full: str
@@ -22,7 +22,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolCaption:
-    """The words that a reader needs for a protocol's numbers."""
+    """Title, question and papers of a protocol, as shown on pages."""
 
     title: str
     question: str

@@ -76,7 +76,7 @@ class Association:
 
 @dataclass(frozen=True)
 class AssociationWords:
-    """The words of a problem that are counted."""
+    """Words of a problem that are counted in a corpus."""
 
     names: tuple[str, ...]
     """The candidates without their articles."""
@@ -128,7 +128,7 @@ def both_of(name: str, word: str) -> Query:
 
 
 class ServedAssociation(ServedByCorpus, Association):
-    """Word association in a corpus behind a server."""
+    """An association model whose corpus is behind a server."""
 
     corpus: NgramCorpus
 

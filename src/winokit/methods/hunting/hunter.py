@@ -65,7 +65,7 @@ class Hunt(Brief):
 
 
 def is_copy(text: str, problem: Problem) -> bool:
-    """Whether a sentence repeats a problem.
+    """Whether a sentence is a copy of a problem.
 
     It names every candidate and has most of the problem's other words.
     """

@@ -206,7 +206,7 @@ def _find_slot_of_blank(blank: DependencyNode) -> tuple[DependencyNode, str] | N
 
 
 def _find_slot(verb: DependencyNode, filler: DependencyNode) -> str | None:
-    """The slot of a verb that a node fills, or None."""
+    """Slot of a verb that a node fills, or None."""
     return next((slot for slot, node in slots(verb).items() if node == filler), None)
 
 

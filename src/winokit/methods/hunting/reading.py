@@ -284,7 +284,7 @@ def _find_last_verb(lead: Sequence[ClausePiece]) -> int | None:
 
 
 def _must_be_verb(lead: Sequence[ClausePiece], index: int) -> bool:
-    """Whether a piece follows an auxiliary, a subject or "to"."""
+    """Whether the piece at an index follows an auxiliary, subject or "to"."""
     for piece in reversed(lead[:index]):
         if not grammar.is_aside(piece.word):
             return piece.word in grammar.AUXILIARIES or piece.word in SUBJECT_PRONOUNS or piece.word == "to"

@@ -43,7 +43,7 @@ class Filler:
     pronoun: bool = False
 
     def may_be(self, other: "Filler") -> bool:
-        """Whether two fillers may be the same person or thing."""
+        """Whether two words in roles may mean the same thing or person."""
         if self.pronoun or other.pronoun:
             return bool(self.kinds & other.kinds)
         return self.word == other.word

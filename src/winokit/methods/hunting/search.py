@@ -79,7 +79,7 @@ def any_of(texts: Sequence[str]) -> AnyOf:
 
 
 class Corpus(Protocol):
-    """Sentences that can be counted and searched, on this machine or elsewhere."""
+    """A corpus of sentences that can be counted and searched."""
 
     name: str
 

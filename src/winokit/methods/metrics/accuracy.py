@@ -57,7 +57,7 @@ def expected_accuracy(predictions: arrays.Choices, answers: arrays.Counts, candi
 
 
 def abstained(predictions: arrays.Choices) -> float:
-    """Share of problems without a prediction."""
+    """Share of problems that are abstained from."""
     return float((arrays.as_choices(predictions) == arrays.ABSTAINED).mean())
 
 

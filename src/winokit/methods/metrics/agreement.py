@@ -37,9 +37,9 @@ class Coefficient:
 
 
 def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Fleiss' kappa of a table of votes.
+    """Fleiss' kappa of a table of votes, with its interval.
 
-    The table has a row per problem and a column per category.
+    The table counts votes: a row per problem, a column per category.
 
     >>> round(fleiss_kappa([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.625
@@ -48,9 +48,9 @@ def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL
 
 
 def gwet_ac1(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Gwet's AC1 of a table of votes.
+    """Gwet's AC1 of a table of votes, with its interval.
 
-    The table has a row per problem and a column per category, chosen or not.
+    The table counts votes: a row per problem, a column per category, chosen or not.
 
     >>> round(gwet_ac1([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.7

@@ -74,9 +74,9 @@ def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
 
 
 def order_invariance(original: arrays.Choices, reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> float:
-    """Share of problems with the same choice in another order of candidates.
+    """Share of problems with the same choice in another candidate order.
 
-    `orders` are those given to `Problem.with_order`; `reordered` are indices into the candidates in that order.
+    `reordered` are indices into the candidates in that order, and `orders` are those given to `Problem.with_order`.
 
     >>> order_invariance([0, 1], [1, 1], [(1, 0), (1, 0)])
     0.5

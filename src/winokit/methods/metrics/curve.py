@@ -259,9 +259,10 @@ def _estimate_mean_covariance(means: FloatArray, sizes: FloatArray) -> tuple[Flo
 
 
 def equal_units(sizes: FloatArray) -> float:
-    """Number of equally large units with the same variance of the mean.
+    """Effective number of units of unequal sizes.
 
-    Units of these sizes are taken to be right or wrong as a whole.
+    It is the number of units of one size that would vary as much, if the problems of a unit agree. A few large units
+    make it small.
     """
     return float((sizes**2).sum() ** 2 / (sizes**4).sum())
 

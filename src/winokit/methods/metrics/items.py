@@ -121,7 +121,7 @@ class FamilyShares:
 
     @cached_property
     def is_known(self) -> BoolArray:
-        """Whether a family was asked an item."""
+        """Whether each family was asked each item."""
         was_asked: BoolArray = ~np.isnan(self.shares)
         return was_asked
 

@@ -79,7 +79,7 @@ class CurveLevel:
 
     @property
     def spread(self) -> float | None:
-        """Standard deviation over restarts.
+        """Standard deviation of the scores of restarts.
 
         None for one restart.
         """
@@ -193,7 +193,7 @@ class _Curve:
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each problem, or of each complete group."""
+        """Unit of each problem, or of each complete group."""
         units = self.table.problems.units
         if self.measure == GROUP:
             layout = self.table.layout

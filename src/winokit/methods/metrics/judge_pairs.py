@@ -83,12 +83,12 @@ class SharedAnswers:
 
     @property
     def first(self) -> Answers:
-        """The first sample of the first scorer."""
+        """First sample of the first scorer."""
         return self.samples[0][0]
 
     @property
     def second(self) -> Answers:
-        """The first sample of the second scorer."""
+        """First sample of the second scorer."""
         return self.samples[1][0]
 
     def __len__(self) -> int:
@@ -316,7 +316,7 @@ class PairVerdict:
     def is_within(self) -> bool:
         """Whether the difference is shown to be smaller than the margin.
 
-        The narrow interval lies inside the margin.
+        The narrow interval lies inside the margin. False without a margin.
         """
         if self.margin is None or self.both_refuse:
             return False

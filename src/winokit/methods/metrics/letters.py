@@ -60,7 +60,7 @@ def _is_implied(letter: frozenset[int], other_letters: Sequence[frozenset[int]])
 
 
 def _is_within_any(members: frozenset[int], letters: Sequence[frozenset[int]]) -> bool:
-    """Whether some letter has all these members."""
+    """Whether a set of members is inside one of the letters."""
     return any(members <= letter for letter in letters)
 
 

@@ -106,7 +106,7 @@ class CountDistribution:
         return CountDistribution(self.start + other.start, chances, resolution)._cut_ends()
 
     def times(self, factor: int) -> CountDistribution:
-        """Distribution of a multiple of the count."""
+        """Distribution of the count times a factor."""
         chances = np.zeros(factor * (len(self.chances) - 1) + 1)
         chances[::factor] = self.chances
         return replace(self, start=factor * self.start, chances=chances)
@@ -125,18 +125,18 @@ class CountDistribution:
 
     @property
     def most(self) -> int:
-        """The largest count that is possible or was drawn."""
+        """Largest count that is possible, or that was drawn."""
         return self.start + len(self.chances) - 1
 
     @property
     def mean(self) -> float:
-        """The expected count."""
+        """Expected count."""
         counts = self.start + np.arange(len(self.chances))
         return float((counts * self.chances).sum() / self.chances.sum())
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the count."""
+        """Standard deviation of the count."""
         distances = self.start + np.arange(len(self.chances)) - self.mean
         squares = (distances**2 * self.chances).sum()
         return math.sqrt(float(squares / self.chances.sum()))
@@ -154,7 +154,7 @@ class CountDistribution:
         return min(max(upper, self.resolution), 1 - self.resolution)
 
     def two_sided(self, observed: int) -> float:
-        """Two-sided mid-p-value of a count."""
+        """Two-sided mid-p-value of an observed count."""
         upper = self.upper_mid_p(observed)
         return min(2 * min(upper, 1 - upper), 1.0)
 
@@ -287,7 +287,9 @@ class _Pool:
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """The null of one scorer's answers to the problems of one variant.
+    """Null of one scorer's answers to problems of one variant.
+
+    The scorer's choices stay, and right answers change places. Its methods test what the choices get against that.
 
     >>> from winokit.problem import Dataset, Problem
     >>> twins = [Problem(f"{pair} ", end, ("one", "two"), answer, group=str(pair))

@@ -64,7 +64,7 @@ class TrialTable:
 
     @property
     def layout(self) -> GroupLayout:
-        """The complete groups of the problems."""
+        """Layout of the complete groups of the problems."""
         return layout_of(self.problems)
 
     def take(self, rows: Sequence[int]) -> TrialTable:

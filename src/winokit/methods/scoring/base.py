@@ -19,7 +19,7 @@ from winokit.text.language import language_of
 
 
 class Abstain(Exception):
-    """A scoring cannot judge a problem. The problem counts as not answered."""
+    """Raised if a scoring cannot judge a problem, which is then unanswered."""
 
 
 @dataclass(frozen=True)

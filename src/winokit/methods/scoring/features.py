@@ -108,11 +108,13 @@ def check_features_file(path: Path) -> None:
 
 
 def _is_features(path: Path) -> bool:
+    """Whether a file begins like a .npy file."""
     with path.open("rb") as file:
         return file.read(len(NPY)) == NPY
 
 
 def _is_settings(path: Path) -> bool:
+    """Whether a file has the settings of features, as JSON."""
     try:
         contents = json.loads(path.read_bytes())
     except ValueError:

@@ -64,7 +64,7 @@ class FirstReplies:
 
     @property
     def hopeless(self) -> bool:
-        """Whether enough replies have come and none could be read."""
+        """Whether none of the first 20 replies could be read."""
         return self._watching and len(self._unread) >= FIRST
 
     @property

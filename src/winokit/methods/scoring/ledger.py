@@ -22,9 +22,9 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Spending(Settings):
-    """Limits on what may be asked, and prices for a million tokens.
+    """Limits on requests, tokens and cost, and prices for tokens.
 
-    Prices are in any currency.
+    Prices are for a million tokens, in any currency.
     """
 
     dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no calls.")] = False
@@ -166,7 +166,7 @@ class Ledger:
         return None if most is None else most - Usage.total(self.usages).requests
 
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
-        """First requests that the limits allow, and count them.
+        """Take the first requests that the limits allow, and count them.
 
         All of them if the model counts by itself and asks before each call.
         """

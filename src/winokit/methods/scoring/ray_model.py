@@ -158,7 +158,10 @@ class ClusterModel:
                 self.close()
 
     def _cut_shards(self, request_count: int) -> deque[Shard]:
-        """Cut the indices of all requests into shards."""
+        """Cut the indices of all requests into shards.
+
+        Each shard has 32 to 256 requests, so that each copy gets several.
+        """
         _, room = self._plan_copies()
         size = min(max(request_count // (SHARDS_EACH * room), SMALLEST), LARGEST)
         indices = range(request_count)
@@ -223,7 +226,7 @@ class ClusterModel:
         return share, room
 
     def _list_machines(self) -> list[dict[str, float]]:
-        """Resources of the machines that are alive and have processors."""
+        """Resources of each machine of the cluster that can run a copy."""
         resources = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         return [machine for machine in resources if machine.get("CPU")]
 
