@@ -354,8 +354,7 @@ class Dataset(Sequence[Problem]):
     def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
         """Read the problems of a data frame.
 
-        `columns` maps our names of columns to the frame's, or names a layout. See `winokit.from_frame`, also for
-        `how`.
+        `columns` says which of its columns is which. See `winokit.from_frame`, also for `how`.
         """
         return winokit.from_frame(frame, columns, **how)
 

@@ -323,57 +323,80 @@ def verb(function: F) -> F:
     """
     # What it returns may need an extra, and is known to type checkers alone.
     annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    space = inspect.unwrap(function).__globals__
-    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), space, include_extras=True)
+    namespace = inspect.unwrap(function).__globals__
+    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), namespace, include_extras=True)
     kinds_by_name = {name: _get_settings_class(hint) for name, hint in hints.items()}
-    wholes = {name: kind for name, kind in kinds_by_name.items() if kind is not None}
-    plain = inspect.signature(function)
-    whole_of: dict[str, str] = {}
-    for whole, kind in wholes.items():
-        whole_of |= dict.fromkeys(names_inside(kind, hints[whole]), whole)
+    settings_classes = {name: kind for name, kind in kinds_by_name.items() if kind is not None}
+    signature = inspect.signature(function)
+    keyword_of_field: dict[str, str] = {}
+    for keyword, kind in settings_classes.items():
+        keyword_of_field |= dict.fromkeys(names_inside(kind, hints[keyword]), keyword)
     parameters: list[inspect.Parameter] = []
-    for parameter in plain.parameters.values():
-        parameters += _expand_parameter(parameter, hints, wholes)
-    names = {*whole_of, *plain.parameters}
+    for parameter in signature.parameters.values():
+        parameters += _expand_parameter(parameter, hints, settings_classes)
+    valid_names = {*keyword_of_field, *signature.parameters}
     former = former_names(parameters)
-    moved = {**_find_moved_fields(hints, wholes), **getattr(function, "moved", {})}
-    open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    moved = {**_find_moved_fields(hints, settings_classes), **getattr(function, "moved", {})}
+    takes_any_keyword = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if not open_ended:
-            check_names(function.__name__, kwargs, names, former, moved)
-        arguments: dict[str, Any] = {}
-        by_whole: dict[str, dict[str, Any]] = {name: {} for name in wholes}
-        for name, value in kwargs.items():
-            if name in whole_of:
-                by_whole[whole_of[name]][name] = value
-            else:
-                arguments[name] = value
-        for name, kind in wholes.items():
-            if name in arguments:
-                check(name, arguments[name], kind)
-            whole_settings = arguments.get(name, plain.parameters[name].default)
-            arguments[name] = assemble(kind, whole_settings, by_whole[name])
-        bound = plain.bind(*args, **arguments)
+        if not takes_any_keyword:
+            check_names(function.__name__, kwargs, valid_names, former, moved)
+        bound = signature.bind(*args, **_assemble_settings(kwargs, signature, settings_classes, keyword_of_field))
         _fit_arguments(bound, hints)
-        if "progress" in plain.parameters and bound.arguments.get("progress") is None and in_notebook():
+        if "progress" in signature.parameters and bound.arguments.get("progress") is None and in_notebook():
             bound.arguments["progress"] = progress_line(function.__name__)
         return function(*bound.args, **bound.kwargs)
 
-    vars(called)["full"] = plain.replace(parameters=parameters)
-    vars(called)["settings"] = dict(wholes)
-    kinds = get_type_hints(SimpleNamespace(__annotations__=annotations), space)
-    for whole_kind in wholes.values():
-        vars(called)["settings"] |= inner_settings(whole_kind)
-        kinds |= plain_types(whole_kind)
-    shown_parameters: list[inspect.Parameter] = []
-    for parameter in parameters:
-        plain_type = kinds.get(parameter.name, parameter.annotation)
-        shown_parameters.append(parameter.replace(annotation=plain_type))
-    called.__signature__ = plain.replace(parameters=shown_parameters)  # type: ignore[attr-defined]
-    called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
+    vars(called)["full"] = signature.replace(parameters=parameters)
+    vars(called)["settings"] = dict(settings_classes)
+    types = get_type_hints(SimpleNamespace(__annotations__=annotations), namespace)
+    for kind in settings_classes.values():
+        vars(called)["settings"] |= inner_settings(kind)
+        types |= plain_types(kind)
+    typed_parameters = _take_types(parameters, types)
+    called.__signature__ = signature.replace(parameters=typed_parameters)  # type: ignore[attr-defined]
+    called.__doc__ = documented(function.__doc__ or "", parameters, settings_classes, signature.return_annotation)
     return cast(F, called)
+
+
+def _assemble_settings(
+    arguments: Mapping[str, Any],
+    signature: inspect.Signature,
+    settings_classes: Mapping[str, type],
+    keyword_of_field: Mapping[str, str],
+) -> dict[str, Any]:
+    """Replace fields of settings among keyword arguments by settings objects.
+
+    `settings_classes` are by keyword, and `keyword_of_field` has that of the class to which each field belongs. A
+    settings object that is not given begins as the default in the signature.
+    """
+    assembled: dict[str, Any] = {}
+    fields_by_keyword: dict[str, dict[str, Any]] = {name: {} for name in settings_classes}
+    for name, value in arguments.items():
+        if name in keyword_of_field:
+            fields_by_keyword[keyword_of_field[name]][name] = value
+        else:
+            assembled[name] = value
+    for name, kind in settings_classes.items():
+        if name in assembled:
+            check(name, assembled[name], kind)
+        whole_settings = assembled.get(name, signature.parameters[name].default)
+        assembled[name] = assemble(kind, whole_settings, fields_by_keyword[name])
+    return assembled
+
+
+def _take_types(parameters: Iterable[inspect.Parameter], types: Mapping[str, Any]) -> list[inspect.Parameter]:
+    """Parameters with plain types as annotations, without help.
+
+    One whose type is not listed stays as it is.
+    """
+    typed_parameters: list[inspect.Parameter] = []
+    for parameter in parameters:
+        plain_type = types.get(parameter.name, parameter.annotation)
+        typed_parameters.append(parameter.replace(annotation=plain_type))
+    return typed_parameters
 
 
 def _fit_arguments(bound: inspect.BoundArguments, hints: Mapping[str, Any]) -> None:
@@ -387,13 +410,13 @@ def _fit_arguments(bound: inspect.BoundArguments, hints: Mapping[str, Any]) -> N
         check(name, bound.arguments[name], hint)
 
 
-def _find_moved_fields(hints: Mapping[str, Any], wholes: Iterable[str]) -> dict[str, str]:
+def _find_moved_fields(hints: Mapping[str, Any], settings_names: Iterable[str]) -> dict[str, str]:
     """Settings that another call takes now, each with that call.
 
-    `wholes` are the parameters that are settings objects. Settings at any depth count.
+    `settings_names` are the names of parameters or fields that are settings objects. Settings at any depth count.
     """
     moved: dict[str, str] = {}
-    for name in wholes:
+    for name in settings_names:
         for part in getattr(hints[name], "__metadata__", ()):
             if isinstance(part, Without) and part.now_in is not None:
                 moved |= dict.fromkeys(part.names, part.now_in)
@@ -417,32 +440,16 @@ def settings_of(call: Callable[..., Any]) -> dict[str, type]:
 
 
 def documented(
-    text: str, parameters: Iterable[inspect.Parameter], wholes: Mapping[str, type], returned: Any = None
+    text: str, parameters: Iterable[inspect.Parameter], settings_classes: Mapping[str, type], returned: Any = None
 ) -> str:
     """Docstring of a verb, with its parameters, returned value and errors.
 
-    `text` is the docstring as written; what it says of a parameter is put below the parameter's help. `wholes` are
-    the settings classes by keyword, `returned` is the annotation of the result.
+    `text` is the docstring as written; what it says of a parameter is put below the parameter's help.
+    `settings_classes` are by keyword, `returned` is the annotation of the result.
     """
     head, *sections = re.split(r"\n\n(?=\w+\n---+\n)", inspect.cleandoc(text))
     parameter_section = next((part for part in sections if part.startswith("Parameters\n")), "")
-    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", parameter_section, re.MULTILINE))
-    heads: dict[str, str] = {}
-    texts: dict[str, str] = {}
-    for parameter in parameters:
-        name = parameter.name
-        is_required = parameter.default is inspect.Parameter.empty
-        heads[name] = name if is_required else f"{name} : default {parameter.default!r}"
-        texts[name] = textwrap.fill(_write_for_python(_get_parameter_text(parameter)), 96)
-    for name, kind in wholes.items():
-        heads[name] = name
-        texts[name] = (
-            f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
-        )
-    entries: list[str] = []
-    for name, head_line in heads.items():
-        parts = (head_line, textwrap.indent(texts[name], "    "), besides.get(name, ""))
-        entries.append("\n".join(part.rstrip() for part in parts if part))
+    entries = _write_parameter_entries(parameter_section, parameters, settings_classes)
     other_sections = [part for part in sections if part is not parameter_section]
     return_kind, *_ = (*get_args(returned), returned)
     if isinstance(return_kind, type) and not _has_section(other_sections, "Returns"):
@@ -454,6 +461,33 @@ def documented(
         other_sections.append(f"Raises\n------\n{raised}")
     all_parameters = "Parameters\n----------\n" + "\n".join(entries)
     return "\n\n".join([_write_for_python(head), all_parameters, *other_sections])
+
+
+def _write_parameter_entries(
+    section: str, parameters: Iterable[inspect.Parameter], settings_classes: Mapping[str, type]
+) -> list[str]:
+    """Entry of each parameter in a docstring, of settings objects last.
+
+    It has the parameter's default, its help, and what the written section says of it.
+    """
+    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", section, re.MULTILINE))
+    heads: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for parameter in parameters:
+        name = parameter.name
+        is_required = parameter.default is inspect.Parameter.empty
+        heads[name] = name if is_required else f"{name} : default {parameter.default!r}"
+        texts[name] = textwrap.fill(_write_for_python(_get_parameter_text(parameter)), 96)
+    for name, kind in settings_classes.items():
+        heads[name] = name
+        texts[name] = (
+            f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
+        )
+    entries: list[str] = []
+    for name, head_line in heads.items():
+        parts = (head_line, textwrap.indent(texts[name], "    "), besides.get(name, ""))
+        entries.append("\n".join(part.rstrip() for part in parts if part))
+    return entries
 
 
 def _get_parameter_text(parameter: inspect.Parameter) -> str:
@@ -679,17 +713,17 @@ def value_inside(whole: Any, name: str) -> Any:
 
 
 def _expand_parameter(
-    parameter: inspect.Parameter, hints: Mapping[str, Any], wholes: Mapping[str, type]
+    parameter: inspect.Parameter, hints: Mapping[str, Any], settings_classes: Mapping[str, type]
 ) -> Iterator[inspect.Parameter]:
     """Yield the parameters that replace a parameter of a verb.
 
     A settings object is replaced by its fields; any other parameter stays.
     """
     hint = hints.get(parameter.name, Any)
-    if parameter.name not in wholes:
+    if parameter.name not in settings_classes:
         yield parameter.replace(annotation=hint)
         return
-    kind = wholes[parameter.name]
+    kind = settings_classes[parameter.name]
     defaults = kind() if parameter.default is inspect.Parameter.empty else parameter.default
     for name, field in taken(kind, hint).items():
         default = value_inside(defaults, name)
