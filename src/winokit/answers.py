@@ -145,25 +145,25 @@ class Answers:
 
     asked: AskedProblems
     problem_index: IntArray
-    """Row of `asked` that each row is about."""
+    """Index of each row's problem in `asked`."""
     choices: IntArray
-    """The chosen candidate of each; -1 for an abstention."""
+    """Index of the chosen candidate, by row; -1 for an abstention."""
     scorers: tuple[Scorer, ...] = (Scorer(),)
     scorer_index: IntArray | None = None
-    """Which of `scorers` chose; None if there is only one."""
+    """Index into `scorers` of each row; None if there is only one."""
     trials: tuple[TrialName, ...] = (TrialName(),)
     trial_index: IntArray | None = None
-    """Which of `trials`; None if there is only one."""
+    """Index into `trials` of each row; None if there is only one."""
     samples: IntArray | None = None
-    """Which of several answers of one scorer to one problem, from 0; None if there is one each."""
+    """Number of the sample of each row, from 0; None if each problem has one answer."""
     scores: tuple[tuple[float, ...] | None, ...] | None = None
-    """What each candidate scored, if it is known."""
+    """Score of each candidate, by row; None if scores are not known."""
     option_chances: FloatArray | None = None
-    """What a guess gets of each, if not 1/candidates: a comparer guesses among its options."""
+    """Probability that a guess is right, by row; None for 1/candidates. A comparer guesses among its options."""
     whole: Answers | None = None
-    """The table that a subset is part of: the null is drawn once for all of it."""
+    """Table that a subset is part of: the null is computed once for all of it."""
     whole_rows: IntArray | None = None
-    """Which rows of `whole` these are."""
+    """Indices of these rows in `whole`."""
 
     @classmethod
     def of_choices(

@@ -18,16 +18,16 @@ from typing import Any
 from winokit.errors import BadInput, refusing
 
 SCHEMA = 1
-"""Of the files that stages write. Another number means that one of them is to be read in another way."""
+"""Version of the layout of files that stages write."""
 PROJECT_FILE = "winokit.toml"
-"""What is said once for the data in a folder, or for commands typed in it."""
+"""Name of the file with settings for the data in a folder, or for commands typed in it."""
 OWNER_ONLY = 0o600
 """The mode of a file that nobody but its owner may read."""
 BLOCK = 200
 BETWEEN = "between lines"
-"""How many lines of JSON are made at once, and what is put between them meanwhile."""
+"""Number of JSON lines that are encoded at once, and the value put between them meanwhile."""
 _MODE_FOR_OTHERS = ContextVar("for_others", default=0o077)
-"""What the owner's group and others may do with what is written, as far as the umask lets them."""
+"""Permissions of the owner's group and others on written files, as far as the umask allows."""
 
 
 @contextmanager

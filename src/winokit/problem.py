@@ -60,17 +60,17 @@ class Problem:
     candidates: tuple[str, ...]
     answer: int | None = None
     pronoun: str | None = None
-    """What stood in the blank, as it stood there ("They" at the head of a sentence)."""
+    """Original pronoun in the blank, in its original case ("They" at the head of a sentence)."""
     query: str | None = None
     """The span a yes/no judgement asks about (SuperGLUE-WSC); its candidates are then ("no", "yes")."""
     group: str | None = None
     domain: str | None = None
     labels: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What is known about the problem: special_word, switchable, associative, anchor, gender …"""
+    """Facts about the problem by name: special_word, switchable, associative, anchor, gender …"""
     provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
-    """Where it came from: source ids and the like. Never shown to a model: some leak the answer."""
+    """Origin of the problem: source ids and the like. Never shown to a model: some leak the answer."""
     language: str = "en"
-    """BCP 47: by whose rules it is read and rewritten."""
+    """BCP 47 code of the language, whose rules are used to read and rewrite it."""
     occurrence: int = 1
     """Counts exact repetitions within a dataset, so that ids stay unique."""
     _id: str | None = field(default=None, init=False, repr=False, hash=False, compare=False)

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Progress = Callable[[float, float], None]
-"""Told how much is done and how much there is, in whatever unit measures time fairly: characters, steps, trials."""
+"""Called with the amount done and the whole amount, in a unit that measures time: characters, steps, trials."""
 
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 BEGINS: ContextVar[Callable[[str], object]] = ContextVar("begins", default=lambda part: None)
-"""Who is told that a part of a job begins: whoever draws the bar."""
+"""Function that is called when a part of a job begins: that of the progress bar."""
 
 Watch = Callable[[Iterable[str], str], bool]
-"""Shown the first replies of a server as lines, and a question; says whether to go on."""
+"""Function of lines with a server's first replies and a question, which returns whether to go on."""
 WATCHES: ContextVar[Watch | None] = ContextVar("watches", default=None)
-"""Who watches the first replies of a server: nobody unless a person sits at a terminal."""
+"""Function that is called with the first replies of a server; None unless a person sits at a terminal."""
 
 
 def begin(part: str) -> None:

@@ -21,7 +21,7 @@ from winokit.errors import BadInput, check_known, refusing
 from winokit.files import PROJECT_FILE, our_toml, read_text
 
 READING = ("language", "as", "columns")
-"""What it says of the data beside it."""
+"""Keys that describe the data in the same folder."""
 SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
 """The sections of settings, and the settings that each may have."""
 

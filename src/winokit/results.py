@@ -17,7 +17,7 @@ ABOVE = "above"
 AT = "at"
 BELOW = "below"
 UNKNOWN = "unknown"
-"""Where a row's interval lies against what guessing gives."""
+"""Positions of a row against its chance level."""
 
 USUAL_LEVEL = 0.05
 """The level of a single test."""
@@ -48,7 +48,7 @@ ONE_CHOICE = "one_choice"
 READINGS = "readings"
 """The protocol of rows of one scorer that was asked in several ways; they belong to no other scorer."""
 OLD_FLOOR = "floor"
-"""What runs before 0.2 kept instead of the null: the share of the commonest answer."""
+"""Detail of runs before 0.2 in place of the null: the share of the most frequent answer."""
 Detail = str | int | float | bool | None
 
 
@@ -118,9 +118,9 @@ class Metric:
     high: float | None = None
     chance: float | None = None
     note: str | None = None
-    """How to read it, where that is not plain: "labels judged automatically", "by construction"."""
+    """Remark that readers need: "labels judged automatically", "by construction"."""
     details: Mapping[str, Detail] = field(default_factory=dict)
-    """What only some stages say of a row: size, restart, seed, setting. Columns of their own in files."""
+    """Values that only some stages add: size, restart, seed, setting. In files, they are columns."""
 
     @property
     def level(self) -> float | None:

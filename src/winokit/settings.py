@@ -56,7 +56,7 @@ DATA_HELP = (
     "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
     "(./open if it has the name of a dataset)."
 )
-"""What users may give as data. It is here so that help of a verb costs nothing that reads data."""
+"""Help for arguments with data. It is here so that help of a verb imports nothing that reads data."""
 SHOWN = 1e9
 """Bounds above this are not shown."""
 SEVERAL = (tuple, list, Sequence, Iterable)
@@ -64,7 +64,7 @@ WORDS: dict[Any, str] = {
     **{int: "a whole number", float: "a number", str: "a text", Path: "a path", bool: "True or False"},
     **{NoneType: "None", Callable: "a function", Frame: "a data frame"},
 }
-"""What an error calls a type."""
+"""Words for types in errors."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +78,19 @@ class Help:
     above: float | None = None
     below: float | None = None
     typed: Any = None
-    """What may be typed, where Python takes more: `list[str]` for what may be one name, several, or objects."""
+    """Type on the command line, if Python takes more: `list[str]` for one name, several, or objects."""
     also: str | None = None
     """Another name of the option: `license` for `licence`."""
     was: str | None = None
-    """The name that the setting had before. Whoever gives it is told the new one."""
+    """Former name of the setting. Whoever gives it gets an error with the new one."""
     noun: str | None = None
-    """What an error calls a value that is none of the choices, where the parameter's name will not do."""
+    """Noun for a value that is none of the choices, in an error; None for the parameter's name."""
     option: bool = False
     """Whether it is typed as an option although Python takes it by position."""
     bare: bool = False
     """Whether it is typed as an option or, without the option's name, as an argument."""
     otherwise: Any = None
-    """What the command line gives where nothing is typed, where Python's default is None: a file to write, say."""
+    """Default on the command line, if Python's default is None: a file to write, say."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
     section: str | None = None

@@ -37,7 +37,7 @@ SHARES_OF_PROBLEMS = ("accuracy", "probe_accuracy")
 """Metrics that count the right answers of all problems one by one."""
 TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 State = Mapping[str, str]
-"""What was found of each fact."""
+"""Value of each fact."""
 When = Mapping[str, Sequence[str]]
 """The required value of each fact that matters, or its several possible values."""
 

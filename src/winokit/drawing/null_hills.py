@@ -11,11 +11,11 @@ from winokit.drawing.wording import percent
 from winokit.results import NULL, NULL_ERROR, Metric
 
 WIDTH, HEIGHT = 200, 40
-"""Of the drawing, without the numbers below it."""
+"""Size of the drawing, without the numbers below it."""
 REACH = 3.2
 """Standard deviations of the null that a hill shows on each side."""
 LEAST_REACH = 0.1
-"""What the axis shows at least on each side of a null: ten points."""
+"""Smallest distance that the axis shows on each side of a null: ten points."""
 STEPS = 40
 """Straight pieces of an outline."""
 SPACINGS = (0.05, 0.1, 0.25)

@@ -42,11 +42,11 @@ NEAR = 0.8
 ONE_STRETCH = 0.4
 """Share of the shorter text that problems with the same candidates have in common at start and end together."""
 TWIN = 0.6
-"""The same as `NEAR`, for problems with the same candidates that differ in several stretches."""
+"""Share of words in order, like `NEAR`, for problems with the same candidates."""
 SHORT = 12
 """Words below which such shares say little: of "John chose Bill because _ was hungry" most is anybody's."""
 SHORT_UNSPACED = 30
-"""The same in characters, for texts without spaces between words."""
+"""Number of characters like `SHORT`, for texts without spaces between words."""
 MANY = 400
 """Problems of one dataset with the same candidates beyond which twins are not sought among them; `find_groups` does
 so, and templates with two names have millions."""

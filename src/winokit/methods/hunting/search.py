@@ -28,7 +28,7 @@ from winokit.text.words import WORD
 APPLICATION = 0x77696E6F
 """Marks a SQLite file as ours."""
 VERSION = 1
-"""Of the tables in the schema. An index of another version is refused, never guessed at."""
+"""Version of the tables. An index of another version is refused."""
 SCHEMA = (files("winokit") / "assets" / "index.sql").read_text("utf-8")
 
 

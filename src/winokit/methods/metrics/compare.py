@@ -22,8 +22,7 @@ DRAWS = 10_000
 POWER = 0.8
 """The probability with which a gap would be found that is called one to be found."""
 WHOLE_UNITS = 10.0
-"""How large one independent disagreement is, is taken from the units that disagree, and from this many that turn as a
-whole: few of them say little."""
+"""Prior weight, in units that are right or wrong as a whole, for the size of an independent disagreement."""
 SPARE = 1
 """So many disagreements more than the fewest that a test can reject with are wanted on one side."""
 
@@ -37,11 +36,11 @@ class Resolution:
 
     difference: float
     standard_error: float
-    """Of the mean difference, over units."""
+    """Standard error of the mean difference, over units."""
     units: float
-    """As how many units of one size these count."""
+    """Effective number of units: large ones count as fewer."""
     disagreement: float
-    """As large a share of all problems as one independent disagreement is: of a unit, or of a problem in it."""
+    """Share of all problems in one independent disagreement: in a unit, or a part of it."""
     narrow_half: float
     """Half the width of the interval in which equality is looked for."""
     narrow_level: float
@@ -104,18 +103,18 @@ class Comparison:
     """Result of comparing a first model with a second."""
 
     difference: float
-    """What the first has minus what the second has."""
+    """Mean score of the first minus that of the second."""
     interval: Interval
     p: float
     """Two-sided p-value of a difference of zero, from the test that the interval inverts."""
     only_first: int
-    """Problems of which the first has more; with `only_second`, the discordant ones."""
+    """Number of problems on which the first scores higher."""
     only_second: int
     n: int
     n_to_tell_apart: int | None
-    """How many problems would tell them apart, were the difference what it is here; None where there is none."""
+    """Number of problems that would find a difference like this; None if there is no difference."""
     first: float
-    """What the first has: the share that is right."""
+    """Mean score of the first: the share right."""
     second: float
     narrow: Interval
     """The interval of two one-sided tests: equal within a margin if it lies inside."""

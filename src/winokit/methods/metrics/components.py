@@ -49,7 +49,7 @@ class Component:
     """As the method of moments has it; may be below zero if the truth is near it."""
     interval: Interval
     p: float | None = None
-    """Of factors of reading: the p-value of no difference between the levels."""
+    """P-value of no difference between the levels of a factor of reading; None for other components."""
 
 
 @dataclass(frozen=True)

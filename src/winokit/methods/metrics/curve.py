@@ -33,7 +33,7 @@ class LogFit:
     centre: float = 0.0
     """Mean of ln(x)."""
     variance: tuple[float, float, float] = (math.inf, 0.0, math.inf)
-    """Of the line's y at the centre, of that with the slope, and of the slope."""
+    """Variance of the line's y at the centre, its covariance with the slope, and the slope's variance."""
     degrees: float = 0.0
     """Degrees of freedom of these variances."""
 
@@ -330,7 +330,7 @@ class Polynomial:
     coefficients: FloatArray
     centre: float
     crossed: Crossed
-    """Of the coefficients."""
+    """Covariance of the coefficients."""
 
     def at(self, x: float) -> float:
         """Value of the polynomial at a training size."""

@@ -28,7 +28,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 BLOCK = 256
 """Models that are compared with all first members at once."""
 FEWEST_ITEMS = 20
-"""Of fewer common items agreement says nothing: each model is a family of its own."""
+"""Models with fewer common items are never one family."""
 
 
 def base_of_name(name: str) -> str:

@@ -19,7 +19,7 @@ from winokit.methods import arrays
 from winokit.problem import Problem, grouped
 
 Sizes = Mapping[Any, int]
-"""How many members each group has in the whole dataset."""
+"""Number of members of each group in the whole dataset."""
 TextKey: TypeAlias = tuple[str, str, tuple[str, ...], str]
 MemberKey: TypeAlias = tuple[int, bool, int, int, TextKey]
 

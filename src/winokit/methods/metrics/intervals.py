@@ -31,7 +31,7 @@ NORMAL = 1.959964
 PRIOR_UNITS = 1.0
 """A share's variance is shrunk towards that of units which are right or wrong as a whole, as if by this many units."""
 EFFECT_OF_PAIRS = 0.5
-"""How much units of two independent problems vary, if 1 is how much they do when right or wrong as a whole."""
+"""Variance of units of two independent problems, relative to units that are right or wrong as a whole."""
 LEAST_EFFECT = 1 / 64
 """Units that vary less count as varying so much, where the prior depends on it."""
 PRIOR_GROUPS = 3.0
@@ -66,9 +66,9 @@ class Share:
     value: float
     n: int
     groups: float
-    """As how many groups of one size these count: one large group among many small ones makes few."""
+    """Effective number of units: one large unit among many small ones makes few."""
     effective: float
-    """As how many independent problems these count."""
+    """Effective number of independent problems."""
     exact: bool
     """Whether every unit is one flag, right or wrong, so that the binomial distribution is exact."""
 

@@ -43,7 +43,7 @@ class BestOfTrials:
     problems: int
     best: float
     level: float
-    """What the best trial's own preferences would get if right answers changed places."""
+    """Expected score of the best trial under its null."""
     guessing: float
     """The expected best of the trials if right answers changed places."""
     p_guessing: float
@@ -56,7 +56,7 @@ class BestOfTrials:
     """The expected score of the chosen trial on other problems; None where a draw leaves none over."""
     low: float | None
     high: float | None
-    """Where that score plausibly lies."""
+    """Ends of the interval of `corrected`; None without it."""
 
 
 def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOfTrials:

@@ -47,13 +47,13 @@ class CanarySinger:
     given_back: int
     canaries: int
     expected: float
-    """How many it would give back if it knew as much as others of its strength."""
+    """Number that a model of its strength is expected to give back."""
     p: float
-    """That of the model alone."""
+    """P-value of the model alone."""
     p_family: float
-    """Times the number of members."""
+    """`p` times the number of members."""
     p_corrected: float
-    """Corrected for the number of families, too."""
+    """`p_family` corrected for the number of families."""
 
 
 @dataclass(frozen=True, slots=True)

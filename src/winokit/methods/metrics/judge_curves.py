@@ -56,8 +56,8 @@ FALLS = "falls"
 BENT = "bent"
 UNSURE = "unsure"
 BEYOND = "beyond"
-"""What may be said of a goal: a size, that the line does not rise, that the curve bends, that a size within four times
-the largest one is not shown, or that it is farther."""
+"""Kinds of `CurveReach`: a size is given, the line does not rise, the curve bends, no size within four times the
+largest one is shown, or the size is beyond that."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ class CurveSeries:
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
     bend: Polynomial | None = None
-    """The same with a square; None where there are fewer than three sizes."""
+    """Polynomial of degree 2 instead of the line; None if there are fewer than three sizes."""
     twist: Polynomial | None = None
-    """The same with a square and a cube; None where there are fewer than four sizes."""
+    """Polynomial of degree 3 instead of the line; None if there are fewer than four sizes."""
     reach: CurveReach | None = None
     auc: Metric | None = None
     """The leaderboard's area under the curve, from 0 to 1."""

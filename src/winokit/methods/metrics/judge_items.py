@@ -35,7 +35,7 @@ from winokit.units import Units
 
 STRONG = "strong"
 REST_WEIGHT = 2.0
-"""How much a correlation counts in the order of suspects, beside the margin of strong families."""
+"""Weight of a correlation in the order of suspects, beside the margin of strong families."""
 SMALL = 0.05
 FEWEST_LANGUAGES = 3
 """Fewer languages are no second opinion."""
@@ -66,7 +66,7 @@ class JudgedItem:
     right: Estimate
     """The share of families that are right; a family counts by the share of its members."""
     strong_right: Estimate | None
-    """The same of the strong third; None if none of it was asked."""
+    """Share right of the strong third of families; None if none of them was asked."""
     rest: Estimate | None
     """The correlation with the rest over families; None if fewer than four vary."""
 
@@ -100,7 +100,7 @@ class JudgedPair:
     margin: float
     """The share of families with both right minus that with both wrong."""
     strong_margin: float
-    """The same among strong families."""
+    """`margin` among the strong third of families."""
     strong_turned: Estimate | None
     """Among strong families that tell the twins apart, the share that has both wrong; None if there are none."""
     rest: Estimate | None

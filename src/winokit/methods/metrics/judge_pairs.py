@@ -32,7 +32,7 @@ from winokit.problem import joined
 from winokit.units import Units
 
 MEASURES: tuple[PairMeasure, ...] = get_args(PairMeasure)
-"""What two scorers can be compared by."""
+"""Measures by which two scorers can be compared."""
 SMALL = 0.05
 """The level of all tests together, after correction."""
 
@@ -43,7 +43,7 @@ EQUAL = "equal within the margin"
 NOT_SHOWN = "not shown"
 REFUSES = "answers nothing"
 WORDS = (REFUSES, NOT_SHOWN, EQUAL, LITTLE, AHEAD, BEYOND)
-"""What may be said of two scorers, from the weakest word to the strongest."""
+"""Verdicts on two scorers, from the weakest to the strongest."""
 KEPT_AS = "_keys"
 """The attribute of a table under which the keys of its rows are kept."""
 
@@ -129,7 +129,7 @@ class SharedAnswers:
 
 
 Values = tuple[FloatArray, FloatArray, Units]
-"""What both scorers have of each thing, and its unit."""
+"""Scores of both scorers on each problem or group, and the units."""
 
 
 def keys_of(answers: Answers) -> list[Key]:

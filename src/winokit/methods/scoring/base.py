@@ -35,7 +35,7 @@ class Setting:
     """Solved problems to put before it."""
     options: Mapping[str, str] = field(default_factory=dict)
     prompt: PromptTemplate | None = None
-    """How a question is worded, unless as usual."""
+    """Wording of questions; None for the usual one."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ SCORINGS: Registry[Scoring] = Registry(
 """Every scoring by its name. Another package adds one by an entry point that names a `Scoring`."""
 DEFAULTS = {"causal": "partial", "masked": "masked-candidate", "seq2seq": "ask", "chat": "ask", "any": "own"}
 UNFOLLOWED = DEFAULTS | {"causal": "full"}
-"""The same where nothing follows any blank, so that partial scoring has nothing to score (COPA)."""
+"""Defaults if nothing follows any blank, so that partial scoring has nothing to score (COPA)."""
 WHOLE = UNFOLLOWED | {"masked": "pseudo-likelihood"}
-"""The same for choices between whole texts."""
+"""Defaults for choices between whole texts."""
 PER: Mapping[str, Callable[[str, Sized], int]] = {
     "text": lambda text, pieces: 1,
     "token": lambda text, pieces: max(len(pieces), 1),
     "character": lambda text, pieces: len(text),
 }
-"""What a log-probability is divided by, for `?per=`: nothing, the tokens that were scored, or the characters."""
+"""Divisor of a log-probability, by `?per=`: 1, the number of scored tokens, or of characters."""
 
 
 def choose_scoring(

@@ -15,11 +15,11 @@ from winokit.models.base import Answer, Ask, Model, Pieces, Refusal, Reply, Requ
 CANARIES = 5
 """Answers that are asked again of one model under one scoring, at most."""
 SEED = 0
-"""The same answers are chosen from the same cache, so that a dry run counts the texts that will be sent."""
+"""Seed of the choice, fixed so that a dry run counts the texts that will be sent."""
 NEAR_PROBABILITY = 0.1
 """Options whose probabilities differ by no more are the same: servers round differently from batch to batch."""
 NEAR_LOGPROB = 0.2
-"""The same for log-probabilities of a text, on average over its tokens."""
+"""Log-probabilities of a text whose tokens differ by no more on average are the same."""
 SHOWN = 90
 """Characters of a prompt or a reply that an error shows."""
 

@@ -22,7 +22,7 @@ WAYS_OUT = {
     ALL_THOUGHT: "check the server's reasoning parser, or name the marks of thoughts, ?thoughts=OPEN,CLOSE",
     UNREADABLE: "check the server's chat template, or word the question otherwise with --prompt FILE",
 }
-"""What to do, by the commonest reason."""
+"""Advice for the user, by the most frequent reason."""
 OTHERWISE = "word the question otherwise with --prompt FILE, or ask another model"
 
 

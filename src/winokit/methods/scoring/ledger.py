@@ -107,16 +107,16 @@ class Ledger:
     def __init__(self, spending: Spending, whole: "Ledger | None" = None) -> None:
         self.spending = spending
         self.usages: list[Usage] = [] if whole is None else whole.usages
-        """Of all parts of a whole together: what one of them spent is spent."""
+        """Usage of each model, of all parts of a job together."""
         self._before = Usage.total(self.usages)
         self._parts: list[Ledger] = []
         self.exact = True
         """Whether all tokens were counted with a tokenizer."""
         self._entries: dict[tuple[str, ...], Texts] = {}
         self.heading: tuple[str, ...] = ()
-        """What is asked about at the moment."""
+        """Heading under which requests are counted now."""
         self.replays: Replays = Replays() if whole is None else Replays(whole.replays)
-        """What is not asked, since it is known from before."""
+        """Counts of answers that came from the cache."""
 
     def part(self) -> "Ledger":
         """Make a ledger for a part of this job, with common limits."""

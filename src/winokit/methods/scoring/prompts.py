@@ -69,7 +69,7 @@ def _is_place(part: tuple[str, str | None, str | None, str | None]) -> bool:
 
 
 def read_prompt(prompt: str | Path | PromptTemplate | None) -> PromptTemplate | None:
-    """Read the template in a file; None and templates are returned.
+    """Read a template from its file, if it is not one already.
 
     A newline at the end of the file is not part of it.
     """

@@ -35,7 +35,7 @@ PIECES = 16
 """A shard whose copy died is cut into so many pieces: 256 texts are one by one at the third try."""
 SERVED = ("chat", "completions")
 FACTS = ("spec", "kind", "can", "fingerprint", "notes", "plan", "formalization")
-"""What is known here of a model that is loaded elsewhere."""
+"""Attributes of a model that its copies report."""
 PATIENCE = 2.0
 GB = 10**9
 """Seconds until it is looked again whether machines have come; bytes."""

@@ -19,8 +19,8 @@ ASKED_AGAIN = "asked again"
 SAME_MODEL = "same model"
 SAMPLED = "sampled"
 UNREACHED = "not reached"
-"""How kept answers of a server were checked: some were asked again and the same; the server names the same model; not
-at all, since its replies vary by themselves; not at all, since it was not there."""
+"""Ways in which cached answers of a server were checked: some were asked again and the same; the server names the same
+model; not at all, since its replies vary by themselves; not at all, since it was not there."""
 CHECKS = {
     SAME_MODEL: "the server names the same model as then",
     SAMPLED: "not checked, since replies at a temperature above 0 vary by themselves (--set forget=on asks anew)",
@@ -52,7 +52,7 @@ class ModelReplay:
     checked: set[bytes] = field(default_factory=set)
     """Keys of those that were asked again, and were the same."""
     check: str | None = None
-    """How they were checked; None for a model that is not behind a server."""
+    """Way in which they were checked, one of the names above; None for a model without a server."""
 
     def to_json(self) -> dict[str, Any]:
         """Counts and dates, as in `results.json`."""

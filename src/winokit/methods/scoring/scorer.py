@@ -47,7 +47,7 @@ class Prediction:
     answer: int | None
     why: str | None = None
     sample: int | None = None
-    """Which of several answers of one scorer to this problem, from 0; None where there is only one."""
+    """Number of the sample, from 0; None if there is only one answer."""
 
     @property
     def is_right(self) -> bool:

@@ -34,7 +34,7 @@ class ModelShelf:
         self._replays = cache.ledger.replays
         self._identity = server_identity(model, cache)
         self._keys: dict[Request, bytes] = {}
-        """What new answers are kept under."""
+        """Cache key of each request, under which new answers are kept."""
 
     @cached_property
     def fingerprint(self) -> str:

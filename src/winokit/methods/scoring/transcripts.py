@@ -26,11 +26,11 @@ class Transcript:
     choice: int | None
     """The option it names, or that is likeliest; None where there is none."""
     logprobs: tuple[float, ...] | None
-    """Of each option, where the model gives them."""
+    """Log-probability of each option; None if the model gives none."""
     why: str | None = None
     """Why it chose nothing, where that is known."""
     sample: int | None = None
-    """Which of several answers to this question, from 0; None where there is only one."""
+    """Number of the sample, from 0; None if there is only one answer."""
 
     def to_json(self) -> dict[str, Any]:
         """Row of transcripts.jsonl.gz."""
