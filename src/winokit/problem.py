@@ -506,18 +506,21 @@ def _number_repetitions(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """
     numbered = list(problems)
     texts = [(problem.before, problem.after) for problem in numbered]
-    shared = {text for text, count in Counter(texts).items() if count > 1}
-    seen: set[tuple[object, ...]] = set()
-    last: Counter[tuple[object, ...]] = Counter()
-    for index, problem in enumerate(numbered) if shared else ():
-        if texts[index] in shared:
-            key = (*texts[index], problem.pronoun, problem.query, *sorted(problem.candidates))
-            number = problem.occurrence
-            if (key, number) in seen:
-                number = last[key] + 1
-                numbered[index] = problem.replace(occurrence=number)
-            seen.add((key, number))
-            last[key] = max(last[key], number)
+    repeated_texts = {text for text, count in Counter(texts).items() if count > 1}
+    if not repeated_texts:
+        return tuple(numbered)
+    used_numbers: set[tuple[object, ...]] = set()
+    highest_number: Counter[tuple[object, ...]] = Counter()
+    for index, problem in enumerate(numbered):
+        if texts[index] not in repeated_texts:
+            continue
+        key = (*texts[index], problem.pronoun, problem.query, *sorted(problem.candidates))
+        number = problem.occurrence
+        if (key, number) in used_numbers:
+            number = highest_number[key] + 1
+            numbered[index] = problem.replace(occurrence=number)
+        used_numbers.add((key, number))
+        highest_number[key] = max(highest_number[key], number)
     return tuple(numbered)
 
 

@@ -128,8 +128,9 @@ class Comparison:
 def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL) -> Comparison:
     """Compare two models by their scores on the same problems.
 
-    Scores are 1, 0 or a share between, in one order of problems. The interval has confidence `level`; the narrow one,
-    for equality, misses on each side as often as the other does on both.
+    `first` and `second` are scores of 1, 0 or between, in one order of problems; `units` says which problems vary
+    together, as twins do. The interval has confidence `level`; the narrow one, for equality, misses on each side as
+    often as the other does on both.
 
     >>> twins = Units.of_names(["a", "a", "b", "b", "c", "c"])
     >>> comparison = compare([True] * 6, [True, False, True, False, True, True], twins)

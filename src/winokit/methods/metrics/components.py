@@ -94,10 +94,10 @@ class CrossedAnswers:
     def interactions(self) -> list[Source]:
         """Every subset of the factors with several levels, the empty one first."""
         names = tuple(self.level_counts)
-        found: list[Source] = []
+        sources: list[Source] = []
         for size in range(len(names) + 1):
-            found += combinations(names, size)
-        return found
+            sources += combinations(names, size)
+        return sources
 
     @cached_property
     def cells(self) -> FloatArray:
@@ -161,8 +161,8 @@ class CrossedAnswers:
         ones = np.ones((len(projected), 1))
         counts = without_each(ones, self.units)[:, 0]
         spread = squares - (sums**2).sum(axis=1) / np.maximum(counts, 1)
-        found: FloatArray = spread / np.maximum(counts - 1, 1) / self.count_freedom(source)
-        return found
+        mean_squares: FloatArray = spread / np.maximum(counts - 1, 1) / self.count_freedom(source)
+        return mean_squares
 
     def _estimate_luck(self) -> FloatArray:
         """Variance between samples of one question.
@@ -267,8 +267,8 @@ def covariance_of_means(cells: FloatArray, units: Units) -> FloatArray:
     """Covariance matrix of the column means, estimated over units."""
     residuals = unit_sums(cells - cells.mean(axis=0), units)
     correction = units.count / max(units.count - 1, 1)
-    found: FloatArray = correction * residuals.T @ residuals / len(cells) ** 2
-    return found
+    covariance: FloatArray = correction * residuals.T @ residuals / len(cells) ** 2
+    return covariance
 
 
 def unit_sums(values: FloatArray, units: Units) -> FloatArray:

@@ -30,9 +30,10 @@ def role_kept(unswitched: arrays.Choices, switched: arrays.Choices) -> arrays.Fl
 
 
 def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
-    """Share of switchable problems whose choice follows the switched candidates.
+    """Share of problems whose chosen role survives exchanging the candidates.
 
-    The choice need not be right. Abstentions count one half.
+    `unswitched` and `switched` are the choices before and after, compared as in `role_kept`. The choice need not be
+    right. Abstentions count one half.
 
     >>> consistency([0, 0, 1, None], [1, 0, 0, None])
     0.625

@@ -27,8 +27,8 @@ MemberKey: TypeAlias = tuple[int, bool, int, int, TextKey]
 def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
     """Row indices of each complete group, in order of appearance.
 
-    A group needs two members or more; with `sizes`, as many as that says. Without `sizes`, a triplet that lost one
-    member passes for a pair. Rows with the group None are left out.
+    `groups` has the group's name of each problem, None for a problem without one. A group needs two members or more;
+    with `sizes`, as many as that says. Without `sizes`, a triplet that lost one member passes for a pair.
 
     >>> complete_groups(["a", "b", "a", None])
     {'a': [0, 2]}
@@ -86,7 +86,8 @@ def _make_layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
 def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether every member of each complete group is right.
 
-    Groups are in order of appearance. `sizes` has the number of members that a complete group needs.
+    `correct` says which problems are right, `groups` and `sizes` are as in `complete_groups`. The result is in the
+    order of the groups' appearance.
     """
     arrays.same_length(flags=correct, groups=groups)
     return _make_layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
@@ -95,8 +96,9 @@ def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None
 def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups whose every problem is answered correctly.
 
-    `sizes` has the number of members that a complete group needs. Independent guessing yields 0.25 on pairs, not 0.5,
-    and a sixteenth on groups of four.
+    `groups` has the group's name of each problem, None for a problem without one. `sizes` has the number of members
+    that a complete group needs, by default two. Independent guessing yields 0.25 on pairs, not 0.5, and a sixteenth
+    on groups of four.
 
     >>> group_accuracy([True, True, True, False, True], ["a", "a", "b", "b", None])
     0.5

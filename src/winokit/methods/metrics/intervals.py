@@ -124,7 +124,8 @@ class Share:
 def share(credits: arrays.Values, units: Units) -> Share:
     """Share of right answers or credits, with its uncertainty over units.
 
-    `credits` are flags or numbers from 0 to 1. Raises BadInput for others.
+    `credits` are flags or numbers from 0 to 1, and `units` says which of them vary together, as twins do. Raises
+    BadInput for numbers beyond 0 and 1.
     """
     require_units(units, len(credits))
     values = arrays.as_values(credits)
@@ -151,7 +152,7 @@ def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> floa
     """Variance between units relative to undivided ones, shrunk towards 1.
 
     1 means that units are right or wrong as a whole. `telling` is the number of units that say something about the
-    variance, out of `unit_count`; the fewer, the more is shrunk.
+    variance, out of `unit_count`; the fewer, the stronger is the shrinkage.
 
     A large unit that is wrong as a whole may be so rare that the sample has none, and would move the share far more
     than single wrong answers do. So the prior grows as the effect is smaller than that of pairs, as far as units say

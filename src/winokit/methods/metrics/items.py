@@ -111,7 +111,7 @@ def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> 
 class FamilyShares:
     """Share right of each family on each item, and families' strength.
 
-    A family's lead on an item is its share right minus the mean over families.
+    A family is models of one origin. Its lead on an item is its share right minus the mean over families.
     """
 
     shares: FloatArray

@@ -431,9 +431,9 @@ def _count_pairs(answers: Answers, pairs: IntArray) -> int:
     return len(np.unique(answers.problem_index[pairs[:, 0]]))
 
 
-def _replace_size(found: Share, n: int | None) -> Share:
+def _replace_size(proportion: Share, n: int | None) -> Share:
     """Share with another number of problems, or unchanged for None."""
-    return found if n is None else replace(found, n=n)
+    return proportion if n is None else replace(proportion, n=n)
 
 
 def complete_pairs(answers: Answers) -> IntArray:

@@ -67,7 +67,7 @@ def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOf
     answers
         The choices of one trial or more for one dev set.
     seed, draws
-        Of the units with replacement, and of right answers that change places.
+        Seed and number of random draws: of units with replacement, and of right answers that change places.
     """
     table = TrialTable.of(answers)
     earned = settled_credits(table)
@@ -148,7 +148,7 @@ def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tupl
     trials are equally good. Draws that leave no unit have no entry in the first.
     """
     sizes = units.sizes.astype(np.float64)
-    sums = np.stack([units.sums(own) for own in earned], axis=1)  # units by trials
+    sums = np.stack([units.sums(trial_credits) for trial_credits in earned], axis=1)  # units by trials
     equals = sums - sizes[:, None] * earned.mean(axis=1)
     rng = np.random.default_rng(seed)
     count = units.count

@@ -39,7 +39,10 @@ class Canary:
 
 @dataclass(frozen=True, slots=True)
 class CanarySinger:
-    """The model of a family that gives back suspiciously many canaries."""
+    """The model of a family that gives back most for its strength.
+
+    `p` is the probability that a model of this strength gives back so many without having seen the test.
+    """
 
     scorer: int
     family: int
@@ -73,8 +76,8 @@ class CanaryTest:
 def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> CanaryTest:
     """Test which models give back wrong labels more often than their equals.
 
-    `rows` are the problems with wrong labels, and `families` is the family number of each model. Equals are families
-    of similar strength on other problems.
+    `rows` are the problems with wrong labels, and `families` is the family number of each model (models of one origin
+    are a family). Equals are families of similar strength on other problems.
     """
     units = _group_canaries(matrix, rows)
     family_count = int(families.max()) + 1
@@ -123,7 +126,7 @@ def _group_canaries(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int
     by_unit: dict[int, list[int]] = {}
     for row in asked_rows:
         by_unit.setdefault(int(matrix.asked.units.numbers[row]), []).append(row)
-    return [tuple(own) for own in by_unit.values()]
+    return [tuple(unit_rows) for unit_rows in by_unit.values()]
 
 
 def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:

@@ -157,8 +157,8 @@ def judge_curves(
         How many problems each trial was really trained on, if not its size.
     """
     curves = []
-    for scorer, own in answers.by("scorer"):
-        table = TrialTable.of(own)
+    for scorer, scorer_answers in answers.by("scorer"):
+        table = TrialTable.of(scorer_answers)
         measures = [ACCURACY]
         if layout_of(table.problems).members:
             measures.append(GROUP)
@@ -207,7 +207,7 @@ class _Curve:
         Units of different sizes are weighted by their problems: each adds what it has more than the share gives it.
         """
         sizes = self.units.sizes.astype(np.float64)
-        totals = np.stack([self.units.sums(own) for own in self.is_right])
+        totals = np.stack([self.units.sums(is_trial_right) for is_trial_right in self.is_right])
         shares = self.is_right.mean(axis=1, keepdims=True)
         adjusted: FloatArray = shares + (totals - shares * sizes) / sizes.mean()
         return adjusted
@@ -359,7 +359,7 @@ class _Curve:
         return Polynomial(coefficients, centre, Crossed.of(table, self.unit_sizes, scatter=scatter))
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
-        """Slope of each restart's own line, and the p-value of one slope.
+        """Slope of each restart's restart_rows line, and the p-value of one slope.
 
         Both are empty (None) if a restart lacks a size.
         """
@@ -368,9 +368,9 @@ class _Curve:
             return (), None
         slopes = []
         sizes_by_seed = []
-        for own in by_seed:
-            sizes = [self.size_of(row) for row in own]
-            shares = [self.share_of(row) for row in own]
+        for restart_rows in by_seed:
+            sizes = [self.size_of(row) for row in restart_rows]
+            shares = [self.share_of(row) for row in restart_rows]
             slopes.append(fit_log(sizes, shares).slope)
             sizes_by_seed.append(sizes)
         mean_sizes = [fmean(level_sizes) for level_sizes in zip(*sizes_by_seed, strict=True)]
@@ -383,8 +383,8 @@ class _Curve:
         None if a restart lacks a size.
         """
         restarts = grouped((self.table.trials[row]._replace(size=None), row) for row in rows)
-        ordered = [sorted(own, key=self.asked_size) for own in restarts.values()]
-        size_lists = {tuple(map(self.asked_size, own)) for own in ordered}
+        ordered = [sorted(restart_rows, key=self.asked_size) for restart_rows in restarts.values()]
+        size_lists = {tuple(map(self.asked_size, restart_rows)) for restart_rows in ordered}
         return ordered if len(size_lists) <= 1 else None
 
     def share_of(self, row: int) -> float:
@@ -406,9 +406,9 @@ class _Curve:
             return None
         index_of_row = {row: at for at, row in enumerate(rows)}
         sums = []
-        for own in by_seed:
-            own_weights = weights[[index_of_row[row] for row in own]]
-            sums.append(len(by_seed) * self.unit_shares[own].T @ own_weights)
+        for restart_rows in by_seed:
+            restart_weights = weights[[index_of_row[row] for row in restart_rows]]
+            sums.append(len(by_seed) * self.unit_shares[restart_rows].T @ restart_weights)
         return np.stack(sums)
 
 

@@ -380,6 +380,10 @@ def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, In
 
     Parameters
     ----------
+    answers
+        One answer per scorer and problem.
+    families
+        The family number of each scorer, from 0: scorers of one origin are a family.
     languages
         By language, the scorers that answered in it: places in `answers.scorers`.
     """

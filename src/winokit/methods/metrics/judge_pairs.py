@@ -366,8 +366,8 @@ def verdicts(comparisons: Sequence[Comparison], margin: float | None = None) -> 
 
     `margin` is the difference that matters, as a share; None for none.
     """
-    corrected = holm([found.p for found in comparisons])
+    corrected = holm([comparison.p for comparison in comparisons])
     open_count = sum(p >= SMALL for p in corrected)
     # Holm's procedure stops at this level: what is still open would have had to be below it.
     alpha = SMALL / max(open_count, 1)
-    return [PairVerdict(found, p, margin, alpha) for found, p in zip(comparisons, corrected, strict=True)]
+    return [PairVerdict(comparison, p, margin, alpha) for comparison, p in zip(comparisons, corrected, strict=True)]

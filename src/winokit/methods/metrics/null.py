@@ -648,13 +648,19 @@ def counted_rows(answers: Answers) -> tuple[Null, BoolArray]:
 
 
 def right_test(answers: Answers) -> NullTest:
-    """Test the number right in a table or a subset."""
+    """Test the number right against right answers that change places.
+
+    `answers` is a table or a subset of one: answers change places over the whole table.
+    """
     null, is_counted = counted_rows(answers)
     return null.right(is_counted)
 
 
 def whole_groups_test(answers: Answers) -> NullTest:
-    """Test the number of whole groups right, in a table or subset."""
+    """Test the number of whole groups right, likewise.
+
+    `answers` is as in `right_test`.
+    """
     null, is_counted = counted_rows(answers)
     return null.whole_groups(is_counted)
 
@@ -841,7 +847,7 @@ def _draw_within_texts(
     counts = []
     for start in range(0, DRAWS, at_once):
         drawn_answers = _draw_exchanged_within(right, texts, min(at_once, DRAWS - start), of_units, of_members)
-        trial_counts = [(drawn_answers == own).sum(axis=(1, 2)) for own in choices]
+        trial_counts = [(drawn_answers == trial_choices).sum(axis=(1, 2)) for trial_choices in choices]
         counts.append(sum(trial_counts))
     return CountDistribution.of_draws(np.concatenate(counts))
 

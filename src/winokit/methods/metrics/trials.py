@@ -107,7 +107,7 @@ class TrialTable:
         """
         blocks = []
         for right_answers in drawn_answers(self.problems, draws, seed):
-            each = [counted(right_answers == own) for own in self.choices]
+            each = [counted(right_answers == trial_choices) for trial_choices in self.choices]
             blocks.append(np.stack(each, axis=1))
         return np.concatenate(blocks)
 
