@@ -138,18 +138,18 @@ class Settings:
     def __post_init__(self) -> None:
         hints: Mapping[str, Any] = _get_hints(type(self))  # type: ignore[arg-type]
         for name, hint in hints.items():
-            value = fitted(getattr(self, name), hint)
+            value = convert_value(getattr(self, name), hint)
             object.__setattr__(self, name, value)
             check(name, value, hint)
 
 
-def fitted(value: Any, hint: Any) -> Any:
+def convert_value(value: Any, hint: Any) -> Any:
     """Convert a value to the type of its annotation.
 
     A single value becomes a tuple where several are taken, a text becomes a path. Values that do not fit are returned
     as they are.
 
-    >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
+    >>> convert_value("run", Path | None), convert_value("random", tuple[str, ...]), convert_value("open", str | Path)
     (PosixPath('run'), ('random',), 'open')
     """
     several = [kind for kind in members_of(hint) if get_origin(kind) in SEVERAL]
@@ -357,7 +357,7 @@ def verb(function: F) -> F:
         types |= plain_types(kind)
     typed_parameters = _take_types(parameters, types)
     called.__signature__ = signature.replace(parameters=typed_parameters)  # type: ignore[attr-defined]
-    called.__doc__ = documented(function.__doc__ or "", parameters, settings_classes, signature.return_annotation)
+    called.__doc__ = write_docstring(function.__doc__ or "", parameters, settings_classes, signature.return_annotation)
     return cast(F, called)
 
 
@@ -406,7 +406,7 @@ def _fit_arguments(bound: inspect.BoundArguments, hints: Mapping[str, Any]) -> N
     """
     for name, value in bound.arguments.items():
         hint = hints.get(name, Any)
-        bound.arguments[name] = fitted(value, hint)
+        bound.arguments[name] = convert_value(value, hint)
         check(name, bound.arguments[name], hint)
 
 
@@ -439,7 +439,7 @@ def settings_of(call: Callable[..., Any]) -> dict[str, type]:
     return dict(getattr(call, "settings", {}))
 
 
-def documented(
+def write_docstring(
     text: str, parameters: Iterable[inspect.Parameter], settings_classes: Mapping[str, type], returned: Any = None
 ) -> str:
     """Docstring of a verb, with its parameters, returned value and errors.
@@ -616,7 +616,7 @@ def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
             raise BadInput(f"--{name.strip('_').replace('_', '-')}: {why}")
 
 
-def taken(kind: type, hint: Any) -> Mapping[str, Any]:
+def list_taken_fields(kind: type, hint: Any) -> Mapping[str, Any]:
     """Fields of a settings class that a verb takes, with annotations.
 
     `hint` is the verb's annotation of the class, which may leave out fields. A field that holds settings is replaced
@@ -633,7 +633,7 @@ def taken(kind: type, hint: Any) -> Mapping[str, Any]:
         if inner is None:
             fields_found[name] = field
         else:
-            fields_found |= taken(inner, field)
+            fields_found |= list_taken_fields(inner, field)
     for part in metadata:
         if isinstance(part, Stored):
             fields_found |= {
@@ -663,7 +663,7 @@ def inner_settings(kind: type) -> dict[str, type]:
 
 def names_inside(kind: type, hint: Any) -> list[str]:
     """Names of the fields that a verb takes, and of settings inside."""
-    return [*taken(kind, hint), *inner_settings(kind)]
+    return [*list_taken_fields(kind, hint), *inner_settings(kind)]
 
 
 def plain_types(kind: type) -> dict[str, Any]:
@@ -725,7 +725,7 @@ def _expand_parameter(
         return
     kind = settings_classes[parameter.name]
     defaults = kind() if parameter.default is inspect.Parameter.empty else parameter.default
-    for name, field in taken(kind, hint).items():
+    for name, field in list_taken_fields(kind, hint).items():
         default = value_inside(defaults, name)
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field)
 

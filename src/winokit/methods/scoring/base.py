@@ -193,12 +193,12 @@ def total(answer: Answer) -> float:
     return float(sum(piece.logprob for piece in pieces(answer)))
 
 
-def summed(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+def sum_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Score of each candidate: the summed log-probability of its answer."""
     return tuple(total(answer) for answer in answers)
 
 
-def normalised(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+def normalize_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Score of each candidate: the log-probability of its text by length.
 
     The option `per` names the unit of length; by default it is not divided. Long texts are less likely than short

@@ -58,7 +58,10 @@ class Spending(Settings):
         return any(limit is not None for limit in (self.max_requests, self.max_tokens_total, self.max_cost))
 
     def cost(self, read: int, written: int) -> float | None:
-        """Cost of input and output tokens, or None without prices."""
+        """Cost of input and output tokens, or None without prices.
+
+        `read` and `written` are their numbers.
+        """
         if self.price_in is None and self.price_out is None:
             return None
         return (read * (self.price_in or 0.0) + written * (self.price_out or 0.0)) / MILLION
@@ -144,7 +147,7 @@ class Ledger:
         unknown = set(missing)
         compared = set(again)
         for request in requests:
-            for text, written in sent(model, request):
+            for text, written in list_sent_texts(model, request):
                 sample = getattr(request, "sample", 0)
                 key = (model.fingerprint, f"{text}\n(sample {sample})" if sample else text)
                 if request in compared:
@@ -184,7 +187,7 @@ class Ledger:
             if self.spending.exhausted(self.usages):
                 return missing[:place]
             new_usage.requests += 1
-            texts = [text for text, _ in sent(model, request)]
+            texts = [text for text, _ in list_sent_texts(model, request)]
             new_usage.read += sum(self._count_tokens(model, text) for text in texts)
         return missing
 
@@ -290,7 +293,7 @@ class Ledger:
         return int(count(text))
 
 
-def sent(model: Model, request: Request) -> Sequence[tuple[str, int]]:
+def list_sent_texts(model: Model, request: Request) -> Sequence[tuple[str, int]]:
     """Texts that a request sends to a model.
 
     Each has the largest number of tokens that the model may write.

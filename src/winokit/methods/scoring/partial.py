@@ -10,7 +10,7 @@ pay for their length, unless it is divided by that: `full?per=token`, `full?per=
 Solved problems go before as filled texts with a blank line between them, as lm-evaluation-harness puts them.
 """
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, length_by, normalised, summed
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, length_by, normalize_logprobs, sum_logprobs
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Continuation, Request
 from winokit.problem import Problem
@@ -47,7 +47,7 @@ PARTIAL = Scoring(
     "log p(text after the blank | text before it with the candidate)",
     (Continuation,),
     ask,
-    summed,
+    sum_logprobs,
     takes_shots=True,
     needs_blank=True,
 )
@@ -56,7 +56,7 @@ FULL = Scoring(
     "log p(whole text with the candidate); ?per=token, ?per=character",
     (Continuation,),
     ask_whole,
-    normalised,
+    normalize_logprobs,
     takes_shots=True,
     options=("per",),
 )

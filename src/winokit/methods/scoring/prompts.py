@@ -22,9 +22,9 @@ KNOWN = f": {', '.join(f'{{{name}}}' for name in PLACES)} are places, and a brac
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """The wording of a question.
+    """The wording of a question, with places for the problem's parts.
 
-    Shots are worded the same, each with its answer after it.
+    Solved problems put before it are worded the same, each with its answer after it.
 
     >>> PromptTemplate("{sentence} {question}").fill(sentence="It fell.", question="What fell?")
     'It fell. What fell?'

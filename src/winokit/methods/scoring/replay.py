@@ -138,7 +138,7 @@ class Replays:
     def canaries_left(self, heading: Hashable, most: int) -> int:
         """Number of cached answers that may still be repeated under a heading.
 
-        `most` is the limit of a heading.
+        A heading is a model and a scoring, and `most` is its limit.
         """
         return most - self._canary_counts[heading]
 

@@ -9,7 +9,7 @@ candidate c is that of the special word that would make c right.
 from collections.abc import Sequence
 
 from winokit.methods.scoring import masked_candidate, partial
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, summed
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, sum_logprobs
 from winokit.methods.transforms.special_word import special_word_problem
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
@@ -31,7 +31,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Score each candidate by the special word that makes it right."""
     special_problem = _make_special_problem(problem, setting)
-    judge_words = masked_candidate.judge if _is_filling(setting) else summed
+    judge_words = masked_candidate.judge if _is_filling(setting) else sum_logprobs
     own_score, other_score = judge_words(special_problem, setting, answers)
     scores = [other_score] * len(problem.candidates)
     if problem.answer is not None:
