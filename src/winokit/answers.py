@@ -1,8 +1,8 @@
 """The table of answers: choices of scorers, with their problems and units.
 
 Asking models, reading files and training write it; the judge (`winokit.methods.metrics.judge`) reads it. A row is one
-choice; its columns are problem, unit, group, variant, scorer, sample, trial, choice and scores. What is said of a
-problem (its right answer, its candidates, its unit) is stored once, in `AskedProblems`, however many scorers chose.
+choice; its columns are problem, unit, group, variant, scorer, sample, trial, choice and scores. Facts about a problem
+(its right answer, its candidates, its unit) are stored once, in `AskedProblems`, however many scorers chose.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Scorer(NamedTuple):
-    """A scorer: a model, its scoring, and its formalization if it was fine-tuned."""
+    """A model with its scoring, and its formalization if fine-tuned."""
 
     model: str = ""
     scoring: str = ""
@@ -36,7 +36,10 @@ class Scorer(NamedTuple):
 
 
 class TrialName(NamedTuple):
-    """Name of one of several runs of a scorer: its seed, training size, or name."""
+    """Name of one of several training runs of a scorer.
+
+    It has a seed, a training size, a name, or several of these.
+    """
 
     seed: int | None = None
     size: int | None = None
@@ -44,11 +47,10 @@ class TrialName(NamedTuple):
 
 
 class AskedProblems:
-    """Labelled problems as they were asked, with the columns that metrics take.
+    """Labelled problems that scorers answered, with columns for metrics.
 
-    They are in one variant or several.
-
-    The units and the sizes of groups are those of the whole dataset: a group that lost a member is not complete.
+    They are in one variant or several; `variants` names that of each, by default the original. Units and sizes of
+    groups are those of the whole dataset: a group that lost a member is not complete.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class AskedProblems:
     def of(cls, dataset: Dataset, variants: Mapping[str, Iterable[Problem]] | None = None) -> AskedProblems:
         """Take the labelled problems of a dataset and of its variants.
 
-        Of a variant, these are the problems made from one of the dataset.
+        Problems of a variant are left out if they were not made from a problem of the dataset.
         """
         group_sizes = {name: len(members) for name, members in dataset.groups.items()}
         unit_numbers = unit_number_by_id(dataset)
@@ -87,53 +89,52 @@ class AskedProblems:
 
     @cached_property
     def answers(self) -> IntArray:
-        """The right candidate of each."""
+        """Index of the right candidate of each problem."""
         return np.fromiter((problem.answer or 0 for problem in self.problems), np.int64, len(self))
 
     @cached_property
     def candidates(self) -> IntArray:
-        """Number of candidates of each."""
+        """Number of candidates of each problem."""
         return np.fromiter((len(problem.candidates) for problem in self.problems), np.int64, len(self))
 
     @cached_property
     def groups(self) -> tuple[str | None, ...]:
-        """The group of each, or None for a problem alone."""
+        """Group of each problem, or None if it has none."""
         return tuple(problem.group for problem in self.problems)
 
     @cached_property
     def rows_of_variant(self) -> dict[str, IntArray]:
-        """The indices of the problems of each variant."""
+        """Row indices of the problems of each variant."""
         rows: dict[str, list[int]] = {}
         for index, variant in enumerate(self.variants):
             rows.setdefault(variant, []).append(index)
-        return {variant: np.array(own, np.int64) for variant, own in rows.items()}
+        return {variant: np.array(indices, np.int64) for variant, indices in rows.items()}
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The id of the original of each."""
+        """Id of the original of each problem."""
         return tuple(map(original_id, self.problems))
 
     @cached_property
     def row_of(self) -> dict[tuple[str, str], int]:
-        """The index of each by its variant and the id of its original."""
+        """Row index of each problem by variant and original's id."""
         keys = zip(self.variants, self.ids, strict=True)
         return {key: index for index, key in enumerate(keys)}
 
 
 def unit_number_by_id(dataset: Dataset) -> dict[str, int]:
-    """Number of the unit of each problem, by the id of its original."""
+    """Unit number of each problem of a dataset, by original's id."""
     return dict(zip(map(original_id, dataset), dataset.units.numbers.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Rows of the table of answers.
-
-    Every part of it is a table again.
+    """Table of answers: one scorer's choice for one problem per row.
 
     `Answers.of_choices` makes it from one scorer's choices. Metrics take a table of one scorer, one variant and one
-    trial; `by` takes a larger one apart. A scorer that was asked several times has a row for each sample: shares are
-    means over samples then, a group counts once in each sample, and units hold all samples of their problems.
+    trial; `by` splits a larger one. A scorer that was asked several times has a row for each sample: shares are means
+    over samples then, a group counts once in each sample, and units hold all samples of their problems. Any selection
+    of rows is a table again.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -144,25 +145,25 @@ class Answers:
 
     asked: AskedProblems
     problem_index: IntArray
-    """Row of `asked` that each row is about."""
+    """Index of each row's problem in `asked`."""
     choices: IntArray
-    """The chosen candidate of each; -1 for an abstention."""
+    """Index of the chosen candidate, by row; -1 for an abstention."""
     scorers: tuple[Scorer, ...] = (Scorer(),)
     scorer_index: IntArray | None = None
-    """Which of `scorers` chose; None if there is only one."""
+    """Index into `scorers` of each row; None if there is only one."""
     trials: tuple[TrialName, ...] = (TrialName(),)
     trial_index: IntArray | None = None
-    """Which of `trials`; None if there is only one."""
+    """Index into `trials` of each row; None if there is only one."""
     samples: IntArray | None = None
-    """Which of several answers of one scorer to one problem, from 0; None if there is one each."""
+    """Number of the sample of each row, from 0; None if each problem has one answer."""
     scores: tuple[tuple[float, ...] | None, ...] | None = None
-    """What each candidate scored, if it is known."""
+    """Score of each candidate, by row; None if scores are not known."""
     option_chances: FloatArray | None = None
-    """What a guess gets of each, if not 1/candidates: a comparer guesses among its options."""
+    """Probability that a guess is right, by row; None for 1/candidates. A comparer guesses among its options."""
     whole: Answers | None = None
-    """The table that a subset is part of: the null is drawn once for all of it."""
+    """Table that a subset is part of: the null is computed once for all of it."""
     whole_rows: IntArray | None = None
-    """Which rows of `whole` these are."""
+    """Indices of these rows in `whole`."""
 
     @classmethod
     def of_choices(
@@ -173,9 +174,10 @@ class Answers:
         variant: str = ORIGINAL,
         scores: Sequence[tuple[float, ...] | None] | None = None,
     ) -> Answers:
-        """Make a table of one scorer's choices for a dataset's problems, in their order.
+        """Make the table of one scorer's choices for a dataset.
 
-        Unlabelled problems are left out.
+        `choices` and `scores` are in the order of the problems; None is an abstention. Unlabelled problems are left
+        out. Raises BadInput for another number of choices.
         """
         if len(choices) != len(dataset):
             raise BadInput(f"expected a choice per problem, found {len(choices):,} for {len(dataset):,} problems")
@@ -195,11 +197,12 @@ class Answers:
         choices: Mapping[TrialName, Sequence[int | None] | NDArray[Any]],
         scorer: Scorer = Scorer(),
     ) -> Answers:
-        """Make a table of several trials of one scorer for a dataset's problems.
+        """Make the table of several trials of one scorer for a dataset.
 
-        Trials follow one another. Unlabelled problems are left out.
+        `choices` has those of each trial, in the order of the problems. In the table, trials follow one another.
+        Unlabelled problems are left out.
         """
-        lengths = {len(own) for own in choices.values()}
+        lengths = {len(trial_choices) for trial_choices in choices.values()}
         if lengths != {len(dataset)}:
             raise BadInput(f"expected a choice per problem and trial, found {sorted(lengths)} for {len(dataset):,}")
         labelled = [index for index, problem in enumerate(dataset) if problem.answer is not None]
@@ -222,7 +225,10 @@ class Answers:
         return len(self.problem_index)
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
-        """Take rows in a given order. `rows` are indices or flags."""
+        """Select rows, in the order given.
+
+        `rows` are indices, or a flag for each row.
+        """
         index = _read_row_indices(rows)
         scores = self.scores
         if scores is not None:
@@ -240,11 +246,10 @@ class Answers:
         )
 
     def subset(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
-        """Take rows that remember the table they are part of.
+        """Select rows that remember the whole table they are part of.
 
-        `rows` are indices or flags.
-
-        Right answers change places over the whole table, so a subset shares its null.
+        `rows` are indices, or a flag for each row. Right answers change places over the whole table, so a subset
+        shares its null.
         """
         index = _read_row_indices(rows)
         if self.whole is None or self.whole_rows is None:
@@ -252,9 +257,9 @@ class Answers:
         return replace(self.take(index), whole_rows=self.whole_rows[index])
 
     def with_units(self, unit_of: Mapping[str, Hashable]) -> Answers:
-        """Return the same answers with other units, by the id of each original.
+        """Return the same answers with other units.
 
-        These may be units that a release stores.
+        `unit_of` has the unit of each original by its id, such as those that a release stores.
         """
         units = Units.of_names(unit_of[name] for name in self.asked.ids)
         asked_problems = AskedProblems(
@@ -265,14 +270,15 @@ class Answers:
     def by(self, column: str) -> Iterator[tuple[Any, Answers]]:
         """Split the table by `variant`, `scorer`, `trial` or `sample`.
 
-        Yields each value with its rows.
+        Yields each value of that column with the table of its rows.
         """
         keys = self._list_column(column)
         for key in dict.fromkeys(keys):
-            rows = [row for row, own in enumerate(keys) if own == key]
+            rows = [row for row, row_key in enumerate(keys) if row_key == key]
             yield key, self.take(rows)
 
     def _list_column(self, column: str) -> list[Any]:
+        """Value of a column in each row."""
         if column == "variant":
             return [self.asked.variants[index] for index in self.problem_index]
         if column == "scorer":
@@ -284,9 +290,9 @@ class Answers:
         raise BadInput(f"expected variant, scorer, trial or sample, found {column!r}")
 
     def sample_tables(self) -> list[Answers]:
-        """A table for each sample, of the problems that have all of them.
+        """List one table per sample, of problems that have all samples.
 
-        This table itself if there are no samples.
+        Just this table if there are no samples.
         """
         if self.samples is None:
             return [self]
@@ -297,26 +303,29 @@ class Answers:
         return [replace(self.take(list(rows)), samples=None) for rows in columns]
 
     def matched(self, other: Answers) -> tuple[Answers, Answers]:
-        """Rows of both tables with the same original and sample, side by side."""
+        """Select the rows of two tables about the same originals and samples.
+
+        Both results have the same order, that of this table.
+        """
         row_of = {key: row for row, key in enumerate(other.keys)}
-        own_rows = [row for row, key in enumerate(self.keys) if key in row_of]
-        other_rows = [row_of[self.keys[row]] for row in own_rows]
-        return self.subset(own_rows), other.subset(other_rows)
+        rows = [row for row, key in enumerate(self.keys) if key in row_of]
+        other_rows = [row_of[self.keys[row]] for row in rows]
+        return self.subset(rows), other.subset(other_rows)
 
     @cached_property
     def ids(self) -> list[str]:
-        """The id of the original of each problem."""
+        """Id of the original problem of each row."""
         names = self.asked.ids
         return [names[index] for index in self.problem_index]
 
     @cached_property
     def sample_numbers(self) -> list[int]:
-        """The number of the sample of each row, from 0."""
+        """Number of the sample of each row, from 0."""
         return [0] * len(self) if self.samples is None else self.samples.tolist()
 
     @cached_property
     def keys(self) -> list[tuple[str, int]]:
-        """The id of the original of each problem, and the sample."""
+        """Original's id and sample number of each row."""
         return list(zip(self.ids, self.sample_numbers, strict=True))
 
     @cached_property
@@ -328,40 +337,40 @@ class Answers:
 
     @cached_property
     def problem_count(self) -> int:
-        """Number of problems that the rows are about, however many samples."""
+        """Number of distinct problems, however many samples."""
         return len(self) if self.samples is None else len(np.unique(self.problem_index))
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """The problem of each row, as it was asked."""
+        """Problem of each row, as it was asked."""
         return [self.asked.problems[index] for index in self.problem_index]
 
     @cached_property
     def answers(self) -> IntArray:
-        """The right candidate of each."""
+        """Index of the right candidate of each row."""
         return self.asked.answers[self.problem_index]
 
     @cached_property
     def candidates(self) -> IntArray:
-        """Number of candidates to choose from."""
+        """Number of candidates of each row's problem."""
         return self.asked.candidates[self.problem_index]
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each."""
+        """Unit of each row."""
         return self.asked.units.take(self.problem_index)
 
     @cached_property
     def groups(self) -> list[str | None]:
-        """The group of each, or None for a problem alone.
+        """Group of each row, or None for a problem without a group.
 
-        Each sample of a group is a group.
+        Each sample of a group is a group of its own.
         """
         groups = self.asked.groups
-        own_groups = [groups[index] for index in self.problem_index]
+        row_groups = [groups[index] for index in self.problem_index]
         if self.samples is None:
-            return own_groups
-        named_samples = zip(own_groups, self.sample_numbers, strict=True)
+            return row_groups
+        named_samples = zip(row_groups, self.sample_numbers, strict=True)
         return [name and sampled_name(name, number) for name, number in named_samples]
 
     @cached_property
@@ -376,19 +385,19 @@ class Answers:
 
     @cached_property
     def correct(self) -> BoolArray:
-        """Whether each is right. An abstention is not."""
+        """Whether each row is right. An abstention is not."""
         is_right: BoolArray = self.choices == self.answers
         return is_right
 
     @cached_property
     def silent(self) -> BoolArray:
-        """Whether each is an abstention."""
+        """Whether each row is an abstention."""
         is_silent: BoolArray = self.choices == ABSTAINED
         return is_silent
 
     @property
     def predictions(self) -> list[int | None]:
-        """The chosen candidate of each, or None for an abstention."""
+        """Chosen candidate of each row, or None for an abstention."""
         predictions: list[int | None] = self.choices.tolist()
         for row in np.flatnonzero(self.silent):
             predictions[row] = None
@@ -396,22 +405,28 @@ class Answers:
 
     @cached_property
     def guesses(self) -> FloatArray:
-        """Score of a coin on each problem if it is answered."""
+        """Probability that a coin is right, for each row.
+
+        It is 1/candidates, unless `option_chances` says otherwise.
+        """
         return 1 / self.candidates if self.option_chances is None else self.option_chances
 
     @cached_property
     def chances(self) -> FloatArray:
-        """Score of a coin with the same abstentions on each problem."""
+        """Probability that a coin with the same abstentions is right.
+
+        0 for an abstention.
+        """
         return np.where(self.silent, 0.0, self.guesses)
 
 
 def sampled_name(group: str, sample: int) -> str:
-    """The name of one sample of a group."""
+    """Name of one sample of a group."""
     return f"{group}\t{sample}"
 
 
 def choice_numbers(choices: Sequence[int | None] | NDArray[Any]) -> IntArray:
-    """Choices as numbers, abstentions as -1."""
+    """Convert choices to an array, with -1 for an abstention (None)."""
     if isinstance(choices, np.ndarray):
         return choices.astype(np.int64)
     numbers = list(choices)
@@ -422,20 +437,21 @@ def choice_numbers(choices: Sequence[int | None] | NDArray[Any]) -> IntArray:
 
 
 def _read_row_indices(rows: Sequence[int] | NDArray[Any]) -> IntArray:
-    """Indices of rows, from indices or flags."""
+    """Convert row indices or flags to indices."""
     index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
     return np.flatnonzero(index) if index.dtype == np.bool_ else index
 
 
 def _take_rows(column: IntArray | None, index: IntArray) -> IntArray | None:
+    """Select entries of a column, or None if there is no column."""
     return None if column is None else column[index]
 
 
 def _list_names(names: Sequence[Any], index: IntArray | None, length: int) -> list[Any]:
-    """The name of each row.
+    """Name of each row, by the index into `names`.
 
-    Without an index it is the only name.
+    Without an index, all rows have the only name. `length` is the number of rows.
     """
     if index is None:
         return [names[0]] * length
-    return [names[place] for place in index]
+    return [names[name_index] for name_index in index]

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 
 class WinokitError(Exception):
-    """Anything winokit refuses to do, in one line.
+    """Base of all errors that winokit raises on purpose, of one line.
 
     Catch it to catch every error of winokit's own.
 
@@ -34,13 +34,13 @@ class WinokitError(Exception):
 
 
 class BadInput(WinokitError, ValueError):
-    """A file, a row or an option does not say what it must."""
+    """A file, a row or an option is wrong."""
 
 
 class UnusedSetting(BadInput):
-    """A setting does nothing beside the others.
+    """A setting has no effect together with the others.
 
-    Who types it is told so. One that a winokit.toml says for all commands is left out of this one.
+    If the user typed it, it is an error. If it comes from winokit.toml, it is left out with a note.
     """
 
     def __init__(self, name: str, why: str, *, typed_as: str | None = None) -> None:
@@ -50,9 +50,9 @@ class UnusedSetting(BadInput):
 
 
 class Malformed(BadInput):
-    """One record cannot be read, with its place, field and expected value.
+    """A record of a file cannot be read.
 
-    Parsers raise it with the field and the expectation alone; the reader that knows the place adds it with `at`.
+    Parsers raise it with the field and what was expected; the reader that knows the place adds it with `at`.
     """
 
     def __init__(
@@ -65,7 +65,10 @@ class Malformed(BadInput):
         super().__init__(str(self))
 
     def at(self, file: str, line: int | str | None) -> "Malformed":
-        """Return the same complaint with the place filled in."""
+        """Return the same error with the file and line filled in.
+
+        Those that are known already stay.
+        """
         return Malformed(self.expected, field=self.field, file=self.file or file, line=self.line or line)
 
     def __str__(self) -> str:
@@ -77,7 +80,7 @@ class Malformed(BadInput):
 class Message(str):
     """A line in English that can be translated.
 
-    `key` names it and `values` are its parts.
+    `key` names the template and `values` fill it.
 
     >>> line = Message.of("{most} words at most, found {count}", "length_broken", most=30, count=31)
     >>> line, line.key, line.values["count"]
@@ -88,7 +91,7 @@ class Message(str):
     values: dict[str, object]
 
     def __new__(cls, text: str, key: str = "", **values: object) -> "Message":
-        """The text as it stands, with its name and its values."""
+        """Make a message from its finished text."""
         line = super().__new__(cls, text)
         line.key = key
         line.values = values
@@ -96,23 +99,29 @@ class Message(str):
 
     @classmethod
     def of(cls, template: str, key: str, **values: object) -> "Message":
-        """The line that a template makes of its values."""
+        """Make a message from a template and its values."""
         return cls(template.format(**values), key, **values)
 
 
 class CannotWrite(BadInput):
-    """A format has no way to express a problem, e.g. no pronoun for WSC."""
+    """A format cannot express a problem.
+
+    An example is a problem without a pronoun in the format of WSC.
+    """
 
 
 class AskingStopped(BadInput):
-    """A model is not asked any further.
+    """A model is not asked any more.
 
-    Its replies cannot be read, or are not those it gave before.
+    Its replies cannot be read, or differ from the ones it gave before.
     """
 
 
 class UnknownName(WinokitError, LookupError):
-    """No registry has this name. The message lists those that exist."""
+    """A registry does not have this name.
+
+    The message lists the names that exist, and the one that was probably meant.
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
         names = sorted(known)
@@ -124,15 +133,18 @@ class UnknownName(WinokitError, LookupError):
 
 
 def check_known(kind: str, name: str, known: Collection[str]) -> None:
-    """Refuse a name that is none of those known."""
+    """Raise UnknownName unless a name is one of those known.
+
+    `kind` says what is named, for the message.
+    """
     if name not in known:
         raise UnknownName(kind, name, known)
 
 
 class MissingExtra(WinokitError, ImportError):
-    """An optional dependency is needed and not installed.
+    """An optional dependency is not installed.
 
-    It is an extra `of` winokit, or of another package.
+    `need` is what needs it, `extra` the extra to install, `of` the package that offers it.
     """
 
     def __init__(self, need: str, extra: str, of: str = "winokit") -> None:
@@ -140,9 +152,9 @@ class MissingExtra(WinokitError, ImportError):
 
 
 class MissingPackage(WinokitError, ImportError):
-    """A command's own package is not installed.
+    """The package of a command is not installed.
 
-    The message has the pip command.
+    `install` is the pip command.
     """
 
     def __init__(self, need: str, install: str) -> None:
@@ -151,9 +163,9 @@ class MissingPackage(WinokitError, ImportError):
 
 @contextmanager
 def refusing(complaint: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn any of these errors into one line.
+    """Turn errors of some types into BadInput, inside the context.
 
-    It has the complaint, and the error's own text in brackets.
+    The message is the complaint, with the error's own text in brackets.
     """
     try:
         yield
@@ -163,7 +175,7 @@ def refusing(complaint: str, *errors: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def needing(need: str, extra: str) -> Iterator[None]:
-    """Name the extra to install if an import fails."""
+    """Turn ImportError into MissingExtra, inside the context."""
     try:
         yield
     except ImportError:
@@ -171,11 +183,10 @@ def needing(need: str, extra: str) -> Iterator[None]:
 
 
 def deprecated(old: str, instead: str, *, until: str) -> None:
-    """Warn the caller's caller that a name will be removed.
+    """Warn that a name will be removed in the version `until`.
 
-    The name works until that version, and no longer in it.
-
-    A name of the contract is kept for one minor version after the warning first appears.
+    The warning points at the caller of the function that calls this. A name of the contract is kept for one minor
+    version after the warning first appears.
 
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")

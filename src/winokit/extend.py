@@ -1,4 +1,4 @@
-"""What other packages build on: the registries, and the few names that an addition to them needs.
+"""Names that other packages build on: registries, and what additions need.
 
 `winokit` is for those who use the library, `winokit.extend` for those who add to it: formats, transforms, protocols,
 scorings, models, formalizations, debias methods, languages and verbs. No other module is promised to keep its place;
@@ -158,7 +158,10 @@ __all__ = [
 
 
 def _read_homes() -> dict[str, tuple[str, str]]:
-    """Module and name of each export, read from the imports above."""
+    """Module and original name of each export.
+
+    They are read from the imports above.
+    """
     homes = {}
     for node in ast.walk(ast.parse(Path(__file__).read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -1,4 +1,4 @@
-"""Read files with errors of one line, and write them whole or not at all."""
+"""Read files with one-line errors, and write them whole."""
 
 import csv
 import io
@@ -18,23 +18,23 @@ from typing import Any
 from winokit.errors import BadInput, refusing
 
 SCHEMA = 1
-"""Of the files that stages write. Another number means that one of them is to be read in another way."""
+"""Version of the layout of files that stages write."""
 PROJECT_FILE = "winokit.toml"
-"""What is said once for the data in a folder, or for commands typed in it."""
+"""Name of the file with settings for the data in a folder, or for commands typed in it."""
 OWNER_ONLY = 0o600
 """The mode of a file that nobody but its owner may read."""
 BLOCK = 200
 BETWEEN = "between lines"
-"""How many lines of JSON are made at once, and what is put between them meanwhile."""
+"""Number of JSON lines that are encoded at once, and the value put between them meanwhile."""
 _MODE_FOR_OTHERS = ContextVar("for_others", default=0o077)
-"""What the owner's group and others may do with what is written, as far as the umask lets them."""
+"""Permissions of the owner's group and others on written files, as far as the umask allows."""
 
 
 @contextmanager
 def private() -> Iterator[None]:
-    """Let only the owner read new files and folders, whatever the umask.
+    """Make new files and folders readable for their owner alone.
 
-    It is a context and a decorator.
+    It is a context manager and a decorator. The umask does not matter.
     """
     token = _MODE_FOR_OTHERS.set(0)
     try:
@@ -45,9 +45,9 @@ def private() -> Iterator[None]:
 
 @contextmanager
 def refused(path: Path, what: str = "written") -> Iterator[None]:
-    """Say in one line that a path cannot be written, read or locked.
+    """Turn OSError about a path into BadInput, inside the context.
 
-    It turns OSError into BadInput.
+    `what` was tried: written, read or locked.
     """
     try:
         yield
@@ -56,25 +56,25 @@ def refused(path: Path, what: str = "written") -> Iterator[None]:
 
 
 def from_here(path: Path) -> Path:
-    """Shorten a path to how one would type it in this folder."""
+    """Shorten a path to one relative to the current folder, if inside."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def as_file_name(name: str) -> str:
-    """Turn a name into one that a file or folder can have."""
+    """Replace characters that a file name should not have by `-`."""
     return re.sub(r"[^\w.-]+", "-", name)
 
 
 def csv_bytes(rows: Iterable[Iterable[object]]) -> bytes:
-    """Write rows as the content of a csv file, the head first."""
+    """Content of a csv file with these rows, the header first."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file.
+    """Read a text file.
 
     Raises BadInput if it is missing or not UTF-8.
     """
@@ -83,9 +83,9 @@ def read_text(path: Path) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Read the JSON object in a file.
+    """Read a JSON file that has one object.
 
-    Raises BadInput if the file has anything else.
+    Raises BadInput if it has anything else.
     """
     text = read_text(path)
     with refusing(f"{path}: cannot be read", ValueError, RecursionError):
@@ -96,12 +96,15 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def our_toml(place: str) -> dict[str, Any]:
-    """Read a TOML file of the package, by its path below winokit."""
+    """Read a TOML file of the package.
+
+    `place` is its path below the package's folder.
+    """
     return tomllib.loads((files("winokit") / place).read_text("utf-8"))
 
 
 def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Write rows as JSON lines."""
+    """Text of JSON lines, one row each."""
     encode = json.JSONEncoder(ensure_ascii=False).encode
     rows_left = iter(rows)
     lines = list[str]()
@@ -119,37 +122,40 @@ def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def json_lines(text: str) -> Iterator[Any]:
-    r"""Values of JSON lines.
+    r"""Parse each line of a text of JSON lines.
 
-    Lines end at \n alone, while `str.splitlines` also splits inside a string (U+2028).
+    Lines end at \n alone, while `str.splitlines` also splits inside a string (U+2028). Empty lines are skipped.
     """
     return (json.loads(line) for line in text.split("\n") if line)
 
 
 def json_bytes(value: Any, **how: Any) -> bytes:
-    """Write a value as the JSON of our files.
+    """Content of an indented JSON file in UTF-8.
 
-    It is indented, in UTF-8. `how` is for `json.dumps`.
+    `how` are arguments of `json.dumps`.
     """
     return (json.dumps(value, indent=1, ensure_ascii=False, **how) + "\n").encode()
 
 
 def result_bytes(content: Mapping[str, Any], **how: Any) -> bytes:
-    """Write a JSON file of ours, which begins with its schema.
+    """Content of a JSON file of results, which begins with its schema.
 
-    So readers of another version can tell.
+    The schema tells readers of other versions how to read it.
     """
     return json_bytes({"schema": SCHEMA, **content}, **how)
 
 
 def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
-    """Refuse to write a file that is read from."""
+    """Raise BadInput if the output path is one of the inputs."""
     if any(out.resolve() == source.resolve() for source in sources):
         raise BadInput(f"{out}: is an input, and would be overwritten; choose another name")
 
 
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:
-    """Refuse to overwrite files of these names in a folder unless they are `ours`."""
+    """Raise BadInput if files of these names would be overwritten.
+
+    No error if they are `ours`. `of` names what they would belong to, for the message.
+    """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file, but a folder is needed; choose another --out")
     for name in names:
@@ -158,20 +164,18 @@ def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str)
 
 
 def user_cache(name: str) -> Path:
-    """Path of a file beside the kept answers.
+    """Path of a file in the user's cache folder.
 
-    It is in the folder of $WINOKIT_CACHE, else in the user's cache folder.
+    If $WINOKIT_CACHE names the file of cached answers, it is in the same folder.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "winokit"
     return Path(os.environ.get("WINOKIT_CACHE") or folder / name).with_name(name)
 
 
 def user_state(name: str) -> Path:
-    """Path of a folder with the owner's records.
+    """Path of a folder for records that cannot be made again.
 
     It is in $WINOKIT_STATE, else in the user's folder for the state of programs.
-
-    Unlike what is in the cache, a record cannot be made again.
     """
     named_folder = os.environ.get("WINOKIT_STATE")
     if named_folder:
@@ -181,7 +185,7 @@ def user_state(name: str) -> Path:
 
 
 def _find_state_folder() -> Path:
-    """Folder in which this system's programs keep state for a user."""
+    """Folder in which this system's programs keep their state."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
@@ -191,9 +195,10 @@ def _find_state_folder() -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Lock a file, so that others who lock it wait, on every system.
+    """Hold a file's lock inside the context, on every system.
 
-    The file is made, for its owner alone, where it is missing; its folder must exist.
+    Other processes that lock it wait. The file is created, for its owner alone, if it is missing; its folder must
+    exist.
     """
     from filelock import FileLock
 
@@ -205,9 +210,9 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it.
+    """Write a file completely or not at all.
 
-    A link stays a link, and a pipe or a device is written to as it is.
+    It is written beside its place and then renamed. A link stays a link, and a pipe or a device is written directly.
     """
     with refused(path):
         if path.exists() and not path.is_file():
@@ -217,6 +222,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _replace_file(path: Path, data: bytes) -> None:
+    """Write a temporary file beside a path, and rename it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(0o700 | _MODE_FOR_OTHERS.get(), parents=True, exist_ok=True)

@@ -28,13 +28,14 @@ class Frame(Protocol):
 
     @property
     def columns(self) -> Any:
-        """The names of its columns."""
+        """Names of its columns."""
 
 
 def result_html(result: Any) -> str:
-    """The lines that the command line prints of a result, as HTML.
+    """Render a result as HTML, as the command line prints it.
 
-    `shown_by` of its class names the module that has them; by default its own, or `table` beside it.
+    The lines come from the function `lines` in the module that the class names in `shown_by`: by default its own
+    module, or `table` beside it. Without such a function, the repr is shown.
     """
     home = result.shown_by or type(result).__module__
     table_module = f"{home.rpartition('.')[0]}.table"
@@ -45,7 +46,10 @@ def result_html(result: Any) -> str:
 
 
 def line_html(line: Any) -> str:
-    """Turn a sentence into a paragraph, and a table of Rich into a table."""
+    """Render one line of a result, or a table, as HTML.
+
+    Tables are those of Rich.
+    """
     if not hasattr(line, "columns"):
         text = str(line)
         return f"<p style='margin:.2em 0'>{escape(text)}</p>" if text else ""
@@ -56,16 +60,16 @@ def line_html(line: Any) -> str:
 
 
 def _render_cell(cell: Any) -> str:
-    """Text of a cell, grey if the terminal dims it."""
+    """Render a cell as HTML, grey if the terminal dims it."""
     text = escape(str(cell))
     dim = any("dim" in str(span.style) for span in getattr(cell, "spans", ()))
     return f"<span style='opacity:.6'>{text}</span>" if dim else text
 
 
 def table_html(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    """Write a table in HTML.
+    """Render a table as HTML.
 
-    Its cells are HTML already, its heads are not.
+    The cells are HTML already, the heads are plain text.
     """
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = ""
@@ -76,23 +80,25 @@ def table_html(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def marked(texts: Sequence[str]) -> list[str]:
-    """Texts of twins as HTML, with their differences from the first marked.
+    """Render texts of twins as HTML with their differences marked.
+
+    Each text is compared with the first.
 
     >>> marked(["The cup is large.", "The cup is small."])
     ['The cup is <mark>large.</mark>', 'The cup is <mark>small.</mark>']
     """
     words = [PIECE.findall(text.strip()) for text in texts]
-    apart: list[set[int]] = [set() for _ in texts]
+    different_words: list[set[int]] = [set() for _ in texts]
     for number, other in enumerate(words[1:], 1):
         for kind, start, end, begin, stop in SequenceMatcher(None, words[0], other, autojunk=False).get_opcodes():
             if kind != "equal":
-                apart[0] |= set(range(start, end))
-                apart[number] |= set(range(begin, stop))
-    return list(map(_mark_words, words, apart))
+                different_words[0] |= set(range(start, end))
+                different_words[number] |= set(range(begin, stop))
+    return list(map(_mark_words, words, different_words))
 
 
 def _mark_words(words: Sequence[str], marked_indices: set[int]) -> str:
-    """Join words as HTML, with neighbours that are marked in one mark."""
+    """Join words as HTML, with consecutive marked words in one mark."""
     parts: list[str] = []
     for is_marked, run in groupby(range(len(words)), marked_indices.__contains__):
         text = "".join(words[index] for index in run)
@@ -101,6 +107,10 @@ def _mark_words(words: Sequence[str], marked_indices: set[int]) -> str:
 
 
 def _mark_difference(text: str, odd: bool) -> str:
+    """Escape a text, in a mark if `odd`.
+
+    Space before it stays outside the mark.
+    """
     bare = text.lstrip()
     if not (odd and bare):
         return escape(text)
@@ -109,9 +119,9 @@ def _mark_difference(text: str, odd: bool) -> str:
 
 
 def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> Any:
-    """Turn rows into a data frame of pandas or polars, whichever is installed.
+    """Convert rows to a data frame of pandas or polars.
 
-    Every row has every column.
+    `library` is one of the two, by default whichever is installed. Every row has every column.
 
     Raises
     ------
@@ -137,9 +147,9 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> A
 
 
 def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and rows of a data frame of pandas, polars or a similar library.
+    """Read the column names and rows of a data frame.
 
-    It must be one that narwhals knows.
+    It may be of pandas, polars or any library that narwhals reads.
 
     Raises
     ------
@@ -159,9 +169,9 @@ def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _convert_cell(cell: Any) -> Any:
-    """Convert a cell to a type of Python.
+    """Convert a cell of a data frame to a Python value.
 
-    Columns of pandas' nullable types hold NumPy's numbers and `pandas.NA`.
+    Columns of pandas' nullable types hold NumPy's numbers and `pandas.NA`, which becomes None.
     """
     if type(cell).__name__ == "NAType":
         return None
@@ -169,15 +179,15 @@ def _convert_cell(cell: Any) -> Any:
 
 
 def in_notebook() -> bool:
-    """Whether a person watches this session in a notebook."""
+    """Whether the code runs in a Jupyter notebook."""
     shell = sys.modules.get("IPython")
     return shell is not None and hasattr(shell.get_ipython(), "kernel")
 
 
 def progress_line(doing: str) -> Callable[[float, float], None]:
-    """Report progress by rewriting one line of standard error.
+    """Progress callback that rewrites one line of standard error.
 
-    The last report ends the line.
+    The last report ends the line. `doing` names the job.
     """
     started = time.monotonic()
     last = [0.0]
@@ -188,10 +198,10 @@ def progress_line(doing: str) -> Callable[[float, float], None]:
         if now - last[0] < EVERY and not over:
             return
         last[0] = now
-        left = (now - started) * (total - done) / done if done else 0.0
+        seconds_left = (now - started) * (total - done) / done if done else 0.0
         words = f"{100 * done / max(total, 1):3.0f} %"
         if done and not over:
-            words += f", {left:.0f} s left"
+            words += f", {seconds_left:.0f} s left"
         line = f"\r{doing}: {words:<24}"
         sys.stderr.write(f"{line}\n" if over else line)
         sys.stderr.flush()

@@ -27,9 +27,9 @@ NO_TEXT = "no text around the blank; whole texts to choose from are given as `te
 NO_BLANK = "whole texts to choose from, without a blank"
 """Why there is nothing to be done with a problem where a blank is needed."""
 ORIGINAL = "original"
+"""The variant of problems as they stand in the dataset."""
 ERRATUM = "erratum"
 """The label of a problem that people found wrong."""
-"""The variant of problems as they stand in the dataset."""
 SHOWN = 4
 """Groups of a dataset that a notebook shows."""
 K = TypeVar("K")
@@ -38,7 +38,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One text with one blank, its candidates and the index of the right one.
+    """One text with one blank, its candidates and the right one's index.
 
     There are two or more candidates. The index is None if the answer is hidden.
 
@@ -60,17 +60,17 @@ class Problem:
     candidates: tuple[str, ...]
     answer: int | None = None
     pronoun: str | None = None
-    """What stood in the blank, as it stood there ("They" at the head of a sentence)."""
+    """Original pronoun in the blank, in its original case ("They" at the head of a sentence)."""
     query: str | None = None
     """The span a yes/no judgement asks about (SuperGLUE-WSC); its candidates are then ("no", "yes")."""
     group: str | None = None
     domain: str | None = None
     labels: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What is known about the problem: special_word, switchable, associative, anchor, gender …"""
+    """Facts about the problem by name: special_word, switchable, associative, anchor, gender …"""
     provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
-    """Where it came from: source ids and the like. Never shown to a model: some leak the answer."""
+    """Origin of the problem: source ids and the like. Never shown to a model: some leak the answer."""
     language: str = "en"
-    """BCP 47: by whose rules it is read and rewritten."""
+    """BCP 47 code of the language, whose rules are used to read and rewrite it."""
     occurrence: int = 1
     """Counts exact repetitions within a dataset, so that ids stay unique."""
     _id: str | None = field(default=None, init=False, repr=False, hash=False, compare=False)
@@ -93,10 +93,11 @@ class Problem:
             raise Malformed(NO_TEXT, field="text")
 
     def _repr_html_(self) -> str:
+        """HTML table with the text and its candidates, for notebooks."""
         return table_html(("text", "candidates"), [(escape(self.text), self._render_candidates())])
 
     def _render_candidates(self) -> str:
-        """The candidates, the right one in bold."""
+        """Candidates as HTML, the right one in bold."""
         names = [escape(candidate) for candidate in self.candidates]
         if self.answer is not None:
             names[self.answer] = f"<b>{names[self.answer]}</b>"
@@ -104,19 +105,19 @@ class Problem:
 
     @property
     def has_erratum(self) -> bool:
-        """Whether people found something wrong with it."""
+        """Whether people found an error in the problem."""
         return ERRATUM in self.labels
 
     @property
     def is_whole(self) -> bool:
-        """Whether the candidates are whole texts, with nothing before or after them."""
+        """Whether the candidates are whole texts, with nothing around the blank."""
         return not self.before and not self.after
 
     @property
     def text(self) -> str:
-        """The text with its blank.
+        """Text with its blank as `_`.
 
-        For a choice between whole texts, it is these in an order independent of the answer.
+        For a choice between whole texts, it is these in alphabetical order.
 
         >>> Problem.whole(["She sleep.", "She sleeps."], 1).text
         'She sleep. / She sleeps.'
@@ -127,21 +128,23 @@ class Problem:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Texts to read: the `sentence`, or the whole texts to choose from."""
+        """Complete texts: the `sentence`, or the whole texts to choose from."""
         return self.candidates if self.is_whole else (self.sentence,)
 
     @property
     def sentence(self) -> str:
-        """The text before the blank was made, with its pronoun if there was one."""
+        """Text with the original pronoun in the blank.
+
+        With the blank if there was no pronoun.
+        """
         return self.text if self.pronoun is None else f"{self.before}{self.pronoun}{self.after}"
 
     @property
     def is_continuation(self) -> bool:
-        """Whether the candidates go on from the text, begin it or are all of it.
+        """Whether candidates continue or begin the text, or are all of it.
 
-        Other candidates are things that the text mentions.
-
-        COPA's sentences go on from it; where they begin it, the label `offers` says so.
+        Other candidates are things that the text mentions. COPA's sentences continue it; where they begin it, the
+        label `offers` says so.
         """
         if self.is_whole or "offers" in self.labels:
             return True
@@ -151,9 +154,9 @@ class Problem:
 
     @property
     def id(self) -> str:
-        """A public id that is independent of the answer.
+        """Public id that does not give the answer away.
 
-        It is derived from text, pronoun, query and *sorted* candidates.
+        It is a hash of text, pronoun, query and *sorted* candidates.
         """
         problem_id = self._id
         if problem_id is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
@@ -165,11 +168,14 @@ class Problem:
 
     @property
     def right(self) -> str | None:
-        """The right candidate itself, or None for a hidden test."""
+        """Text of the right candidate, or None if the answer is hidden."""
         return None if self.answer is None else self.candidates[self.answer]
 
     def replace(self, **changes: Any) -> Problem:
-        """Return a copy with some fields changed."""
+        """Return a copy with some fields changed.
+
+        The new values are checked.
+        """
         if not changes.keys() <= _FIELDS:
             return dataclasses.replace(self, **changes)  # which refuses
         # By hand, since an audit of 40,000 problems makes 200,000 copies.
@@ -184,20 +190,23 @@ class Problem:
         return copy
 
     def with_labels(self, **labels: Any) -> Problem:
-        """Return a copy with labels added."""
+        """Return a copy with labels added or replaced."""
         return self.replace(labels={**self.labels, **labels})
 
     def with_order(self, order: Sequence[int]) -> Problem:
         """Return a copy with the candidates in another order.
 
-        The answer follows its candidate.
+        `order` has the old index of each. The answer follows its candidate.
         """
         answer = None if self.answer is None else list(order).index(self.answer)
         return self.replace(candidates=tuple(self.candidates[i] for i in order), answer=answer)
 
     @classmethod
     def from_text(cls, text: str, candidates: Iterable[str], **rest: Any) -> Problem:
-        """Build a problem from a text with exactly one `_`."""
+        """Build a problem from a text with exactly one `_`.
+
+        `rest` are other fields, such as `answer`. Raises Malformed for another number of blanks.
+        """
         blanks = text.count(BLANK)
         if blanks != 1:
             raise Malformed(f"expected exactly one blank '{BLANK}', found {blanks}", field="text")
@@ -208,7 +217,10 @@ class Problem:
 
     @classmethod
     def whole(cls, texts: Iterable[str], answer: int | None = None, **rest: Any) -> Problem:
-        """Build a choice between whole texts."""
+        """Build a choice between whole texts.
+
+        `answer` is the index of the right one, None if hidden.
+        """
         return cls("", "", tuple(texts), answer, **rest)
 
 
@@ -221,13 +233,13 @@ _FIELDS = _WRITERS.keys() - {"_id"}
 
 @lru_cache(1 << 16)
 def folded_text(text: str) -> str:
-    """Text without differences of white space and case, for comparison."""
+    """Text for comparison: single spaces, no difference of case."""
     return " ".join(text.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The source of a dataset and its terms of use.
+    """A dataset's name, source and terms of use.
 
     >>> Card("mine", licence="CC0-1.0").licence
     'CC0-1.0'
@@ -245,13 +257,14 @@ class Card:
 
     @property
     def file_name(self) -> str:
-        """The name in a form that a file or folder can have."""
+        """Name with other characters than letters, digits, `_`, `.` and `-` replaced."""
         return re.sub(r"[^\w.-]+", "-", self.name)
 
     def part(self, problems: int, of: int) -> Card:
         """Return the card of a part of the problems.
 
-        It is without the human accuracy, which is known only for all of them.
+        `problems` is their number, `of` that of the whole. The human accuracy is dropped, because it is known only
+        for all of them.
 
         >>> Card("winogrande/dev", "WinoGrande").part(20, 1267).name
         'winogrande/dev, 20 of 1,267'
@@ -264,8 +277,8 @@ class Card:
 class Dataset(Sequence[Problem]):
     """An ordered collection of problems with a card, hashable by content.
 
-    Exact repetitions get an occurrence number on the way in, so that ids are unique; a subset keeps them.
-    `notes` are things the reader had to decide or skip, one sentence each.
+    Exact repetitions get an occurrence number on the way in, so that ids are unique; a subset keeps them. `notes` are
+    things the reader had to decide or skip, one sentence each.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -309,7 +322,7 @@ class Dataset(Sequence[Problem]):
         return f"Dataset({self.card.name!r}, {len(self)} problems, {len(self.groups)} groups)"
 
     def _repr_html_(self) -> str:
-        """Show the first groups, with the words in which twins differ marked.
+        """HTML that shows the first groups, with the differences of twins marked.
 
         A line before them counts the problems.
         """
@@ -326,7 +339,9 @@ class Dataset(Sequence[Problem]):
         return f"<p>{title}</p>" + table_html(("text", "candidates"), rows)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Return a data frame of pandas or polars with a row per problem.
+        """Return a data frame with a row per problem.
+
+        It is of pandas or polars: `library`, or whichever is installed.
 
         `from_frame` reads it back, except for the labels.
 
@@ -339,15 +354,15 @@ class Dataset(Sequence[Problem]):
     def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
         """Read the problems of a data frame.
 
-        For `how`, see `winokit.from_frame`.
+        `columns` says which of its columns is which. See `winokit.from_frame`, also for `how`.
         """
         return winokit.from_frame(frame, columns, **how)
 
     @cached_property
     def content_hash(self) -> str:
-        """A hash of everything that matters in a result.
+        """Hash of everything that affects results.
 
-        That is ids, answers, groups and labels, in order.
+        That is ids, answers, groups, domains and labels, in order.
         """
         digest = hashlib.sha256()
         encode = json.JSONEncoder(default=str).encode
@@ -360,18 +375,19 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def groups(self) -> dict[str, tuple[Problem, ...]]:
-        """The members of each group, in order of appearance."""
+        """Members of each group, in order of appearance."""
         members = grouped((problem.group, problem) for problem in self.problems if problem.group is not None)
         return {name: tuple(problems) for name, problems in members.items()}
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each problem: problems that vary together (METHODS M.2).
+        """Unit of each problem: problems of one unit vary together (METHODS M.2).
 
         Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
-        one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
-        one unit, and so is whatever they link. Whole texts are linked by each text that they share. Texts are compared
-        without white space and case: SuperGLUE's tokens have spaces around them only near the words asked about.
+        one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name)
+        are one unit, and so is whatever they link. Whole texts are linked by each text that they share. Texts are
+        compared without white space and case: SuperGLUE's tokens have spaces around them only near the words asked
+        about.
         """
         from winokit.units import Units  # NumPy, which help does not need
 
@@ -379,15 +395,18 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the problems, in order of appearance."""
+        """Languages of the problems, in order of appearance."""
         return tuple(dict.fromkeys(problem.language for problem in self.problems))
 
     def with_problems(self, problems: Iterable[Problem], notes: Iterable[str] = ()) -> Dataset:
-        """Return a dataset with the same card and other problems."""
+        """Return a dataset with the same card and other problems.
+
+        `notes` are added to those of this dataset.
+        """
         return Dataset(problems, self.card, (*self.notes, *notes))
 
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
-        """Return the problems for which `keep` is true.
+        """Return a dataset of the problems for which `keep` is true.
 
         Ids and the names of groups stay the same.
         """
@@ -395,7 +414,10 @@ class Dataset(Sequence[Problem]):
 
 
 def _make_frame_row(problem: Problem) -> dict[str, Any]:
-    """The row of a problem in a data frame, without labels that no cell can hold."""
+    """Make the data frame's row of a problem.
+
+    Labels that no cell can hold are left out.
+    """
     row: dict[str, Any] = {"id": problem.id}
     kind = "text"
     if not problem.is_whole:
@@ -413,7 +435,10 @@ def _make_frame_row(problem: Problem) -> dict[str, Any]:
 
 
 def _list_unit_links(problem: Problem) -> list[tuple[str, Hashable]]:
-    """Links of a problem to others of its unit, each as a kind and a value."""
+    """List what links a problem to others of its unit.
+
+    Each link is a kind and a value; None links to nothing.
+    """
     if problem.is_whole:
         texts: list[tuple[str, Hashable]] = [("whole", _strip_text(text)) for text in problem.texts]
     else:
@@ -423,14 +448,15 @@ def _list_unit_links(problem: Problem) -> list[tuple[str, Hashable]]:
 
 
 def _strip_text(text: str) -> str:
-    """A text without white space and case."""
+    """Text without white space and differences of case."""
     return "".join(text.split()).casefold()
 
 
 def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
-    """Index of the first row that each row is linked to, directly or not.
+    """First row that each row is linked to, directly or not.
 
-    Rows are linked by the named links they share.
+    `links` has pairs of a kind and a value for each row. Rows that share a pair are linked. A value of None links to
+    nothing.
 
     >>> joined([[("group", "a")], [("group", None)], [("group", "b"), ("text", 1)], [("group", "a"), ("text", 1)]])
     [0, 1, 0, 0]
@@ -443,9 +469,9 @@ def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
             parents[row] = row = parents[parents[row]]
         return row
 
-    for row, own in enumerate(links):
+    for row, row_links in enumerate(links):
         parents.append(row)
-        for link in own:
+        for link in row_links:
             if link[1] is not None and (first := owner.setdefault(link, row)) != row:
                 earlier, later = sorted((root(row), root(first)))
                 parents[later] = earlier
@@ -453,13 +479,16 @@ def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
 
 
 def original_id(problem: Problem) -> str:
-    """The id of the problem a variant was made from, or its own."""
+    """Id of the problem from which a variant was made.
+
+    The problem's own id if it is no variant.
+    """
     original = problem.provenance.get("of")
     return str(original) if original else problem.id
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """The values of each key, all in order of appearance.
+    """Collect the values of each key, in order of appearance.
 
     >>> grouped([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
@@ -471,34 +500,36 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 
 def _number_repetitions(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Give exact repetitions the next free occurrence number.
+    """Give repeated problems different occurrence numbers.
 
-    Others are returned unchanged.
+    Other problems are returned unchanged.
     """
     numbered = list(problems)
     texts = [(problem.before, problem.after) for problem in numbered]
-    shared = {text for text, count in Counter(texts).items() if count > 1}
-    seen: set[tuple[object, ...]] = set()
-    last: Counter[tuple[object, ...]] = Counter()
-    for index, problem in enumerate(numbered) if shared else ():
-        if texts[index] in shared:
-            key = (*texts[index], problem.pronoun, problem.query, *sorted(problem.candidates))
-            number = problem.occurrence
-            if (key, number) in seen:
-                number = last[key] + 1
-                numbered[index] = problem.replace(occurrence=number)
-            seen.add((key, number))
-            last[key] = max(last[key], number)
+    repeated_texts = {text for text, count in Counter(texts).items() if count > 1}
+    if not repeated_texts:
+        return tuple(numbered)
+    used_numbers: set[tuple[object, ...]] = set()
+    highest_number: Counter[tuple[object, ...]] = Counter()
+    for index, problem in enumerate(numbered):
+        if texts[index] not in repeated_texts:
+            continue
+        key = (*texts[index], problem.pronoun, problem.query, *sorted(problem.candidates))
+        number = problem.occurrence
+        if (key, number) in used_numbers:
+            number = highest_number[key] + 1
+            numbered[index] = problem.replace(occurrence=number)
+        used_numbers.add((key, number))
+        highest_number[key] = max(highest_number[key], number)
     return tuple(numbered)
 
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Switch the collector of cycles off inside the context.
+    """Switch Python's cyclic garbage collector off inside the context.
 
-    Objects without cycles are freed at once all the same.
-
-    Its passes over everything that is alive took a quarter of the time of an audit of 40,000 problems.
+    Objects without cycles are freed at once all the same. Its passes over everything that is alive took a quarter of
+    the time of an audit of 40,000 problems.
     """
     was_on = gc.isenabled()
     gc.disable()

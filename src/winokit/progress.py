@@ -9,28 +9,28 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Progress = Callable[[float, float], None]
-"""Told how much is done and how much there is, in whatever unit measures time fairly: characters, steps, trials."""
+"""Called with the amount done and the whole amount, in a unit that measures time: characters, steps, trials."""
 
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 BEGINS: ContextVar[Callable[[str], object]] = ContextVar("begins", default=lambda part: None)
-"""Who is told that a part of a job begins: whoever draws the bar."""
+"""Function that is called when a part of a job begins: that of the progress bar."""
 
 Watch = Callable[[Iterable[str], str], bool]
-"""Shown the first replies of a server as lines, and a question; says whether to go on."""
+"""Function of lines with a server's first replies and a question, which returns whether to go on."""
 WATCHES: ContextVar[Watch | None] = ContextVar("watches", default=None)
-"""Who watches the first replies of a server: nobody unless a person sits at a terminal."""
+"""Function that is called with the first replies of a server; None unless a person sits at a terminal."""
 
 
 def begin(part: str) -> None:
     """Announce that a part of a long job begins.
 
-    Progress is counted from 0 again.
+    `part` names it. Progress is counted from 0 again.
     """
     BEGINS.get()(part)
 
 
 def tell(notes: Iterable[str]) -> None:
-    """Send notes to the listener, if `telling` named one."""
+    """Send notes to the listener that `telling` set, if any."""
     listener = _LISTENER.get()
     if listener is not None:
         for note in notes:
@@ -38,9 +38,10 @@ def tell(notes: Iterable[str]) -> None:
 
 
 def part(progress: Progress | None, before: float, weight: float, whole: float) -> Progress | None:
-    """Callback for a part of a job, which reports the progress of the whole.
+    """Progress callback for a part of a job.
 
-    None if nobody listens.
+    It reports the progress of the whole: `before` is the amount done before the part, `weight` the part's amount,
+    `whole` all of it. None if there is no callback for the whole.
     """
     if progress is None:
         return None
@@ -49,7 +50,7 @@ def part(progress: Progress | None, before: float, weight: float, whole: float) 
 
 @contextmanager
 def telling(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send each note once to a listener, inside the context."""
+    """Send each distinct note to a listener, inside the context."""
     notes: set[str] = set()
 
     def once(note: str) -> None:

@@ -21,17 +21,16 @@ from winokit.errors import BadInput, check_known, refusing
 from winokit.files import PROJECT_FILE, our_toml, read_text
 
 READING = ("language", "as", "columns")
-"""What it says of the data beside it."""
+"""Keys that describe the data in the same folder."""
 SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
 """The sections of settings, and the settings that each may have."""
 
 
 def read_project(folder: Path) -> Mapping[str, Any]:
-    """Read the winokit.toml of a folder as a table.
+    """Read the winokit.toml of a folder.
 
-    It is empty if there is none.
-
-    Raises BadInput if it cannot be read, or has a key or a setting that nobody knows.
+    Empty if there is none. Raises BadInput if it cannot be read or has an unknown key, and UnknownName for an unknown
+    setting.
     """
     path = folder / PROJECT_FILE
     if not path.is_file():

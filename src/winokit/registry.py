@@ -33,9 +33,9 @@ T = TypeVar("T")
 
 
 def _list_import_folders() -> tuple[tuple[str, int], ...]:
-    """Folders that Python imports from, with their times of change.
+    """Folders that Python imports from, with their modification times.
 
-    The time changes when a package is installed.
+    A time changes when a package is installed.
     """
     places = []
     for place in sys.path:
@@ -48,13 +48,17 @@ def _list_import_folders() -> tuple[tuple[str, int], ...]:
 def _find_entries(
     find: Callable[..., Any], group: str, installed: tuple[tuple[str, int], ...]
 ) -> dict[str, EntryPoint]:
+    """Entry points of a group by name.
+
+    `installed` is only a cache key: the result is computed again when a package is installed.
+    """
     return {entry.name: entry for entry in find(group=group)}
 
 
 def at_home(place: str) -> Any:
-    """Import `module:name` and return the named object.
+    """Import `module:name` and return the object of that name.
 
-    None for a `module` alone.
+    None if `place` is a module alone.
     """
     module, _, attribute = place.partition(":")
     home = import_module(module)
@@ -62,7 +66,7 @@ def at_home(place: str) -> Any:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to things of one kind.
+    """A mapping from names to objects of one kind, such as scorings.
 
     Our own come first, in the order they are written, then those of other packages.
 
@@ -83,9 +87,9 @@ class Registry(Mapping[str, T], Generic[T]):
         self._things: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Add the decorated thing under `name`.
+        """Decorator that adds an object under a name.
 
-        A name can be taken once.
+        Raises ValueError if the name is taken.
         """
 
         def add(thing: T) -> T:
@@ -113,14 +117,15 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._things[name]
 
     def summary_of(self, name: str) -> str:
-        """Summary of the package that adds a name by an entry point.
+        """Summary of the package that adds a name.
 
-        It imports nothing of that package.
+        Empty if it has none. The package is not imported.
         """
         package = self._list_entry_points()[name].dist
         return str(package.metadata["Summary"] or "") if package else ""
 
     def _list_entry_points(self) -> dict[str, EntryPoint]:
+        """Entry points by which other packages add to this registry."""
         return _find_entries(entry_points, self.group, _list_import_folders()) if self.group else {}
 
     def __contains__(self, name: object) -> bool:

@@ -17,7 +17,7 @@ ABOVE = "above"
 AT = "at"
 BELOW = "below"
 UNKNOWN = "unknown"
-"""Where a row's interval lies against what guessing gives."""
+"""Positions of a row against its chance level."""
 
 USUAL_LEVEL = 0.05
 """The level of a single test."""
@@ -48,14 +48,14 @@ ONE_CHOICE = "one_choice"
 READINGS = "readings"
 """The protocol of rows of one scorer that was asked in several ways; they belong to no other scorer."""
 OLD_FLOOR = "floor"
-"""What runs before 0.2 kept instead of the null: the share of the commonest answer."""
+"""Detail of runs before 0.2 in place of the null: the share of the most frequent answer."""
 Detail = str | int | float | bool | None
 
 
 class Brief:
-    """A dataclass whose repr fits into a notebook's cell.
+    """Base of dataclasses with a short repr, for notebooks.
 
-    Long values are counted, or named by their type.
+    Long values are shown by their length or type.
 
     >>> @dataclass(repr=False)
     ... class Basket(Brief):
@@ -70,6 +70,7 @@ class Brief:
     """The module whose `lines` a notebook shows; by default that of the class, or `table` beside it."""
 
     def _repr_html_(self) -> str:
+        """HTML with the result's lines, for notebooks."""
         return result_html(self)
 
     def __repr__(self) -> str:
@@ -79,7 +80,10 @@ class Brief:
 
 
 def _shorten_value(value: Any) -> str:
-    """A value in a few words, or an empty text if nothing is in it."""
+    """Write a value in a few words.
+
+    Empty if the value is None or has nothing in it.
+    """
     if value is None or (isinstance(value, (str, list, tuple, Mapping)) and not value):
         return ""
     if isinstance(value, (list, tuple, Mapping)):
@@ -95,9 +99,9 @@ def _shorten_value(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number with its uncertainty and the score of guessing.
+    """One row of results: a number with its interval and chance level.
 
-    `n` is the number of things it was computed on.
+    `n` is the number of problems, groups or other things it was computed on.
     """
 
     dataset: str
@@ -114,13 +118,16 @@ class Metric:
     high: float | None = None
     chance: float | None = None
     note: str | None = None
-    """How to read it, where that is not plain: "labels judged automatically", "by construction"."""
+    """Remark that readers need: "labels judged automatically", "by construction"."""
     details: Mapping[str, Detail] = field(default_factory=dict)
-    """What only some stages say of a row: size, restart, seed, setting. Columns of their own in files."""
+    """Values that only some stages add: size, restart, seed, setting. In files, they are columns."""
 
     @property
     def level(self) -> float | None:
-        """Score of a guesser: the null if there is one, else that of a coin."""
+        """Chance level of the row: its null, else a coin's score.
+
+        None if there is neither.
+        """
         for name in (NULL, OLD_FLOOR):
             detail = self.details.get(name)
             if detail is not None:
@@ -129,45 +136,48 @@ class Metric:
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of the row's level, or None if the row has no test."""
+        """Two-sided p-value of the hypothesis that the value is chance.
+
+        None if the row has no test.
+        """
         p_value = self.details.get(P)
         return None if p_value is None else float(p_value)
 
     @property
     def is_untestable(self) -> bool:
-        """Whether no change of places of right answers changes this row.
+        """Whether the row has a null but no test.
 
-        Then nothing can be concluded from it.
+        No exchange of right answers changes its value then, and nothing can be concluded from it.
         """
         return self.details.get(NULL) is not None and self.p is None
 
     @property
     def coin(self) -> float | None:
-        """Score of a coin that never abstains."""
+        """Score of a coin that never abstains, or None."""
         coin_score = self.details.get(COIN)
         return self.chance if coin_score is None else float(coin_score)
 
     @property
     def is_below_coin(self) -> bool:
-        """Whether fewer whole groups are right than a coin gets.
+        """Whether the share of whole groups is below a coin's.
 
-        Such a row is never called above (METHODS M.1).
+        Such a row is never called above chance (METHODS M.1). False for other metrics.
         """
         return self.metric == "group_accuracy" and self.coin is not None and self.value < self.coin
 
     @property
     def is_in_one_place(self) -> bool:
-        """Whether the right answers of its problems are all in one place."""
+        """Whether all right answers of its problems have the same index."""
         return bool(self.details.get(IN_ONE_PLACE))
 
     def to_json(self) -> dict[str, Any]:
-        """The flat row of `results.json`."""
+        """Row of `results.json`, with details as columns."""
         row = {name: _drop_infinite(getattr(self, name)) for name in CONTRACT}
         return {**row, **{name: _drop_infinite(value) for name, value in self.details.items()}}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Metric":
-        """Read the row of a file.
+        """Make a metric from a row of a file.
 
         Columns outside the contract become its details, unless they are empty.
 
@@ -192,7 +202,7 @@ NAMING = ("dataset", "model", "scoring", "protocol", "subset", "metric")
 
 
 def rows_to_json(rows: Iterable[Metric]) -> list[dict[str, Any]]:
-    """Write rows as `results.json` has them, all with the same columns.
+    """Convert metrics to rows of `results.json` with the same columns.
 
     These are the columns of the contract, then the details of any row.
     """
@@ -204,16 +214,15 @@ def rows_to_json(rows: Iterable[Metric]) -> list[dict[str, Any]]:
 
 
 def _drop_infinite(value: Any) -> Any:
-    """Return a value as JSON can write it, or None for an infinite number."""
+    """Return a value, or None if JSON cannot express the number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def stands(row: Metric, against: float | None = None) -> str:
-    """Position of a row against its level at 5 %, by its test.
+    """Position of a row against its chance level, at 5 %.
 
-    Against another value, it is by the row's interval.
-
-    Unknown without a test or an interval.
+    `above`, `at` or `below` by the row's test, or by its interval if there is no test. With `against`, it is the
+    position of the interval against that value. `unknown` without a test and an interval.
     """
     if against is None and row.is_untestable:
         return UNKNOWN
@@ -228,9 +237,9 @@ def stands(row: Metric, against: float | None = None) -> str:
 
 
 def tested(row: Metric, p: float, sure: float) -> str:
-    """Position of a row by a p-value of its level.
+    """Position of a row against its chance level, by a p-value.
 
-    It is at its level if the p-value is not below `sure`.
+    It is `at` unless the p-value is below `sure`; `unknown` without a chance level.
     """
     level = row.level
     if level is None:
@@ -243,9 +252,9 @@ def tested(row: Metric, p: float, sure: float) -> str:
 
 
 def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:
-    """Choose the candidate with the highest score, or abstain with a reason.
+    """Choose the candidate with the highest score.
 
-    A tie is an abstention, and so is a score that is not a number.
+    Returns its index and None, or None and a reason: a tie is an abstention, and so is a score that is not a number.
 
     >>> decide([-3.0, -2.5]), decide([-2.0, -2.0])
     ((1, None), (None, 'a tie'))

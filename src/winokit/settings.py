@@ -1,4 +1,6 @@
-"""A setting is written once, where it is used: type, default, help and bounds. Options and checks derive from it.
+"""Settings, each written once where it is used.
+
+A setting has a type, a default, help and bounds; options and checks derive from these.
 
 >>> @dataclass(frozen=True)
 ... class OvenSettings(Settings):
@@ -54,7 +56,7 @@ DATA_HELP = (
     "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
     "(./open if it has the name of a dataset)."
 )
-"""What users may give as data. It is here so that help of a verb costs nothing that reads data."""
+"""Help for arguments with data. It is here so that help of a verb imports nothing that reads data."""
 SHOWN = 1e9
 """Bounds above this are not shown."""
 SEVERAL = (tuple, list, Sequence, Iterable)
@@ -62,12 +64,12 @@ WORDS: dict[Any, str] = {
     **{int: "a whole number", float: "a number", str: "a text", Path: "a path", bool: "True or False"},
     **{NoneType: "None", Callable: "a function", Frame: "a data frame"},
 }
-"""What an error calls a type."""
+"""Words for types in errors."""
 
 
 @dataclass(frozen=True)
 class Help:
-    """Help text of a setting, its bounds, and its form on the command line."""
+    """Help text of a setting, its bounds, and its command-line form."""
 
     text: str
     metavar: str | None = None
@@ -76,19 +78,19 @@ class Help:
     above: float | None = None
     below: float | None = None
     typed: Any = None
-    """What may be typed, where Python takes more: `list[str]` for what may be one name, several, or objects."""
+    """Type on the command line, if Python takes more: `list[str]` for one name, several, or objects."""
     also: str | None = None
     """Another name of the option: `license` for `licence`."""
     was: str | None = None
-    """The name that the setting had before. Whoever gives it is told the new one."""
+    """Former name of the setting. Whoever gives it gets an error with the new one."""
     noun: str | None = None
-    """What an error calls a value that is none of the choices, where the parameter's name will not do."""
+    """Noun for a value that is none of the choices, in an error; None for the parameter's name."""
     option: bool = False
     """Whether it is typed as an option although Python takes it by position."""
     bare: bool = False
     """Whether it is typed as an option or, without the option's name, as an argument."""
     otherwise: Any = None
-    """What the command line gives where nothing is typed, where Python's default is None: a file to write, say."""
+    """Default on the command line, if Python's default is None: a file to write, say."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
     section: str | None = None
@@ -96,7 +98,7 @@ class Help:
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """The bounds, as help shows them: `x>=1`."""
+        """Bounds as help texts show them, such as `x>=1`."""
         signs = {">=": self.least, "<=": self.most, ">": self.above, "<": self.below}
         bounds: list[str] = []
         for sign, bound in signs.items():
@@ -106,9 +108,9 @@ class Help:
 
 
 class Without:
-    """Fields of a settings class that a verb does not take, but decides itself.
+    """Names of settings that a verb decides itself and does not take.
 
-    `now_in` is the call of the library that takes them instead.
+    It is put into the annotation of the settings class. `now_in` is the call of the library that takes them instead.
     """
 
     def __init__(self, *names: str, now_in: str | None = None) -> None:
@@ -117,11 +119,9 @@ class Without:
 
 
 class Stored:
-    """Fields of a settings class that a verb takes from a section of winokit.toml.
+    """Names of settings that a verb takes from winokit.toml, not as options.
 
-    They are no options.
-
-    Without names, all fields.
+    It is put into the annotation of the settings class. `section` is that of the file. Without names, all settings.
     """
 
     def __init__(self, section: str, *names: str) -> None:
@@ -130,25 +130,26 @@ class Stored:
 
 
 class Settings:
-    """A frozen dataclass of settings, checked when it is made.
+    """Base of frozen dataclasses of settings, checked when created.
 
-    Types and bounds are checked.
+    Types and bounds are those of the annotations.
     """
 
     def __post_init__(self) -> None:
         hints: Mapping[str, Any] = _get_hints(type(self))  # type: ignore[arg-type]
         for name, hint in hints.items():
-            value = fitted(getattr(self, name), hint)
+            value = convert_value(getattr(self, name), hint)
             object.__setattr__(self, name, value)
             check(name, value, hint)
 
 
-def fitted(value: Any, hint: Any) -> Any:
-    """Convert a value to the form of its annotation.
+def convert_value(value: Any, hint: Any) -> Any:
+    """Convert a value to the type of its annotation.
 
-    One thing becomes several if several are taken, a text becomes a path.
+    A single value becomes a tuple where several are taken, a text becomes a path. Values that do not fit are returned
+    as they are.
 
-    >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
+    >>> convert_value("run", Path | None), convert_value("random", tuple[str, ...]), convert_value("open", str | Path)
     (PosixPath('run'), ('random',), 'open')
     """
     several = [kind for kind in members_of(hint) if get_origin(kind) in SEVERAL]
@@ -168,9 +169,9 @@ def fitted(value: Any, hint: Any) -> Any:
 
 
 def _convert_single(value: Any, kinds: list[Any]) -> Any:
-    """Convert a path, text or number to the type that is taken.
+    """Convert a path, text or number to one of these types.
 
-    NumPy's numbers have no place in a JSON file.
+    NumPy's numbers become Python's, which a JSON file needs.
     """
     if isinstance(value, str) and Path in kinds and str not in kinds:
         return Path(value)
@@ -183,9 +184,9 @@ def _convert_single(value: Any, kinds: list[Any]) -> Any:
 
 
 def _is_kind_of(value: Any, hint: Any) -> bool:
-    """Whether a value is of the kind that an annotation names.
+    """Whether a value is of the type of an annotation.
 
-    A text is a path too, and never several texts.
+    A text is a path too, and never a sequence of texts.
     """
     members = members_of(hint)
     origin = get_origin(hint)
@@ -201,7 +202,10 @@ def _is_kind_of(value: Any, hint: Any) -> bool:
 
 
 def _is_instance(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type. A number is no bool, and a text is a path too."""
+    """Whether a value is of a type.
+
+    A bool is not a number, and a text is a path too.
+    """
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
     if kind in (str, Path):
@@ -213,7 +217,7 @@ def _is_instance(value: Any, kind: Any) -> bool:
 
 
 def members_of(hint: Any) -> tuple[Any, ...]:
-    """Types that an annotation offers: itself, or the members of a union."""
+    """Types that an annotation allows: members of a union, or itself."""
     if get_origin(hint) is Annotated:
         return members_of(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType):
@@ -222,7 +226,10 @@ def members_of(hint: Any) -> tuple[Any, ...]:
 
 
 def _list_kinds(hint: Any) -> list[Any]:
-    """Types of single things in an annotation."""
+    """Types that single values may have by an annotation.
+
+    Of a sequence they are the types of its items.
+    """
     kinds: list[Any] = []
     for member in members_of(hint):
         if get_origin(member) in SEVERAL:
@@ -233,9 +240,9 @@ def _list_kinds(hint: Any) -> list[Any]:
 
 
 def check(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value that does not fit its annotation.
+    """Raise BadInput or UnknownName unless a value fits its annotation.
 
-    It may be of the wrong type, out of bounds, or none of the choices.
+    It may have the wrong type, be out of bounds, or be none of the choices. `name` is the setting's, for the message.
     """
     choices = choices_of(hint)
     setting_help = help_of(hint)
@@ -254,19 +261,23 @@ def check(name: str, value: Any, hint: Any) -> None:
 
 
 def _describe_kinds(hint: Any) -> str:
-    """Words for what an annotation takes: its choices or its types."""
+    """Describe in words the choices or types of an annotation."""
     kind_names = [WORDS.get(kind, f"a {kind.__name__}") for kind in _list_kinds(hint)]
     words = " or ".join(choices_of(hint) or dict.fromkeys(kind_names))
     takes_several = any(get_origin(kind) in SEVERAL for kind in members_of(hint))
     return f"{words}, one or several," if takes_several else words
 
 
-def _check_bounds(name: str, value: float, said: Help) -> None:
+def _check_bounds(name: str, value: float, setting_help: Help) -> None:
+    """Raise BadInput if a number is infinite or out of bounds.
+
+    `setting_help` has the bounds. Without bounds, any number passes.
+    """
     bounds: dict[str, tuple[float | None, Callable[[float], bool]]] = {
-        "{} or more": (said.least, lambda bound: value >= bound),
-        "{} or less": (said.most, lambda bound: value <= bound),
-        "a number above {}": (said.above, lambda bound: value > bound),
-        "a number below {}": (said.below, lambda bound: value < bound),
+        "{} or more": (setting_help.least, lambda bound: value >= bound),
+        "{} or less": (setting_help.most, lambda bound: value <= bound),
+        "a number above {}": (setting_help.above, lambda bound: value > bound),
+        "a number below {}": (setting_help.below, lambda bound: value < bound),
     }
     expectations: list[str] = []
     is_within = math.isfinite(value)
@@ -279,7 +290,7 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
 
 
 def help_of(hint: Any) -> Help | None:
-    """Help of an annotation, or None.
+    """Help in an annotation, or None.
 
     If there are several, the last counts: a shared annotation may be used with other words.
     """
@@ -289,7 +300,7 @@ def help_of(hint: Any) -> Help | None:
 
 
 def choices_of(hint: Any) -> tuple[str, ...]:
-    """Names that a Literal lists, or an empty tuple for other types.
+    """Choices of a Literal, or an empty tuple for other types.
 
     It may be inside `Annotated`, optional or repeated.
 
@@ -305,78 +316,107 @@ def choices_of(hint: Any) -> tuple[str, ...]:
 
 
 def verb(function: F) -> F:
-    """Let a function take the fields of its settings classes, and check them.
+    """Decorator that lets a function take the fields of its settings classes.
 
-    The fields stand in the signature where the class stood, with the defaults of that verb. A whole settings object
-    may be given too, by the parameter's name; fields given beside it win.
+    The fields are keyword arguments where a settings object was a parameter, with the defaults of that verb, and they
+    are checked. A whole settings object may be given too, by the parameter's name; fields given beside it win.
     """
     # What it returns may need an extra, and is known to type checkers alone.
     annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    space = inspect.unwrap(function).__globals__
-    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), space, include_extras=True)
+    namespace = inspect.unwrap(function).__globals__
+    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), namespace, include_extras=True)
     kinds_by_name = {name: _get_settings_class(hint) for name, hint in hints.items()}
-    wholes = {name: kind for name, kind in kinds_by_name.items() if kind is not None}
-    plain = inspect.signature(function)
-    whole_of: dict[str, str] = {}
-    for whole, kind in wholes.items():
-        whole_of |= dict.fromkeys(names_inside(kind, hints[whole]), whole)
+    settings_classes = {name: kind for name, kind in kinds_by_name.items() if kind is not None}
+    signature = inspect.signature(function)
+    keyword_of_field: dict[str, str] = {}
+    for keyword, kind in settings_classes.items():
+        keyword_of_field |= dict.fromkeys(names_inside(kind, hints[keyword]), keyword)
     parameters: list[inspect.Parameter] = []
-    for parameter in plain.parameters.values():
-        parameters += _expand_parameter(parameter, hints, wholes)
-    names = {*whole_of, *plain.parameters}
+    for parameter in signature.parameters.values():
+        parameters += _expand_parameter(parameter, hints, settings_classes)
+    valid_names = {*keyword_of_field, *signature.parameters}
     former = former_names(parameters)
-    moved = {**_find_moved_fields(hints, wholes), **getattr(function, "moved", {})}
-    open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    moved = {**_find_moved_fields(hints, settings_classes), **getattr(function, "moved", {})}
+    takes_any_keyword = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if not open_ended:
-            check_names(function.__name__, kwargs, names, former, moved)
-        arguments: dict[str, Any] = {}
-        by_whole: dict[str, dict[str, Any]] = {name: {} for name in wholes}
-        for name, value in kwargs.items():
-            if name in whole_of:
-                by_whole[whole_of[name]][name] = value
-            else:
-                arguments[name] = value
-        for name, kind in wholes.items():
-            if name in arguments:
-                check(name, arguments[name], kind)
-            whole_settings = arguments.get(name, plain.parameters[name].default)
-            arguments[name] = assemble(kind, whole_settings, by_whole[name])
-        bound = plain.bind(*args, **arguments)
+        if not takes_any_keyword:
+            check_names(function.__name__, kwargs, valid_names, former, moved)
+        bound = signature.bind(*args, **_assemble_settings(kwargs, signature, settings_classes, keyword_of_field))
         _fit_arguments(bound, hints)
-        if "progress" in plain.parameters and bound.arguments.get("progress") is None and in_notebook():
+        if "progress" in signature.parameters and bound.arguments.get("progress") is None and in_notebook():
             bound.arguments["progress"] = progress_line(function.__name__)
         return function(*bound.args, **bound.kwargs)
 
-    vars(called)["full"] = plain.replace(parameters=parameters)
-    vars(called)["settings"] = dict(wholes)
-    kinds = get_type_hints(SimpleNamespace(__annotations__=annotations), space)
-    for whole_kind in wholes.values():
-        vars(called)["settings"] |= inner_settings(whole_kind)
-        kinds |= plain_types(whole_kind)
-    shown_parameters: list[inspect.Parameter] = []
-    for parameter in parameters:
-        plain_type = kinds.get(parameter.name, parameter.annotation)
-        shown_parameters.append(parameter.replace(annotation=plain_type))
-    called.__signature__ = plain.replace(parameters=shown_parameters)  # type: ignore[attr-defined]
-    called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
+    vars(called)["full"] = signature.replace(parameters=parameters)
+    vars(called)["settings"] = dict(settings_classes)
+    types = get_type_hints(SimpleNamespace(__annotations__=annotations), namespace)
+    for kind in settings_classes.values():
+        vars(called)["settings"] |= inner_settings(kind)
+        types |= plain_types(kind)
+    typed_parameters = _take_types(parameters, types)
+    called.__signature__ = signature.replace(parameters=typed_parameters)  # type: ignore[attr-defined]
+    called.__doc__ = write_docstring(function.__doc__ or "", parameters, settings_classes, signature.return_annotation)
     return cast(F, called)
 
 
+def _assemble_settings(
+    arguments: Mapping[str, Any],
+    signature: inspect.Signature,
+    settings_classes: Mapping[str, type],
+    keyword_of_field: Mapping[str, str],
+) -> dict[str, Any]:
+    """Replace fields of settings among keyword arguments by settings objects.
+
+    `settings_classes` are by keyword, and `keyword_of_field` has that of the class to which each field belongs. A
+    settings object that is not given begins as the default in the signature.
+    """
+    assembled: dict[str, Any] = {}
+    fields_by_keyword: dict[str, dict[str, Any]] = {name: {} for name in settings_classes}
+    for name, value in arguments.items():
+        if name in keyword_of_field:
+            fields_by_keyword[keyword_of_field[name]][name] = value
+        else:
+            assembled[name] = value
+    for name, kind in settings_classes.items():
+        if name in assembled:
+            check(name, assembled[name], kind)
+        whole_settings = assembled.get(name, signature.parameters[name].default)
+        assembled[name] = assemble(kind, whole_settings, fields_by_keyword[name])
+    return assembled
+
+
+def _take_types(parameters: Iterable[inspect.Parameter], types: Mapping[str, Any]) -> list[inspect.Parameter]:
+    """Parameters with plain types as annotations, without help.
+
+    One whose type is not listed stays as it is.
+    """
+    typed_parameters: list[inspect.Parameter] = []
+    for parameter in parameters:
+        plain_type = types.get(parameter.name, parameter.annotation)
+        typed_parameters.append(parameter.replace(annotation=plain_type))
+    return typed_parameters
+
+
 def _fit_arguments(bound: inspect.BoundArguments, hints: Mapping[str, Any]) -> None:
-    """Convert and check the arguments of a call by their annotations."""
+    """Convert and check the arguments of a call, in place.
+
+    `hints` are the annotations by name.
+    """
     for name, value in bound.arguments.items():
         hint = hints.get(name, Any)
-        bound.arguments[name] = fitted(value, hint)
+        bound.arguments[name] = convert_value(value, hint)
         check(name, bound.arguments[name], hint)
 
 
-def _find_moved_fields(hints: Mapping[str, Any], wholes: Iterable[str]) -> dict[str, str]:
-    """Fields that a verb leaves to another call, by name, at any depth."""
+def _find_moved_fields(hints: Mapping[str, Any], settings_names: Iterable[str]) -> dict[str, str]:
+    """Settings that another call takes now, each with that call.
+
+    `settings_names` are the names of parameters or fields that are settings objects. Settings at any depth count.
+    """
     moved: dict[str, str] = {}
-    for name in wholes:
+    for name in settings_names:
         for part in getattr(hints[name], "__metadata__", ()):
             if isinstance(part, Without) and part.now_in is not None:
                 moved |= dict.fromkeys(part.names, part.now_in)
@@ -387,7 +427,7 @@ def _find_moved_fields(hints: Mapping[str, Any], wholes: Iterable[str]) -> dict[
 
 
 def signature_of(call: Callable[..., Any]) -> inspect.Signature:
-    """Signature of a call, with the help of its parameters if it is a verb.
+    """Signature of a call, whose annotations have the help of parameters.
 
     The one that Python shows has the types alone.
     """
@@ -395,36 +435,21 @@ def signature_of(call: Callable[..., Any]) -> inspect.Signature:
 
 
 def settings_of(call: Callable[..., Any]) -> dict[str, type]:
-    """Settings classes that a verb takes as whole objects, by their keywords."""
+    """Settings classes that a verb takes as whole objects, by keyword."""
     return dict(getattr(call, "settings", {}))
 
 
-def documented(
-    text: str, parameters: Iterable[inspect.Parameter], wholes: Mapping[str, type], returned: Any = None
+def write_docstring(
+    text: str, parameters: Iterable[inspect.Parameter], settings_classes: Mapping[str, type], returned: Any = None
 ) -> str:
-    """Write a docstring with all parameters, what is returned and what is raised.
+    """Docstring of a verb, with its parameters, returned value and errors.
 
-    A parameter has its help, and what was written about it besides.
+    `text` is the docstring as written; what it says of a parameter is put below the parameter's help.
+    `settings_classes` are by keyword, `returned` is the annotation of the result.
     """
     head, *sections = re.split(r"\n\n(?=\w+\n---+\n)", inspect.cleandoc(text))
     parameter_section = next((part for part in sections if part.startswith("Parameters\n")), "")
-    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", parameter_section, re.MULTILINE))
-    heads: dict[str, str] = {}
-    texts: dict[str, str] = {}
-    for parameter in parameters:
-        name = parameter.name
-        is_required = parameter.default is inspect.Parameter.empty
-        heads[name] = name if is_required else f"{name} : default {parameter.default!r}"
-        texts[name] = textwrap.fill(_write_for_python(_get_parameter_text(parameter)), 96)
-    for name, kind in wholes.items():
-        heads[name] = name
-        texts[name] = (
-            f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
-        )
-    entries: list[str] = []
-    for name, head_line in heads.items():
-        parts = (head_line, textwrap.indent(texts[name], "    "), besides.get(name, ""))
-        entries.append("\n".join(part.rstrip() for part in parts if part))
+    entries = _write_parameter_entries(parameter_section, parameters, settings_classes)
     other_sections = [part for part in sections if part is not parameter_section]
     return_kind, *_ = (*get_args(returned), returned)
     if isinstance(return_kind, type) and not _has_section(other_sections, "Returns"):
@@ -438,8 +463,35 @@ def documented(
     return "\n\n".join([_write_for_python(head), all_parameters, *other_sections])
 
 
+def _write_parameter_entries(
+    section: str, parameters: Iterable[inspect.Parameter], settings_classes: Mapping[str, type]
+) -> list[str]:
+    """Entry of each parameter in a docstring, of settings objects last.
+
+    It has the parameter's default, its help, and what the written section says of it.
+    """
+    besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", section, re.MULTILINE))
+    heads: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for parameter in parameters:
+        name = parameter.name
+        is_required = parameter.default is inspect.Parameter.empty
+        heads[name] = name if is_required else f"{name} : default {parameter.default!r}"
+        texts[name] = textwrap.fill(_write_for_python(_get_parameter_text(parameter)), 96)
+    for name, kind in settings_classes.items():
+        heads[name] = name
+        texts[name] = (
+            f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
+        )
+    entries: list[str] = []
+    for name, head_line in heads.items():
+        parts = (head_line, textwrap.indent(texts[name], "    "), besides.get(name, ""))
+        entries.append("\n".join(part.rstrip() for part in parts if part))
+    return entries
+
+
 def _get_parameter_text(parameter: inspect.Parameter) -> str:
-    """The help of a parameter, or an empty text."""
+    """Help of a parameter, or an empty text."""
     if parameter.name == "progress":
         return "Called with what is done and what there is."
     setting_help = help_of(parameter.annotation)
@@ -447,11 +499,14 @@ def _get_parameter_text(parameter: inspect.Parameter) -> str:
 
 
 def _has_section(sections: Sequence[str], title: str) -> bool:
+    """Whether one of a docstring's sections has this title."""
     return any(section.startswith(f"{title}\n") for section in sections)
 
 
 def _write_for_python(words: str) -> str:
-    """Rewrite help for Python. Commands in backticks stay.
+    """Rewrite a help text for Python: options become keyword arguments.
+
+    Commands in backticks stay.
 
     >>> _write_for_python("With --model: how to `cut --read`; repeatable. Default: --set assess=off.")
     'With model: how to `cut --read`; one or several. Default: assess=False.'
@@ -466,7 +521,7 @@ def _write_for_python(words: str) -> str:
 
 
 def former_names(parameters: Iterable[inspect.Parameter]) -> dict[str, str]:
-    """Names that parameters had before, each with the present one."""
+    """Former names of parameters, each with the present one."""
     former = {}
     for parameter in parameters:
         setting_help = help_of(parameter.annotation)
@@ -476,9 +531,9 @@ def former_names(parameters: Iterable[inspect.Parameter]) -> dict[str, str]:
 
 
 def moved_to(call: str, *names: str) -> Callable[[F], F]:
-    """Mark parameters that another verb has now.
+    """Decorator that marks parameters which another verb takes now.
 
-    Whoever gives one gets an error that names that verb.
+    Whoever gives one gets an error that names that verb, `call`.
 
     >>> @verb
     ... @moved_to("freeze", "frost")
@@ -498,16 +553,16 @@ def moved_to(call: str, *names: str) -> Callable[[F], F]:
 
 def check_names(
     call: str,
-    given: Iterable[str],
-    known: Iterable[str],
+    argument_names: Iterable[str],
+    parameter_names: Iterable[str],
     former: Mapping[str, str] = {},
     moved: Mapping[str, str] = {},
 ) -> None:
-    """Refuse a parameter that a call does not have, as Python does.
+    """Raise TypeError for an argument that a call does not have.
 
-    The error names the one that was probably meant.
-
-    `former` are names that parameters had before, with the present ones; `moved`, with the verbs that have them now.
+    The message names the parameter that was probably meant. `given` are the names of the arguments, `known` those of
+    the parameters, `former` maps former names to present ones, and `moved` maps names to the verbs that have them
+    now.
 
     >>> check_names("bake", ["heet"], ["heat", "mode"])
     Traceback (most recent call last):
@@ -518,20 +573,20 @@ def check_names(
     ...
     TypeError: bake() has no parameter 'warmth': it is called 'heat' now
     """
-    known = list(known)
-    for name in given:
+    valid_names = list(parameter_names)
+    for name in argument_names:
         if name in former:
             raise TypeError(f"{call}() has no parameter {name!r}: it is called {former[name]!r} now")
         if name in moved:
             raise TypeError(f"{call}() has no parameter {name!r}: it is one of winokit.{moved[name]}() now")
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
+        if name not in valid_names:
+            close = get_close_matches(name, valid_names, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise TypeError(f"{call}() has no parameter {name!r}.{hint}")
 
 
 def parameters_of(kind: type) -> Iterator[inspect.Parameter]:
-    """Parameters of a call for those settings of a class that have help.
+    """Yield a parameter for each setting of a class with help.
 
     Those without a default must be given.
     """
@@ -543,7 +598,7 @@ def parameters_of(kind: type) -> Iterator[inspect.Parameter]:
 
 
 def spelling(kind: type, name: str) -> str:
-    """Spelling of a setting on the command line: `--twins`, or `--set folds`."""
+    """Form of a setting on the command line: `--twins` or `--set folds`."""
     setting_help = help_of(_get_hints(kind)[name])
     if setting_help is not None and setting_help.section is not None:
         return f"--set {name}"
@@ -551,9 +606,9 @@ def spelling(kind: type, name: str) -> str:
 
 
 def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
-    """Refuse settings that would have no effect.
+    """Raise BadInput if settings without effect are not at their defaults.
 
-    They are those that differ from the defaults of a call.
+    `given` are their values, the defaults are those of `call`, and `why` says why they have no effect.
     """
     for name, value in given.items():
         default = inspect.signature(call).parameters[name].default
@@ -561,10 +616,11 @@ def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
             raise BadInput(f"--{name.strip('_').replace('_', '-')}: {why}")
 
 
-def taken(kind: type, hint: Any) -> Mapping[str, Any]:
-    """Fields of a settings class that a verb takes, with their annotations.
+def list_taken_fields(kind: type, hint: Any) -> Mapping[str, Any]:
+    """Fields of a settings class that a verb takes, with annotations.
 
-    A field that holds settings stands for their fields.
+    `hint` is the verb's annotation of the class, which may leave out fields. A field that holds settings is replaced
+    by their fields.
     """
     metadata = getattr(hint, "__metadata__", ())
     left_out: set[str] = set()
@@ -577,7 +633,7 @@ def taken(kind: type, hint: Any) -> Mapping[str, Any]:
         if inner is None:
             fields_found[name] = field
         else:
-            fields_found |= taken(inner, field)
+            fields_found |= list_taken_fields(inner, field)
     for part in metadata:
         if isinstance(part, Stored):
             fields_found |= {
@@ -587,13 +643,13 @@ def taken(kind: type, hint: Any) -> Mapping[str, Any]:
 
 
 def _put_in_section(hint: Any, section: str) -> Any:
-    """Return the annotation of a setting in a section of winokit.toml."""
+    """Annotation of a setting, moved to a section of winokit.toml."""
     setting_help = help_of(hint)
     return hint if setting_help is None else Annotated[hint, replace(setting_help, section=section)]
 
 
 def inner_settings(kind: type) -> dict[str, type]:
-    """Settings classes inside a settings class, by the fields that hold them.
+    """Settings classes inside a settings class, by field.
 
     They may be at any depth.
     """
@@ -606,14 +662,14 @@ def inner_settings(kind: type) -> dict[str, type]:
 
 
 def names_inside(kind: type, hint: Any) -> list[str]:
-    """Names of the fields of a settings class, and of the settings inside it."""
-    return [*taken(kind, hint), *inner_settings(kind)]
+    """Names of the fields that a verb takes, and of settings inside."""
+    return [*list_taken_fields(kind, hint), *inner_settings(kind)]
 
 
 def plain_types(kind: type) -> dict[str, Any]:
-    """Types of all fields of a settings class, without their help.
+    """Types of all fields of a settings class, without help.
 
-    Fields at any depth count.
+    Fields of settings inside it count too.
     """
     types: dict[str, Any] = {}
     for part in (*inner_settings(kind).values(), kind):
@@ -622,9 +678,9 @@ def plain_types(kind: type) -> dict[str, Any]:
 
 
 def assemble(kind: type, whole: Any, given: Mapping[str, Any]) -> Any:
-    """Replace fields of `whole`, at any depth, by those given by name.
+    """Make a settings object with some fields replaced, at any depth.
 
-    `whole` is a settings object, or `inspect.Parameter.empty` if there is none to begin with.
+    `whole` is the object to begin with, or `inspect.Parameter.empty` for the defaults of the class `kind`.
     """
     changed: dict[str, Any] = {}
     for name, hint in _get_hints(kind).items():
@@ -643,7 +699,10 @@ def assemble(kind: type, whole: Any, given: Mapping[str, Any]) -> Any:
 
 
 def value_inside(whole: Any, name: str) -> Any:
-    """Value of a field, of a settings object or of those that it holds."""
+    """Value of a setting, which may be inside another at any depth.
+
+    Raises AttributeError if there is no such setting.
+    """
     if hasattr(whole, name):
         return getattr(whole, name)
     for holder in inner_settings(type(whole)):
@@ -654,21 +713,25 @@ def value_inside(whole: Any, name: str) -> Any:
 
 
 def _expand_parameter(
-    parameter: inspect.Parameter, hints: Mapping[str, Any], wholes: Mapping[str, type]
+    parameter: inspect.Parameter, hints: Mapping[str, Any], settings_classes: Mapping[str, type]
 ) -> Iterator[inspect.Parameter]:
+    """Yield the parameters that replace a parameter of a verb.
+
+    A settings object is replaced by its fields; any other parameter stays.
+    """
     hint = hints.get(parameter.name, Any)
-    if parameter.name not in wholes:
+    if parameter.name not in settings_classes:
         yield parameter.replace(annotation=hint)
         return
-    kind = wholes[parameter.name]
+    kind = settings_classes[parameter.name]
     defaults = kind() if parameter.default is inspect.Parameter.empty else parameter.default
-    for name, field in taken(kind, hint).items():
+    for name, field in list_taken_fields(kind, hint).items():
         default = value_inside(defaults, name)
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field)
 
 
 def _get_settings_class(hint: Any) -> Any:
-    """The settings class of an annotation, optional or not, or None."""
+    """Settings class of an annotation, optional or not, or None."""
     kinds = [kind for kind in members_of(hint) if kind is not NoneType]
     if len(kinds) != 1:
         return None
@@ -678,5 +741,6 @@ def _get_settings_class(hint: Any) -> Any:
 
 @cache
 def _get_hints(kind: Any) -> Mapping[str, Any]:
+    """Annotations of the fields of a settings class."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind) if field.init}

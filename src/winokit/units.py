@@ -22,9 +22,9 @@ DENSE = 8
 
 
 class Units:
-    """The unit of each row, as numbers from 0 in the order of appearance.
+    """Unit of each row, as numbers from 0 in order of appearance.
 
-    Equal numbers mean rows that vary together. `Units.of_names` makes them from names, `Units.alone` for rows that are
+    Rows with equal numbers vary together. `Units.of_names` makes them from names, `Units.alone` for rows that are
     independent of one another.
 
     >>> units = Units.of_names(["a", None, "a", None])
@@ -37,7 +37,10 @@ class Units:
 
     @classmethod
     def of_names(cls, names: Iterable[Hashable | None]) -> Units:
-        """Make units from names. A row whose name is None is its own unit."""
+        """Make units from the name of each row's unit.
+
+        A row whose name is None is its own unit.
+        """
         numbers: dict[Hashable, int] = {}
         free = count()
         unit_numbers = []
@@ -50,7 +53,7 @@ class Units:
 
     @classmethod
     def alone(cls, rows: int) -> Units:
-        """Make units of rows that are independent of one another."""
+        """Make units for independent rows. `rows` is their number."""
         return cls(np.arange(rows))
 
     def __len__(self) -> int:
@@ -81,30 +84,33 @@ class Units:
         return self.count == len(self)
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Units:
-        """Units of some rows, in that order. `rows` are indices or flags."""
+        """Units of some rows, in the order given.
+
+        `rows` are indices, or a flag for each row.
+        """
         if not len(rows):
             return Units(self.numbers[:0])
         return Units(self.numbers[np.asarray(rows)])
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Sum of a value over each unit."""
+        """Sum of the values of each unit's rows."""
         return np.bincount(self.numbers, weights=values, minlength=self.count).astype(np.float64)
 
     def largest(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Largest value in each unit, at least 0."""
+        """Largest value of each unit's rows, at least 0."""
         largest = np.zeros(self.count)
         np.maximum.at(largest, self.numbers, values)
         return largest
 
     def rows(self) -> list[NDArray[np.int64]]:
-        """Row indices of each unit, in the order of the rows."""
+        """Row indices of each unit, in order."""
         order = np.argsort(self.numbers, kind="stable")
         ends = np.cumsum(self.sizes)[:-1]
         return np.split(order.astype(np.int64), ends)
 
 
 def require_units(units: Units, rows: int) -> Units:
-    """Return the units if they fit the number of rows.
+    """Return `units` if they are Units of `rows` rows.
 
     Raises TypeError for anything else than `Units`, such as a list of groups, and BadInput for another length.
     """
@@ -117,7 +123,7 @@ def require_units(units: Units, rows: int) -> Units:
 
 
 def _renumber_units(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Number the units from 0 in the order of appearance."""
+    """Renumber units from 0 in the order of appearance."""
     if not len(numbers):
         return np.zeros(0, np.int64)
     if numbers.min() >= 0 and numbers.max() < DENSE * len(numbers):

@@ -1,6 +1,6 @@
-"""A readable board of many models on one page that opens offline.
+"""Data of a board: many models ranked on one page that opens offline.
 
-It is ranked and searchable, and families are folded.
+The page can be searched, and the models of a family are folded into one line.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,9 +43,9 @@ class BoardFamily:
 
 @dataclass(frozen=True, slots=True)
 class DrawnBoard:
-    """A board in the form that its template draws.
+    """A board's families and columns, for the template.
 
-    It has the columns with any value, and the families by their best row.
+    Families are in the order of their best row. `columns` are the optional columns in which any row has a value.
     """
 
     title: str
@@ -70,7 +70,10 @@ COLUMNS = {
 
 
 def drawn_board(title: str, rows: Iterable[BoardRow]) -> DrawnBoard:
-    """The board of some rows, which come in order."""
+    """Build a board from rows, the best first.
+
+    Rows of one family are put together, at the place of the first.
+    """
     rows_by_family: dict[str, list[BoardRow]] = {}
     for row in rows:
         rows_by_family.setdefault(row.family, []).append(row)
@@ -86,7 +89,9 @@ def has_column(rows: Sequence[BoardRow], name: str) -> bool:
 
 
 def rank_words(best: int | None, worst: int | None) -> str:
-    """The possible ranks of a model among all, in words.
+    """Possible ranks of a model, in words.
+
+    `best` and `worst` are None for a model without a rank.
 
     >>> rank_words(4, 9), rank_words(1, 1), rank_words(None, None)
     ('4th to 9th', '1st', '–')
@@ -99,7 +104,7 @@ def rank_words(best: int | None, worst: int | None) -> str:
 
 
 def ordinal(number: int) -> str:
-    """A number as a rank.
+    """Number with its ordinal ending, as ranks are written.
 
     >>> [ordinal(number) for number in (1, 2, 3, 4, 11, 22, 113)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd', '113th']

@@ -37,16 +37,16 @@ SHARES_OF_PROBLEMS = ("accuracy", "probe_accuracy")
 """Metrics that count the right answers of all problems one by one."""
 TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 State = Mapping[str, str]
-"""What was found of each fact."""
+"""Value of each fact."""
 When = Mapping[str, Sequence[str]]
 """The required value of each fact that matters, or its several possible values."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictPoint:
-    """One finding, its tone, and the facts that it claims.
+    """One finding in words, its tone, and the facts that it claims.
 
-    The tone says whether it speaks for or against the score.
+    The tone is `good` if it speaks for the score, `bad` if against it, else `plain`.
     """
 
     text: str
@@ -58,7 +58,7 @@ class VerdictPoint:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A word, a sentence, and the findings behind them."""
+    """A verdict in one word, its headline, and the findings behind it."""
 
     word: str
     tone: str
@@ -70,9 +70,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictCase:
-    """One line of a decision table: its facts, and the verdict for them.
+    """One line of a decision table: required facts, and the verdict.
 
-    Facts that it does not name may be anything.
+    Facts that it does not name may have any value.
     """
 
     when: When
@@ -82,7 +82,7 @@ class VerdictCase:
     """The headline, with the stage's own fields in braces."""
 
     def fits(self, state: State) -> bool:
-        """Whether every fact that it names has one of the values that it names."""
+        """Whether the state has a required value for each fact."""
         for fact, value in self.when.items():
             values = (value,) if isinstance(value, str) else value
             if state[fact] not in values:
@@ -91,7 +91,7 @@ class VerdictCase:
 
 
 class DecisionTable:
-    """Facts with their possible values, and the cases in the order of trial."""
+    """Facts with their possible values, and cases that are tried in order."""
 
     def __init__(
         self, facts: Mapping[str, tuple[str, ...]], *cases: tuple[When, str, str] | tuple[When, str, str, str]
@@ -103,30 +103,28 @@ class DecisionTable:
 
     @classmethod
     def of_stage(cls, stage: str, facts: Mapping[str, tuple[str, ...]]) -> "DecisionTable":
-        """A stage's table from the stage's own file.
-
-        Its words are no code.
-        """
+        """Load the decision table of a stage from `stages/STAGE/verdict.toml`."""
         words = our_toml(f"stages/{stage}/verdict.toml")
         table = cls(facts, *words.pop("cases"))
         table.words = words
         return table
 
     def decide(self, state: State) -> VerdictCase:
-        """The first case that fits.
+        """First case that fits the state.
 
-        A table in which none fits is wrong.
+        Raises StopIteration if none does, which is an error in the table.
         """
         return next(case for case in self.cases if case.fits(state))
 
 
 def standing(row: Metric | None, among: int = 1) -> str:
-    """Position of a row to chance, or unknown if there is no row.
+    """Position of a row against chance: above, at, below or unknown.
 
-    `among` is the number of rows that share a verdict's level (Bonferroni).
+    Unknown if there is no row, or nothing to compare it with. `among` is the number of rows that share a verdict's
+    level (Bonferroni).
 
-    Choices with the same score wherever the right answers are, as those of a scorer that always chooses alike, are at
-    chance. Nothing is known about whole groups then, or if all right answers are in one place.
+    A share of problems that is the same wherever the right answers are, as for a scorer that always chooses alike, is
+    at chance. A share of whole groups is unknown then, and so is any share if all right answers are in one place.
     """
     if row is None or row.level is None:
         return UNKNOWN
@@ -137,9 +135,9 @@ def standing(row: Metric | None, among: int = 1) -> str:
 
 
 def together(places: Iterable[str]) -> str:
-    """One position for several.
+    """Summary of several positions: above, mixed, at, below or unknown.
 
-    It is above or below if all are, mixed if some are above, and else at.
+    It is above or below if all are, mixed if only some are above, else at. Unknown positions do not count.
     """
     positions = set(places) - {UNKNOWN}
     if not positions:
@@ -150,7 +148,10 @@ def together(places: Iterable[str]) -> str:
 
 
 def said(row: Metric, place: str, unit: str = "problems") -> str:
-    """A row with its problems and its position, as part of a sentence."""
+    """Describe a row and its position against chance, within a sentence.
+
+    `place` is the position, `unit` the noun for what is counted.
+    """
     level = "unknown" if row.level is None else f"{100 * row.level:.1f}"
     position = SAID[place].format(level=f"chance ({level})")
     is_above_level = row.level is not None and row.value > row.level
@@ -162,5 +163,5 @@ def said(row: Metric, place: str, unit: str = "problems") -> str:
 
 
 def point_of(fact: str, place: str, text: str) -> VerdictPoint:
-    """A finding that claims a position, in the tone of that position."""
+    """Finding that claims a fact's position, in the position's tone."""
     return VerdictPoint(text, TONES[place], {fact: place})

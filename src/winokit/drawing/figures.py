@@ -35,7 +35,10 @@ WIDEST = 10.0
 
 @dataclass(frozen=True)
 class Figure:
-    """The drawings of the panels, and the size of each in inches."""
+    """Functions that draw the panels of a figure, and their size.
+
+    The size is that of one panel, in inches.
+    """
 
     panels: Sequence[Callable[[Axes], None]]
     width: float
@@ -43,7 +46,7 @@ class Figure:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of panels."""
+        """Number of rows and of columns in which panels are arranged."""
         widest_columns = max(1, int(WIDEST // self.width))
         columns = min(len(self.panels), widest_columns)
         rows = math.ceil(len(self.panels) / columns)
@@ -51,9 +54,10 @@ class Figure:
 
 
 def canvas(figure: Figure) -> "Canvas":
-    """Draw a figure as one of matplotlib's.
+    """Draw a figure with matplotlib.
 
-    A notebook shows it, `savefig` writes it.
+    The result is a matplotlib figure: a notebook shows it, `savefig` writes it. Raises MissingExtra without
+    matplotlib.
     """
     with needing("a figure", "figures"):
         from matplotlib import rc_context
@@ -62,33 +66,33 @@ def canvas(figure: Figure) -> "Canvas":
     with rc_context(STYLE):
         rows, columns = figure.shape
         size = (figure.width * columns, figure.height * rows)
-        drawn = Canvas(figsize=size, dpi=DPI, layout="constrained")
+        matplotlib_figure = Canvas(figsize=size, dpi=DPI, layout="constrained")
         for position, draw in enumerate(figure.panels, 1):
-            draw(drawn.add_subplot(rows, columns, position))
-        _draw_legend(drawn)
-    return drawn
+            draw(matplotlib_figure.add_subplot(rows, columns, position))
+        _draw_legend(matplotlib_figure)
+    return matplotlib_figure
 
 
-def _draw_legend(drawn: "Canvas") -> None:
+def _draw_legend(matplotlib_figure: "Canvas") -> None:
     """Draw one legend for all panels, above them.
 
     Inside a panel it would hide what is drawn, and long names would squeeze it.
     """
     handle_of_label: dict[str, Any] = {}
-    for ax in drawn.axes:
+    for ax in matplotlib_figure.axes:
         handles, labels = ax.get_legend_handles_labels()
         handle_of_label.update(zip(labels, handles, strict=True))
     if not handle_of_label:
         return
     longest = max(map(len, handle_of_label))
     label_width = 0.5 + 0.075 * longest
-    columns = max(1, int(drawn.get_figwidth() / label_width))
+    columns = max(1, int(matplotlib_figure.get_figwidth() / label_width))
     options: Any = {"loc": "outside upper left", "frameon": False, "fontsize": "small"}
-    drawn.legend(handle_of_label.values(), handle_of_label.keys(), ncols=columns, **options)
+    matplotlib_figure.legend(handle_of_label.values(), handle_of_label.keys(), ncols=columns, **options)
 
 
 def shortened(name: str, longest: int = 32) -> str:
-    """A long name with its middle left out.
+    """Shorten a long name by leaving out its middle.
 
     The ends remain, because they distinguish paths.
 
@@ -103,7 +107,10 @@ def shortened(name: str, longest: int = 32) -> str:
 
 
 def forest_figures(forests: Mapping[str, Forest], names: Sequence[str]) -> dict[str, Figure]:
-    """A figure for each forest with any line, with the scorers' names."""
+    """Figure for each forest that has a line, by the forest's name.
+
+    `names` are those of the scorers, for the legend.
+    """
     figures = {}
     for name, forest in forests.items():
         if forest.blocks:
@@ -113,14 +120,14 @@ def forest_figures(forests: Mapping[str, Forest], names: Sequence[str]) -> dict[
 
 
 def forest_height(forest: Forest) -> float:
-    """Inches that keep lines equally far apart, for any number of them."""
+    """Height of a forest in inches, for equal distances between lines."""
     headings = 1.2 * len(forest.blocks) if len(forest.blocks) > 1 else 0.2
     lines = sum(1 + CLOSE * (len(line.marks) - 1) for line in forest.lines)
     return 1.2 + 0.26 * (lines + headings)
 
 
 def whole_ticks(axis: "Axis") -> None:
-    """Set ticks at whole numbers alone, with commas and no sign."""
+    """Set ticks at whole numbers only, with commas and no sign."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
@@ -128,9 +135,10 @@ def whole_ticks(axis: "Axis") -> None:
 
 
 def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
-    """Draw each result with its interval.
+    """Draw a forest on an axis: each value with its interval.
 
-    A dotted line marks chance, a hollow dot an interval that includes it.
+    A dotted line marks chance, and a hollow dot a value that is indistinguishable from it. `names` are those of the
+    scorers.
     """
     is_difference = forest.low < 0
     labels, marks, lowest = _place_lines(forest)
@@ -152,7 +160,10 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
 
 
 def _place_lines(forest: Forest) -> tuple[list[tuple[float, str, bool]], list[tuple[float, ForestMark]], float]:
-    """Labels (height, text, whether a heading), marks with their heights, and the lowest height."""
+    """Assign heights to the lines of a forest, from top to bottom.
+
+    Returns labels (height, text, whether a heading), marks with their heights, and the lowest height.
+    """
     labels: list[tuple[float, str, bool]] = []
     marks: list[tuple[float, ForestMark]] = []
     y = -1.0
@@ -172,7 +183,10 @@ def _place_lines(forest: Forest) -> tuple[list[tuple[float, str, bool]], list[tu
 
 
 def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> None:
-    """Draw chance, intervals and values, each kind in one stroke."""
+    """Draw the chance levels, intervals and values of marks.
+
+    Marks are given with their heights. `zero` is the level of marks without a chance level; None if they have none.
+    """
     chances = _find_chances(marks, zero)
     chance_heights = [y for y, _ in chances]
     ax.vlines(
@@ -201,7 +215,10 @@ def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float
 
 
 def _find_chances(marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> list[tuple[float, float]]:
-    """Height and chance level of each mark that has one, or `zero`."""
+    """Height and chance level of each mark.
+
+    Without a level of its own, a mark has `zero`. If that is None too, it is left out.
+    """
     chances = []
     for y, mark in marks:
         chance = zero if mark.row.level is None else mark.row.level
@@ -211,11 +228,15 @@ def _find_chances(marks: Sequence[tuple[float, ForestMark]], zero: float | None)
 
 
 def _choose_face(mark: ForestMark) -> str:
-    """White, so that the dot is hollow, if the interval includes chance."""
-    if mark.stands in (ABOVE, BELOW):
+    """Fill colour of a mark's dot.
+
+    White, so that the dot is hollow, if the value is indistinguishable from chance.
+    """
+    if mark.position in (ABOVE, BELOW):
         return _choose_colour(mark)
     return "white"
 
 
 def _choose_colour(mark: ForestMark) -> str:
+    """Colour of a mark's scorer."""
     return COLOURS[mark.scorer % len(COLOURS)]

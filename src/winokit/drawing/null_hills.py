@@ -1,6 +1,6 @@
-"""The null of each scorer as a hill, with its score beside it, all on one axis.
+"""Null distributions as hills, each with its scorer's score, on one axis.
 
-The hill is the normal curve with the row's null and its standard deviation, as the judge wrote them.
+A hill is the normal curve with the row's null and its standard deviation, as the judge wrote them.
 """
 
 import math
@@ -11,11 +11,11 @@ from winokit.drawing.wording import percent
 from winokit.results import NULL, NULL_ERROR, Metric
 
 WIDTH, HEIGHT = 200, 40
-"""Of the drawing, without the numbers below it."""
+"""Size of the drawing, without the numbers below it."""
 REACH = 3.2
 """Standard deviations of the null that a hill shows on each side."""
 LEAST_REACH = 0.1
-"""What the axis shows at least on each side of a null: ten points."""
+"""Smallest distance that the axis shows on each side of a null: ten points."""
 STEPS = 40
 """Straight pieces of an outline."""
 SPACINGS = (0.05, 0.1, 0.25)
@@ -25,7 +25,7 @@ MOST_TICKS = 7
 
 @dataclass(frozen=True, slots=True)
 class NullHill:
-    """A row of right answers, and the ends of the axis it is drawn on."""
+    """A row with a null, and the ends of its axis."""
 
     row: Metric
     low: float
@@ -33,24 +33,24 @@ class NullHill:
 
     @property
     def null(self) -> float:
-        """Mean of what the scorer's own choices would get."""
+        """Expected share if right answers change places."""
         return float(self.row.details[NULL] or 0.0)
 
     @property
     def error(self) -> float:
-        """Standard deviation of what they would get."""
+        """Standard deviation of that share."""
         return float(self.row.details[NULL_ERROR] or 0.0)
 
     @property
     def outline(self) -> str:
-        """The hill as the points of an SVG polygon."""
+        """Outline of the hill, as the points of an SVG polygon."""
         offsets = [REACH * (2 * step / STEPS - 1) for step in range(STEPS + 1)]
         corners = [(self.null + offset * self.error, math.exp(-offset * offset / 2)) for offset in offsets]
         return " ".join(f"{self.across(value)},{round(HEIGHT - (HEIGHT - 4) * tall, 2)}" for value, tall in corners)
 
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
-        """Round values on the axis: how far to the right, and the label."""
+        """Round values on the axis, as pairs of horizontal position and label."""
         length = self.high - self.low
         spacing = next((each for each in SPACINGS if length / each <= MOST_TICKS), SPACINGS[-1])
         first = math.ceil(round(self.low / spacing, 6))
@@ -60,17 +60,20 @@ class NullHill:
 
     @property
     def summary(self) -> str:
-        """The picture in words."""
+        """Score and null in words, for readers who cannot see the hill."""
         return f"its score is {percent(self.row.value)}; its own choices would get {percent(self.null)}"
 
     def across(self, value: float) -> float:
-        """How far to the right a value lies, kept inside the drawing."""
+        """Horizontal position of a value, kept inside the drawing."""
         share = (value - self.low) / (self.high - self.low)
         return round(WIDTH * min(max(share, 0.0), 1.0), 2)
 
 
 def draw_hills(rows: Iterable[Metric | None]) -> list[NullHill | None]:
-    """A hill for each row that has a null with a spread, on the axis of them all; None for others."""
+    """One hill per row, all on the same axis.
+
+    None for a row that is None, or that has no null with a spread.
+    """
     rows = list(rows)
     ends: list[float] = []
     for row in rows:
@@ -85,11 +88,15 @@ def draw_hills(rows: Iterable[Metric | None]) -> list[NullHill | None]:
 
 
 def _has_spread(row: Metric) -> bool:
+    """Whether a row has a null, with a standard deviation above 0."""
     return row.details.get(NULL) is not None and bool(row.details.get(NULL_ERROR))
 
 
 def _ends_of(row: Metric) -> list[float]:
-    """The ends of a row's hill, its score and its interval."""
+    """Values that the axis must include for a row.
+
+    These are the ends of its hill and of its interval, and its score.
+    """
     null = float(row.details[NULL] or 0.0)
     error = float(row.details[NULL_ERROR] or 0.0)
     reach = max(REACH * error, LEAST_REACH)

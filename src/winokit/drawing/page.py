@@ -17,16 +17,19 @@ INDEX = "index.html"
 
 
 def write_page(path: Path, template: str, **shown: Any) -> Path:
-    """Write one page from its template, and return its path."""
+    """Render a template into a file, and return the file's path.
+
+    `shown` are the variables of the template.
+    """
     text = environment().get_template(template).render(**shown)
     write_whole(path, text.encode("utf-8", "replace"))
     return path
 
 
 def write_lines_page(path: Path, verb: str, heading: str, lines: Iterable[Any]) -> Path:
-    """Write a page with a result as the terminal shows it, and return its path.
+    """Write a result as an HTML page, and return the page's path.
 
-    `lines` are sentences and tables, as a verb's own `lines` gives them.
+    `lines` are the sentences and tables that a verb prints in the terminal.
     """
     from markupsafe import Markup
 
@@ -35,9 +38,9 @@ def write_lines_page(path: Path, verb: str, heading: str, lines: Iterable[Any]) 
 
 
 def rendered_plain(template: str, **shown: Any) -> bytes:
-    """Render Markdown, YAML or Python from its template.
+    """Render a template of Markdown, YAML or Python.
 
-    Nothing is escaped. The template quotes a value if it has to be quoted.
+    Nothing is escaped: the template must quote values itself.
     """
     plain = environment().overlay(autoescape=False, keep_trailing_newline=True)
     text = plain.get_template(template).render(**shown)
@@ -46,9 +49,9 @@ def rendered_plain(template: str, **shown: Any) -> bytes:
 
 @cache
 def environment() -> "Environment":
-    """The templates, with their filters for numbers.
+    """Jinja environment with the package's templates and filters for numbers.
 
-    Everything that is not ours is escaped.
+    Values are escaped for HTML.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -84,7 +87,10 @@ def environment() -> "Environment":
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings as lines of dotted names."""
+    """Flatten nested settings into pairs of a dotted name and a text.
+
+    Nothing (None, an empty list) becomes "none".
+    """
     for name, value in settings.items():
         dotted_name = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:

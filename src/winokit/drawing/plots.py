@@ -27,7 +27,7 @@ SECONDARY = {
 
 @dataclass(frozen=True, slots=True)
 class ShownScorer:
-    """One column of a report."""
+    """One scorer as a column of a report, with its shown name."""
 
     model: str
     scoring: str
@@ -36,9 +36,10 @@ class ShownScorer:
 
 
 def scorers(run: Run) -> tuple[ShownScorer, ...]:
-    """The scorers with an accuracy of their own.
+    """List the scorers of a run that are columns of a report.
 
-    If there are none, they are all with a row or a prediction.
+    These are the ones with a row of accuracy. If there are none, they are all with any row, or else with a
+    prediction.
     """
     keys = [_scorer_key(row) for row in run.metrics if row.protocol == "accuracy"]
     if not keys:
@@ -47,18 +48,21 @@ def scorers(run: Run) -> tuple[ShownScorer, ...]:
         keys = [(prediction.model, prediction.scoring, None) for prediction in run.predictions]
     distinct_keys = list(dict.fromkeys(keys))
     model_counts = Counter(model for model, *_ in distinct_keys)
-    shown = []
+    columns = []
     for key in distinct_keys:
         model = key[0]
         # The model alone is the name if no other scorer has the same model.
         name = model if model_counts[model] == 1 else " · ".join(filter(None, key))
-        shown.append(ShownScorer(*key, name))
-    return tuple(shown)
+        columns.append(ShownScorer(*key, name))
+    return tuple(columns)
 
 
-def owner(row: Metric, known: Iterable[ShownScorer]) -> ShownScorer | None:
-    """The scorer to which a row belongs: its own, else the model's first."""
-    same_model = [scorer for scorer in known if scorer.model == row.model]
+def owner(row: Metric, shown_scorers: Iterable[ShownScorer]) -> ShownScorer | None:
+    """Find the scorer in whose column a row is shown.
+
+    It is the row's own scorer, else the first one of the same model. None if there is neither.
+    """
+    same_model = [scorer for scorer in shown_scorers if scorer.model == row.model]
     for scorer in same_model:
         if (scorer.model, scorer.scoring, scorer.formalization) == _scorer_key(row):
             return scorer
@@ -66,31 +70,39 @@ def owner(row: Metric, known: Iterable[ShownScorer]) -> ShownScorer | None:
 
 
 def borrowed(row: Metric, scorer: ShownScorer) -> str | None:
-    """The row's scoring if it is not the scorer's own, else None."""
+    """Scoring of a row, if it is not the scorer's own.
+
+    None if it is the scorer's own.
+    """
     return None if row.scoring == scorer.scoring else row.scoring
 
 
 def _scorer_key(row: Metric) -> tuple[str, str, str | None]:
+    """Model, scoring and formalization of a row."""
     return row.model, row.scoring, row.formalization
 
 
 @dataclass(frozen=True, slots=True)
 class ForestMark:
-    """One scorer's value on a line of a forest."""
+    """One scorer's value on a line of a forest.
+
+    `scorer` is the index of the scorer.
+    """
 
     scorer: int
     row: Metric
-    stands: str
+    position: str
+    """`above`, `at` or `below` chance, or `unknown`."""
 
     @property
     def value(self) -> float:
-        """The value of the row."""
+        """Value of the row."""
         return self.row.value
 
 
 @dataclass(frozen=True, slots=True)
 class ForestLine:
-    """One line of a forest: a title, and a mark for each scorer."""
+    """One line of a forest: a title, and each scorer's mark."""
 
     title: str
     marks: tuple[ForestMark, ...]
@@ -98,14 +110,14 @@ class ForestLine:
 
     @property
     def n(self) -> int | None:
-        """The number of problems of all marks, or None if it differs."""
+        """Number of problems of the marks, or None if it differs."""
         counts = {mark.row.n for mark in self.marks}
         return counts.pop() if len(counts) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class ForestBlock:
-    """The lines of one protocol."""
+    """Lines of one protocol, below its title and question."""
 
     title: str
     question: str
@@ -114,23 +126,26 @@ class ForestBlock:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Values with intervals and chance on one axis."""
+    """A forest plot: values with intervals and chance levels, on one axis."""
 
     blocks: tuple[ForestBlock, ...]
     low: float = 0.0
     high: float = 1.0
 
     def place(self, value: float) -> float:
-        """Place of a value on the axis, in per cent, kept inside it."""
+        """Horizontal position of a value in per cent of the axis.
+
+        A value beyond the axis is at its end.
+        """
         share = (value - self.low) / (self.high - self.low)
         share_inside = min(max(share, 0.0), 1.0)
         return round(100 * share_inside, 3)
 
     @property
     def unit(self) -> str:
-        """Unit of the axis.
+        """Unit of the axis: `points` for differences, else `per cent`.
 
-        An axis that goes below zero is one of differences, in points.
+        An axis that begins below zero shows differences.
         """
         return "points" if self.low < 0 else "per cent"
 
@@ -149,6 +164,7 @@ class Forest:
         return tuple(ticks)
 
     def _format_tick(self, number: float) -> str:
+        """Label of a tick, with a sign if the axis shows differences."""
         is_difference = self.low < 0
         if is_difference and number:
             return f"{number:+g}".replace("-", "−")
@@ -156,7 +172,7 @@ class Forest:
 
     @property
     def lines(self) -> list[ForestLine]:
-        """All lines, from top to bottom."""
+        """Lines of all blocks, from top to bottom."""
         lines: list[ForestLine] = []
         for block in self.blocks:
             lines += block.lines
@@ -164,7 +180,7 @@ class Forest:
 
     @property
     def marked(self) -> set[int]:
-        """Indices of the scorers that have a mark in it."""
+        """Indices of the scorers with a mark in this forest."""
         indices: set[int] = set()
         for line in self.lines:
             indices.update(mark.scorer for mark in line.marks)
@@ -172,11 +188,11 @@ class Forest:
 
 
 def forest(
-    rows: Iterable[Metric], known: Sequence[ShownScorer], protocol: str | None = None, *, fine: bool = False
+    rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer], protocol: str | None = None, *, fine: bool = False
 ) -> Forest:
-    """Main results of every protocol or of one.
+    """Forest of the main results of all protocols, or of one.
 
-    With `fine`, they are those on subsets of subsets, like `connective.because`.
+    `fine` takes the rows on subsets of subsets, like `connective.because`, instead of all others.
     """
     rows = list(rows)
     secondary = set(SECONDARY)
@@ -189,55 +205,61 @@ def forest(
         is_fine = "." in row.subset
         if is_main and is_fine == fine and protocol in (None, base(row.protocol)):
             main_rows.append(row)
-    return Forest(_make_blocks(main_rows, known, title))
+    return Forest(_make_blocks(main_rows, shown_scorers, title))
 
 
-def every_row(rows: Iterable[Metric], known: Sequence[ShownScorer]) -> tuple[ForestBlock, ...]:
-    """Rows of any sort by protocol, for a table: they have no axis in common."""
-    return _make_blocks(rows, known, title)
+def every_row(rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer]) -> tuple[ForestBlock, ...]:
+    """Rows of any kind by protocol, for a table.
+
+    They have no axis in common.
+    """
+    return _make_blocks(rows, shown_scorers, title)
 
 
 def difference_forest(
-    rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str] = title
+    rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer], titled: Callable[[Metric], str] = title
 ) -> Forest:
-    """Differences of two accuracies around zero, on an axis wide enough for all."""
+    """Forest of differences of two shares, around zero.
+
+    The axis is wide enough for all of them. `titled` gives the title of a row.
+    """
     difference_rows = [row for row in rows if kind_of(row) == POINTS]
     largest = 0.0
     for row in difference_rows:
         ends = (row.value, row.low, row.high)
         largest = max(largest, *(abs(end) for end in ends if end is not None))
     reach = next((reach for reach in (0.1, 0.25, 0.5) if largest <= reach), 1.0)
-    return Forest(_make_blocks(difference_rows, known, titled), -reach, reach)
+    return Forest(_make_blocks(difference_rows, shown_scorers, titled), -reach, reach)
 
 
 def _make_blocks(
-    rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str]
+    rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer], titled: Callable[[Metric], str]
 ) -> tuple[ForestBlock, ...]:
-    """One block for each protocol, in the order of a page."""
+    """Group rows into blocks by protocol, in the order of a page."""
     rows_by_protocol = grouped((row.protocol, row) for row in sorted(rows, key=place))
     blocks = []
     for protocol, protocol_rows in rows_by_protocol.items():
         caption = about(protocol)
-        lines = _make_lines(protocol_rows, known, titled)
+        lines = _make_lines(protocol_rows, shown_scorers, titled)
         blocks.append(ForestBlock(caption.title, caption.question, lines))
     return tuple(blocks)
 
 
 def _make_lines(
-    rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str]
+    rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer], titled: Callable[[Metric], str]
 ) -> tuple[ForestLine, ...]:
-    """One line for each title, with a mark for each scorer."""
+    """Group rows into lines by title, with a mark for each scorer."""
     marks_by_title: dict[str, list[ForestMark]] = {}
     notes_by_title: dict[str, list[str]] = {}
     for row in rows:
-        scorer = owner(row, known)
+        scorer = owner(row, shown_scorers)
         if scorer is None:
             continue
         scoring = borrowed(row, scorer)
         line_title = titled(row)
         if scoring:
             line_title += f" · scoring {scoring}"
-        mark = ForestMark(known.index(scorer), row, stands(row))
+        mark = ForestMark(shown_scorers.index(scorer), row, stands(row))
         marks_by_title.setdefault(line_title, []).append(mark)
         notes = notes_by_title.setdefault(line_title, [])
         if row.note:
@@ -256,9 +278,9 @@ STEP = "step"
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A value at each of some phases or steps.
+    """A line chart of values over phases or steps.
 
-    Places on the page are in per cent from the left and from the top.
+    Positions are in per cent from the left and from the top.
     """
 
     title: str
@@ -273,13 +295,13 @@ class Chart:
     """A level with a meaning, such as chance."""
     mark_name: str = ""
     band: tuple[tuple[float, float], ...] = ()
-    """The interval of each value, if it is known."""
-    kept: int | None = None
+    """The interval of each value, if there is one."""
+    kept_step: int | None = None
     """The step whose weights were kept."""
 
     @property
     def places(self) -> tuple[tuple[float, float], ...]:
-        """The place of each value."""
+        """Position of each value."""
         places = []
         for at, value in zip(self.at, self.values, strict=True):
             places.append((self.across(at), self.height(value)))
@@ -287,12 +309,12 @@ class Chart:
 
     @property
     def points(self) -> str:
-        """The line for an SVG that is 100 wide and 100 high."""
+        """Points of the line for an SVG of 100 by 100."""
         return _make_path(self.places)
 
     @property
     def outline(self) -> str:
-        """The band for the same SVG.
+        """Outline of the band for an SVG of 100 by 100.
 
         It goes along the upper edge and back along the lower.
         """
@@ -306,9 +328,9 @@ class Chart:
         return _make_path(upper + lower)
 
     def across(self, at: int) -> float:
-        """Distance of a phase or step from the left.
+        """Horizontal position of a phase or step.
 
-        A single one is in the middle.
+        If there is only one, it is in the middle.
         """
         first = self.at[0]
         last = self.at[-1]
@@ -317,12 +339,12 @@ class Chart:
         return 100 * (at - first) / (last - first)
 
     def height(self, value: float) -> float:
-        """Distance of a value from the top."""
+        """Vertical position of a value."""
         span = (self.high - self.low) or 1
         return 100 - 100 * (value - self.low) / span
 
     def say(self, value: float) -> str:
-        """A value in words: a share, a count, or a number."""
+        """Write a value as a share, a count or a number."""
         if self.percent:
             return percent(value, 0)
         is_whole = value == round(value)
@@ -330,12 +352,12 @@ class Chart:
 
 
 def _make_path(places: Sequence[tuple[float, float]]) -> str:
-    """Points as the attribute of an SVG line."""
+    """Write positions as the `points` attribute of an SVG line."""
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
 
 
 def tenths_around(values: Sequence[float]) -> tuple[float, float]:
-    """Tenths that hold all values, and never the same one twice.
+    """Nearest tenths below and above all values, never equal.
 
     >>> tenths_around([0.44, 0.5]), tenths_around([0.5])
     ((0.4, 0.5), (0.5, 0.6))

@@ -13,7 +13,7 @@ _CAPTIONS = our_toml("assets/captions.toml")
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A paper to cite."""
+    """A paper to cite, in a short and a full form."""
 
     short: str
     full: str
@@ -22,7 +22,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolCaption:
-    """The words that a reader needs for a protocol's numbers."""
+    """Title, question and papers of a protocol, as shown on pages."""
 
     title: str
     question: str
@@ -42,7 +42,7 @@ TITLES: dict[str, str] = _CAPTIONS["rows"]
 
 
 def base(name: str) -> str:
-    """A protocol or subset without the subset it was asked on.
+    """Name of a protocol or subset without the condition after `@`.
 
     `artifacts@non_associative` is `artifacts`.
     """
@@ -50,9 +50,9 @@ def base(name: str) -> str:
 
 
 def about(protocol: str) -> ProtocolCaption:
-    """The caption of a protocol.
+    """Caption of a protocol.
 
-    A protocol from elsewhere has its own name as the title.
+    A protocol of another package has its name as the title, and no question.
     """
     caption = ABOUT.get(base(protocol))
     if caption:
@@ -61,7 +61,7 @@ def about(protocol: str) -> ProtocolCaption:
 
 
 def title(row: Metric) -> str:
-    """A row's name on a page, under its protocol's heading."""
+    """Title of a row on a page, below its protocol's heading."""
     subset, _, condition = row.subset.partition("@")
     if not condition:
         _, _, condition = row.protocol.partition("@")
@@ -70,7 +70,7 @@ def title(row: Metric) -> str:
 
 
 def _compose_title(subset: str, metric: str) -> str:
-    """The title of a row, from its subset and metric."""
+    """Compose a title of subset and metric, without a caption."""
     kind, dot, part = subset.partition(".")
     name: str = _CAPTIONS["subsets"].get(kind) or _make_plain(kind).capitalize()
     if dot:
@@ -87,14 +87,14 @@ def _compose_title(subset: str, metric: str) -> str:
 
 
 def _make_plain(name: str) -> str:
-    """A name in words: marks that join its parts become spaces."""
+    """Write a name as words: without underscores and dots."""
     return name.replace("_", " ").replace(".", ", ")
 
 
 def place(row: Metric) -> tuple[int, str]:
-    """Sort key that puts protocols in the order of a page, unknown ones last.
+    """Sort key that puts protocols in the order of a page.
 
-    Rows of one protocol keep their order.
+    Unknown protocols come last. Rows of one protocol have the same key.
     """
     order = list(ABOUT)
     protocol = base(row.protocol)

@@ -28,11 +28,10 @@ def table(
     words: Sequence[int] = (),
     title: str | None = None,
 ) -> Table:
-    """A table without lines.
+    """Build a table of Rich without lines.
 
-    The first `left` columns, and those at `words`, are words. The others are aligned to the right.
-
-    Cells are taken as they are: brackets are no markup. `dim` marks one that chance would explain.
+    The first `left` columns and those whose index is in `words` are aligned to the left, the others to the right.
+    Cells are not parsed as markup.
     """
     from rich.table import Table
     from rich.text import Text
@@ -40,36 +39,36 @@ def table(
     def as_text(cell: str | Text) -> Text:
         return cell if isinstance(cell, Text) else Text(cell)
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    rich_table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     word_columns = {*range(left), *(column % len(heads) for column in words)}
     for column, head in enumerate(heads):
         is_words = column in word_columns
-        drawn.add_column(Text(head), justify="left" if is_words else "right", overflow="fold")
+        rich_table.add_column(Text(head), justify="left" if is_words else "right", overflow="fold")
     for row in rows:
-        drawn.add_row(*map(as_text, row))
-    return drawn
+        rich_table.add_row(*map(as_text, row))
+    return rich_table
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
     """Lines of a dry run's plan: requests, tokens and cost.
 
-    They are by variant and protocol, and in all (`Ledger.planned`).
+    `plan` is what `Ledger.planned` returns.
     """
     yield from _plan_tables(plan)
     yield "in all: {new:,} new requests of {requests:,}, {cached:,} cached".format(**plan)
     if plan.get("asked_again"):
         yield f"{plan['asked_again']:,} cached answers are asked for again, to see whether the server still gives them"
-    about = "about " if plan["estimated"] else ""
+    estimate_word = "about " if plan["estimated"] else ""
     tokens = "{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(**plan)
     cost = f"; cost at most {plan['cost_at_most']:,.4f}" if "cost_at_most" in plan else ""
-    yield f"{about}{tokens}{cost}"
+    yield f"{estimate_word}{tokens}{cost}"
     if plan["estimated"]:
         yield "tokens are estimates, four bytes each; ?tokenizer=NAME_OR_DIR of a served model counts them"
     yield "a dry run: nothing was sent"
 
 
 def _plan_tables(plan: Mapping[str, Any]) -> Iterator[str | Table]:
-    """The plan's tables by variant and by protocol."""
+    """Tables of a plan by variant and by protocol."""
     heads = {
         "requests": "requests",
         "cached": "cached",
@@ -103,12 +102,12 @@ def _plan_tables(plan: Mapping[str, Any]) -> Iterator[str | Table]:
 
 
 def dim(text: str, when: bool = True) -> Text:
-    """A cell, in grey if `when` is set."""
+    """Text in grey, or as it is if `when` is false."""
     return styled((text, "dim" if when else ""))
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """A line of several parts, some with a style.
+    """Text of Rich made of parts, each with or without a style.
 
     An example is `styled("all ", ("well", "green"))`.
     """
@@ -118,7 +117,7 @@ def styled(*parts: str | tuple[str, str]) -> Text:
 
 
 def console() -> Console:
-    """A console with colours in a terminal, else wide enough for whole rows."""
+    """Console of Rich: with colours in a terminal, else 200 characters wide."""
     from rich.console import Console
 
     plain = Console(highlight=False)
@@ -129,9 +128,9 @@ def console() -> Console:
 
 @contextmanager
 def progress_bar(doing: str) -> Iterator[Progress | None]:
-    """Show a bar with the time left on standard error.
+    """Show a progress bar on standard error, inside the context.
 
-    It is None if standard error is no terminal.
+    Yields the callback that moves it, or None if standard error is no terminal.
     """
     from rich.console import Console
 

@@ -31,9 +31,9 @@ PER_CENT = "\u00a0%"
 
 
 def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
-    """Kind of number that a metric is.
+    """Kind of number that a metric is, such as a share.
 
-    An unknown metric is a share if it has a chance level.
+    An unknown metric is a share if it has a chance level and its value is between 0 and 1.
     """
     name = metric.lower()
     for prefix, prefix_kind in PREFIXES.items():
@@ -48,12 +48,12 @@ def kind(metric: str, chance: float | None = None, value: float = 0.0) -> str:
 
 
 def kind_of(row: Metric) -> str:
-    """Kind of number that a row holds."""
+    """Kind of number that a row's value is."""
     return kind(row.metric, row.chance, row.value)
 
 
 def percent(value: float | None, places: int = 1) -> str:
-    r"""A share as a percentage.
+    r"""Share as a percentage, or a dash for None and infinite numbers.
 
     >>> percent(0.7624309392265194)
     '76.2\xa0%'
@@ -64,7 +64,7 @@ def percent(value: float | None, places: int = 1) -> str:
 
 
 def points(value: float | None) -> str:
-    """A difference of two shares in percentage points, with its sign.
+    """Difference of two shares in percentage points, with its sign.
 
     >>> points(-0.175), points(0.0)
     ('−17.5', '0.0')
@@ -79,13 +79,13 @@ def points(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """A difference of two shares in percentage points, without its sign."""
+    """Difference of two shares in percentage points, without its sign."""
     absolute = None if value is None else abs(value)
     return points(absolute).removeprefix("+")
 
 
 def probability(value: float | None) -> str:
-    """A probability in words or digits, never zero.
+    """Probability to three places, never as zero.
 
     >>> probability(0.0449), probability(3e-9)
     ('0.045', '< 0.001')
@@ -96,7 +96,7 @@ def probability(value: float | None) -> str:
 
 
 def often(value: float) -> str:
-    r"""A probability as a share of the time, never none or all of it.
+    r"""Probability as a percentage, never as none or all.
 
     >>> often(0.558), often(0.0449), often(3e-9), often(0.99999)
     ('56\xa0%', '4.5\xa0%', 'less than 0.1\xa0%', 'more than 99\xa0%')
@@ -110,21 +110,21 @@ def often(value: float) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with commas."""
+    """Number rounded to a whole one, with commas."""
     if value is None:
         return NOTHING
     return f"{round(value):,}" if isfinite(value) else "no number"
 
 
 def number(value: float | None) -> str:
-    """Any other number, to three significant digits."""
+    """Number to three significant digits."""
     if value is None or not isfinite(value):
         return NOTHING
     return f"{value:.3g}"
 
 
 def nats(value: float | None) -> str:
-    """A divergence to three places.
+    """Divergence in nats, to three places.
 
     >>> nats(0.02481), nats(-0.0002)
     ('0.025', '0.000')
@@ -142,35 +142,33 @@ SAY = {
 
 
 def _say_as(row: Metric, value: float) -> str:
-    """A value in the kind of a row."""
+    """Write a value as the kind of number that a row holds."""
     say_value = SAY[kind_of(row)]
     return say_value(value)
 
 
 def say(row: Metric) -> str:
-    """The value of a row in its own kind."""
+    """Value of a row, written as its kind of number."""
     return _say_as(row, row.value)
 
 
 def say_chance(row: Metric) -> str:
-    """The chance level of a row, in the row's own kind.
+    """Chance level of a row, written as its kind of number.
 
-    It is the null if the row has one, else what a coin gets.
+    It is the null if the row has one, else the score of a coin.
     """
     return NOTHING if row.level is None else _say_as(row, row.level)
 
 
 def say_coin(row: Metric) -> str:
-    """A coin's value for a row, in the row's own kind."""
+    """Score of a coin, written as a row's kind of number."""
     return NOTHING if row.chance is None else _say_as(row, row.chance)
 
 
 def name_coin(row: Metric | None) -> str:
-    """Name of what gets a row's `chance`: a coin, or guessing.
+    """Name for a row's chance level: "a coin", or "guessing".
 
-    It is a coin if there are two candidates.
-
-    A coin gets half of the problems and a quarter of the pairs. A quarter of the problems is guessing among four.
+    It is a coin for half of the problems or a quarter of the pairs. A quarter of the problems is guessing among four.
     """
     if row is None:
         return "guessing"
@@ -179,7 +177,10 @@ def name_coin(row: Metric | None) -> str:
 
 
 def say_interval(row: Metric) -> str:
-    """The interval in brackets, without repeating the per cent sign."""
+    """Interval of a row in brackets, without per cent signs.
+
+    It is empty if the row has no interval.
+    """
     if row.low is None or row.high is None:
         return ""
     low = _say_as(row, row.low).removesuffix(PER_CENT)
@@ -188,7 +189,7 @@ def say_interval(row: Metric) -> str:
 
 
 def join(parts: list[str], last: str = "and") -> str:
-    """A list of words, as a person would write it.
+    """Join words with commas, and with `last` before the last one.
 
     >>> join(["a", "b", "c"])
     'a, b and c'
@@ -199,7 +200,9 @@ def join(parts: list[str], last: str = "and") -> str:
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
-    """A count and its noun.
+    """Count with its noun, in the singular or the plural.
+
+    The plural adds an s unless it is given.
 
     >>> plural(1, "group"), plural(1267, "problem")
     ('1 group', '1,267 problems')
@@ -209,7 +212,7 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def as_sentence(clause: str) -> str:
-    """A clause with a capital and a full stop.
+    """Write a clause with a capital and a full stop.
 
     >>> as_sentence("it answers none of 428 problems")
     'It answers none of 428 problems.'

@@ -1,4 +1,7 @@
-"""Sequences as arrays: choices with -1 for an abstention, flags, values, and groups as numbers."""
+"""Convert sequences to arrays, and check them for metrics.
+
+Choices have -1 for an abstention; flags, values and answers have one number per problem.
+"""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
@@ -26,7 +29,10 @@ ABSTAINED = -1
 
 
 def as_choices(predictions: Choices) -> IntArray:
-    """Predictions as numbers, abstentions as -1."""
+    """Convert predictions to an array, with -1 for an abstention (None).
+
+    Raises BadInput for a number that is no index, or for no predictions.
+    """
     answered = [p for p in predictions if p is not None]
     indices = np.asarray(answered, np.int64) if answered else np.zeros(0, np.int64)
     is_rounded = indices != np.asarray(answered)
@@ -42,9 +48,9 @@ def as_choices(predictions: Choices) -> IntArray:
 
 
 def as_answers(answers: Counts) -> IntArray:
-    """Answers as numbers.
+    """Convert answers to an array of indices.
 
-    Raises BadInput if one is hidden.
+    Raises BadInput if one is hidden (None), or if there are none.
     """
     hidden = 0
     if not isinstance(answers, np.ndarray):
@@ -58,7 +64,10 @@ def as_answers(answers: Counts) -> IntArray:
 
 
 def as_candidates(candidates: Counts) -> IntArray:
-    """Numbers of candidates, two or more each."""
+    """Convert numbers of candidates to an array.
+
+    Raises BadInput unless each is two or more.
+    """
     counts = _require_rows(np.asarray(candidates, np.int64), "problems")
     if counts.min() < 2:
         raise BadInput(f"expected two or more candidates per problem, found {counts.min()}")
@@ -66,9 +75,9 @@ def as_candidates(candidates: Counts) -> IntArray:
 
 
 def as_flags(flags: Flags) -> BoolArray:
-    """True or false for each problem.
+    """Convert flags to an array of booleans.
 
-    Numbers other than 0 and 1 are no flags, and raise BadInput.
+    Raises BadInput for numbers other than 0 and 1.
     """
     column = np.asarray(flags)
     if column.dtype != np.bool_ and not np.isin(column, (0, 1)).all():
@@ -77,7 +86,10 @@ def as_flags(flags: Flags) -> BoolArray:
 
 
 def as_values(values: Values) -> FloatArray:
-    """One finite number for each problem."""
+    """Convert values to an array of floats.
+
+    Raises BadInput if one is not finite.
+    """
     numbers = _require_rows(np.asarray(values, np.float64), "problems")
     is_infinite = ~np.isfinite(numbers)
     if is_infinite.any():
@@ -86,13 +98,17 @@ def as_values(values: Values) -> FloatArray:
 
 
 def _require_rows(column: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return a column, or raise BadInput if it is empty.
+
+    `what` names its entries, for the message.
+    """
     if not len(column):
         raise BadInput(f"a metric over no {what} has no value")
     return column
 
 
 def same_length(**columns: Any) -> None:
-    """Raise BadInput if columns cannot belong to the same problems."""
+    """Raise BadInput unless all columns have the same length."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{length} {name}" for name, length in lengths.items())

@@ -1,4 +1,4 @@
-"""Beyond one machine: the settings of a Ray cluster, and the one place that starts or joins one."""
+"""Settings of a Ray cluster, and a function to join one."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ Address = Annotated[str | None, Help("The Ray cluster's address. Default: this m
 
 @dataclass(frozen=True)
 class ClusterSettings(Settings):
-    """Engine of the models, and the share of a cluster that each copy takes."""
+    """Machine or cluster for models, and the resources of each copy."""
 
     engine: Engine = "local"
     address: Address = None
@@ -48,7 +48,8 @@ class ClusterSettings(Settings):
 def started(address: str | None, need: str) -> Any:
     """Start Ray on this machine, or connect to a cluster.
 
-    `need` says what Ray is for, if it is not installed.
+    Returns the module `ray`. Without an address it is $RAY_ADDRESS, else this machine. `need` says what Ray is for,
+    in the error if it is not installed. Raises BadInput if no cluster answers.
     """
     # No word to its makers, and none about GPUs that a worker without one will not see.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

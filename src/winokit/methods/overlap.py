@@ -1,4 +1,4 @@
-"""Whether one problem gives another away: same, nearly the same, or twin.
+"""Find problems that give each other away: same, near or twin.
 
 - *same*: the letters and digits around the blank are the same, whatever is asked about it. "Ann 's" is "Ann's", and a
   yes/no judgement (SuperGLUE-WSC) is the same as the choice (WSC) it was made from.
@@ -42,11 +42,11 @@ NEAR = 0.8
 ONE_STRETCH = 0.4
 """Share of the shorter text that problems with the same candidates have in common at start and end together."""
 TWIN = 0.6
-"""The same as `NEAR`, for problems with the same candidates that differ in several stretches."""
+"""Share of words in order, like `NEAR`, for problems with the same candidates."""
 SHORT = 12
 """Words below which such shares say little: of "John chose Bill because _ was hungry" most is anybody's."""
 SHORT_UNSPACED = 30
-"""The same in characters, for texts without spaces between words."""
+"""Number of characters like `SHORT`, for texts without spaces between words."""
 MANY = 400
 """Problems of one dataset with the same candidates beyond which twins are not sought among them; `find_groups` does
 so, and templates with two names have millions."""
@@ -60,7 +60,10 @@ _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two problems that give each other away. `kind` is one of `KINDS`."""
+    """Two problems that give each other away.
+
+    `kind` is one of `KINDS`; `first` and `second` are their datasets and rows.
+    """
 
     kind: str
     first: Place
@@ -69,15 +72,15 @@ class Match:
 
     @property
     def across(self) -> bool:
-        """Whether the two stand in different datasets."""
+        """Whether the two are in different datasets."""
         return self.first[0] != self.second[0]
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Matches of a set to learn or choose from with a held-out set.
+    """Problems of two datasets that give each other away, by row.
 
-    By row of each set, the plainest kind.
+    The first dataset is one to learn or choose from, the second is held out. Each row has the closest kind of match.
     """
 
     given: dict[int, str]
@@ -87,12 +90,12 @@ class Overlap:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Number of problems of the first set that give one away, by kind."""
+        """Number of leaking problems of the first dataset, by kind."""
         return {kind: list(self.given.values()).count(kind) for kind in KINDS}
 
     @property
     def said(self) -> str:
-        """Number of held-out problems that are given away, by kind, in words.
+        """Number of leaked held-out problems by kind, in words.
 
         Such as "215 same, 4 near, 31 twin".
         """
@@ -100,14 +103,17 @@ class Overlap:
 
 
 def said(counts: Mapping[str, int]) -> str:
-    """Counts by kind in words, with none left out."""
+    """Write counts by kind in words."""
     phrases = [f"{count:,} {kind}" for kind, count in counts.items()]
     return ", ".join(phrases)
 
 
 @lru_cache(maxsize=32)  # a search asks again for every trial
 def overlap(given: Dataset, held: Dataset) -> Overlap:
-    """Match the problems of a set to learn or choose from with a held-out set."""
+    """Find the problems of a dataset that give held-out ones away.
+
+    `given` is the dataset to learn or choose from, `held` the held-out one.
+    """
     shared = Overlap({}, {})
     matches = find_matches([given, held])
     for match in sorted(matches, key=lambda match: KINDS.index(match.kind)):
@@ -117,9 +123,9 @@ def overlap(given: Dataset, held: Dataset) -> Overlap:
 
 
 def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False) -> list[Match]:
-    """Find every two problems that give each other away, in order of place.
+    """Find all pairs of problems that give each other away.
 
-    Of different datasets, and of one dataset too if `within`.
+    Pairs are of different datasets, with `within` also of the same one. They are in the order of datasets and rows.
     """
     sets = _prepare_texts(datasets)
     shelves: dict[Hashable, list[Place]] = defaultdict(list)
@@ -143,7 +149,10 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
 
 
 def _prepare_texts(datasets: Sequence[Sequence[Problem]]) -> list[list["_Text"]]:
-    """Texts of each dataset, with their pairs of words sorted from rare to common."""
+    """Prepare the problems of each dataset for comparison.
+
+    Pairs of neighbouring words are sorted from rare to common over all datasets.
+    """
     codes = {"_": _BLANK}
     sets = []
     pair_counts: Counter[str] = Counter()
@@ -161,7 +170,10 @@ def _prepare_texts(datasets: Sequence[Sequence[Problem]]) -> list[list["_Text"]]
 def _find_candidates(
     text: "_Text", rarest: set[str], shelves: Mapping[Hashable, list[Place]], set_index: int
 ) -> set[Place]:
-    """Places of the texts that may match a text, from those that have a key in common."""
+    """Places of earlier texts that share a key with a text.
+
+    `rarest` are the text's keys for near texts, `shelves` has the places of earlier texts by key.
+    """
     places: set[Place] = set()
     for key in (*rarest, *text.around(sought=True)):
         if key in shelves:
@@ -179,12 +191,10 @@ def _find_candidates(
 def copy_keys(problem: Problem) -> list[str]:
     """Normalised texts that a plain copy of a problem shares with it.
 
-    The first is the text of the problem.
-
-    A copy has the same text or sentence, whatever its spaces, case, punctuation or marks of web pages are; or the same
-    candidates, and a text that differs in one word, as many twins do. Every two problems that share a key give each
-    other away. They can be compared by hashes alone; `find_matches` needs both texts, and finds copies that are
-    reworded further.
+    The first is the text of the problem. A copy has the same text or sentence, whatever its spaces, case, punctuation
+    or marks of web pages are; or the same candidates, and a text that differs in one word, as many twins do. Every
+    two problems that share a key give each other away. They can be compared by hashes alone; `find_matches` needs
+    both texts, and finds copies that are reworded further.
 
     >>> jug = Problem("Ann filled the cup from the jug until ", " was full.", ("the jug", "the cup"), 1, "it")
     >>> copy = jug.replace(before="ANN filled  the cup from the jug, until ")
@@ -209,7 +219,10 @@ def copy_keys(problem: Problem) -> list[str]:
 
 
 class _Text:
-    """A problem in the form in which it is compared."""
+    """A problem in the form in which it is compared.
+
+    `codes` maps words to characters, and gets the words that are new.
+    """
 
     __slots__ = ("after", "before", "coded", "letters", "names", "pairs", "problem", "sentence", "short")
 
@@ -235,17 +248,18 @@ class _Text:
 
     @property
     def is_slight(self) -> bool:
-        """Whether whole texts are too short to compare by most of their words.
+        """Whether the candidates are whole texts and short.
 
-        Thousands of such texts come from one template.
+        Thousands of such texts come from one template, so they are not compared by most of their words.
         """
         return self.problem.is_whole and len(self.coded) < self.short
 
     def rarest(self) -> set[str]:
-        """Keys of which any near text has one: letters and rarest pairs of words.
+        """Keys that any near text shares at least one of.
 
-        A near text is at most a quarter longer, so at most a quarter of the words are edited, and an edit takes away
-        two pairs: before the rarest pair that both have, neither has more than twice as many pairs as edits.
+        They are its letters and its rarest pairs of words. A near text is at most a quarter longer, so at most a
+        quarter of the words are edited, and an edit takes away two pairs: before the rarest pair that both have,
+        neither has more than twice as many pairs as edits.
         """
         if self.is_slight:
             return {self.letters}
@@ -253,11 +267,10 @@ class _Text:
         return {self.letters, self.sentence, *self.pairs[: 2 * edits + 1]}
 
     def around(self, *, sought: bool) -> list[Hashable]:
-        """Keys for texts that contain it, and for texts that it contains.
+        """Keys to find texts that contain this one, or are inside it.
 
-        To seek others, or to be found.
-
-        A text that stands in another has its rarest pair there, other than those of its blank, which may be filled.
+        `sought` are the keys to look up, otherwise those to be found by. A text that stands in another has its rarest
+        pair there, other than those of its blank, which may be filled.
         """
         if self.is_slight:
             return []
@@ -265,9 +278,9 @@ class _Text:
         return [(sought, rarest), *[(not sought, pair) for pair in self.pairs]]
 
     def stands_in(self, other: "_Text") -> bool:
-        """Whether another text has all of this around its blank.
+        """Whether another text contains this one.
 
-        Whatever fills the blank there.
+        Up to GAP letters may fill the blank there.
         """
         side = max(self.before, self.after, key=len)
         if side not in other.letters and side not in other.sentence:
@@ -276,12 +289,10 @@ class _Text:
         return any(around.search(text) for text in (other.letters, other.sentence))
 
     def kin(self, *, sought: bool) -> list[Hashable]:
-        """Keys for its twins: its candidates and its group.
+        """Keys to find possible twins: the candidates and the group.
 
-        To seek others, or to be found.
-
-        A choice is also put under each candidate, where judgements about it seek, and the other way round; whole texts
-        under each of them.
+        `sought` are the keys to look up, otherwise those to be found by. A choice is also put under each candidate,
+        where judgements about it seek, and the other way round; whole texts under each of them.
         """
         judges = self.problem.query is not None
         keys: list[Hashable] = [self.names, *((judges is not sought, name) for name in self.names)]
@@ -290,7 +301,7 @@ class _Text:
         return keys if self.problem.group is None else [*keys, ("group", self.problem.group)]
 
     def holds(self, name: str) -> bool | None:
-        """Whether the right answer says that a candidate is right.
+        """Whether this candidate is right by the problem's answer.
 
         None if the answer is hidden.
         """
@@ -317,16 +328,19 @@ def _split_sides(problem: Problem) -> tuple[list[str], list[str]]:
 
 
 def _find_short_length(problem: Problem) -> int:
-    """Number of words, or of characters, below which a text of this kind is short."""
+    """Length below which a problem's text is short.
+
+    In words, or in characters for languages without spaces.
+    """
     has_words = language_of(problem.language).unit(problem.text) == "words"
     length = SHORT if has_words else SHORT_UNSPACED
     return length * len(problem.candidates) if problem.is_whole else length
 
 
 def _compare_texts(a: _Text, b: _Text) -> tuple[str | None, float]:
-    """Kind and similarity of two problems.
+    """Kind of match between two problems, and their similarity.
 
-    The kind is None if they are nothing to each other.
+    The kind is None if they do not match.
     """
     similarity = _compute_similarity(a.coded, b.coded, NEAR)
     inside = a.stands_in(b) or b.stands_in(a)
@@ -343,14 +357,21 @@ def _compare_texts(a: _Text, b: _Text) -> tuple[str | None, float]:
 
 
 def _has_one_pronoun(problem: Problem, other: Problem) -> bool:
-    """Whether two problems ask about the same pronoun, as far as they say."""
+    """Whether two problems ask about the same pronoun.
+
+    True if either has none.
+    """
     if problem.pronoun is None or other.pronoun is None:
         return True
     return problem.pronoun.casefold() == other.pronoun.casefold()
 
 
 def _find_kind(a: _Text, b: _Text, similarity: float, inside: bool) -> str | None:
-    """Kind of two problems with different letters: near, twin or None."""
+    """Kind of match between problems with different letters.
+
+    `similarity` is that of their words, 0 if below the threshold; `inside` says whether one contains the other. None
+    if they do not match.
+    """
     shared = a.names & b.names
     has_query = a.problem.query is not None
     other_has_query = b.problem.query is not None
@@ -369,7 +390,7 @@ def _find_kind(a: _Text, b: _Text, similarity: float, inside: bool) -> str | Non
 
 
 def _is_near(a: _Text, b: _Text, similarity: float, inside: bool) -> bool:
-    """Whether two texts are near by their words, or one is inside the other.
+    """Whether two texts are similar, or one is inside the other.
 
     Short texts need a candidate in common.
     """
@@ -382,9 +403,9 @@ def _is_near(a: _Text, b: _Text, similarity: float, inside: bool) -> bool:
 
 
 def _has_other_answer(a: _Text, b: _Text, *, if_hidden: bool) -> bool:
-    """Whether the two answers differ for a candidate that both texts have.
+    """Whether two answers differ for a candidate of both problems.
 
-    `if_hidden` if one of the answers is hidden.
+    `if_hidden` is returned if one of the answers is hidden.
     """
     differs = False
     for name in a.names & b.names:
@@ -397,9 +418,9 @@ def _has_other_answer(a: _Text, b: _Text, *, if_hidden: bool) -> bool:
 
 
 def _are_alike(a: _Text, b: _Text) -> bool:
-    """Whether two texts with the same candidates are alike enough.
+    """Whether problems with the same candidates have similar enough texts.
 
-    They are not near by their words.
+    They share most of their start and end, or three fifths of their words.
     """
     x = a.coded
     y = b.coded
@@ -410,11 +431,10 @@ def _are_alike(a: _Text, b: _Text) -> bool:
 
 
 def _compute_similarity(x: str, y: str, least: float) -> float:
-    """One minus edit distance over the longer length.
+    """One minus the edit distance over the longer length.
 
-    0 if that is below `least`.
-
-    rapidfuzz's own cut-off leaves out what is just at it, and texts of 15 or 20 words often are.
+    0 if that is below `least`. rapidfuzz's own cut-off leaves out what is just at it, and texts of 15 or 20 words
+    often are.
     """
     longer = max(len(x), len(y))
     most = int((1 - least) * longer + 1e-9)
@@ -423,9 +443,9 @@ def _compute_similarity(x: str, y: str, least: float) -> float:
 
 
 def _get_letters(text: str) -> str:
-    """Letters and digits of a text, and its blank.
+    """Letters, digits and blanks of a text, without differences of case.
 
-    Whatever their case, width and composition.
+    Width and composition of characters do not matter either.
 
     >>> _get_letters("Ann ’s cup, _!") == _get_letters("ANN's cup _")
     True
@@ -434,9 +454,9 @@ def _get_letters(text: str) -> str:
 
 
 def _split_words(text: str) -> list[str]:
-    """Words of a text, and its blanks.
+    """Normalised words and blanks of a text.
 
-    Without what web pages and word processors put between letters.
+    Marks of web pages, accents and punctuation are dropped.
 
     >>> _split_words("Na&iuml;ve <b>Zoe&#39;s</b>&nbsp;cup")
     ['naive', 'zoe', 's', 'cup']
@@ -451,4 +471,5 @@ def _split_words(text: str) -> list[str]:
 
 @lru_cache(1 << 16)
 def _normalize_name(candidate: str, language: str) -> str:
+    """Letters of a candidate without its article."""
     return _get_letters(language_of(language).bare(candidate))

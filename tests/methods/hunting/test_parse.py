@@ -153,8 +153,8 @@ def test_places_in_the_masked_text_are_known_in_the_problem():
     assert masked.text == "The old Alex saw Alex when it barked at Alex."
     for word in ("saw", "when", "barked"):
         assert masked.original(masked.text.index(word)) == one.text.index(word)
-    assert [masked.text[place : place + 4] for place in masked.named] == ["Alex"] * 3
-    assert list(masked.named.values()) == [0, 1, 1]
+    assert [masked.text[place : place + 4] for place in masked.candidate_at] == ["Alex"] * 3
+    assert list(masked.candidate_at.values()) == [0, 1, 1]
 
 
 def test_a_hunt_uses_and_names_its_parser(parses, index):

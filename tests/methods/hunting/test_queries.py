@@ -18,9 +18,9 @@ def by_set(reading, synonyms=None):
 def test_sets_go_from_strict_to_loose():
     sets = by_set(LONG, {"fast": ["quick"], "passed": ["overtook"]})
     assert list(sets) == ["whole", "heads", "synonyms", "without"]
-    assert sets["whole"].asked == AllOf(("passed", "was going so fast"))
+    assert sets["whole"].corpus_query == AllOf(("passed", "was going so fast"))
     fast = Near(any_of(forms("going")), any_of(forms("fast")), 5)
-    assert sets["heads"].asked == AllOf((any_of(forms("passed")), fast))
+    assert sets["heads"].corpus_query == AllOf((any_of(forms("passed")), fast))
     assert str(sets["synonyms"]) == "passed or overtook (any form), and going (any form) near fast or quick (any form)"
     assert str(sets["without"].query) == "going (any form)"
 

@@ -119,7 +119,7 @@ def test_texts_are_shown_as_they_are(html):
 
 def test_a_probe_that_is_not_told_from_its_null_has_a_hollow_dot(found):
     lines = debias_page(probed(found, p=0.04))["probe"].lines
-    assert {line.marks[0].stands for line in lines if line.title in ("All problems", "AFLite")} == {AT}
+    assert {line.marks[0].position for line in lines if line.title in ("All problems", "AFLite")} == {AT}
 
 
 def probed(found: Debiased, p: float) -> Debiased:

@@ -33,7 +33,7 @@ COUNTING = 1
 
 
 class Association:
-    """A model that counts which words go together."""
+    """A model that scores candidates by co-occurrence with nearby words."""
 
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
@@ -44,16 +44,20 @@ class Association:
         self.fingerprint = f"association {COUNTING} {corpus.fingerprint}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Count for each problem, in the order asked."""
+        """Score each problem, in the order of the requests.
+
+        Yields the index of a request and its scores. Raises BadInput for a request that is no choice.
+        """
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
                 raise cannot(self, request)
             yield index, self.judge(problem_of(request))
 
     def judge(self, problem: Problem) -> Scores:
-        """A score for each candidate from the words of the blank's clause.
+        """Score each candidate by its co-occurrence with the words around the blank.
 
-        If there is none, the reason is in its place.
+        Scores without values say why: the problem cannot be read, a candidate is not in the corpus, or no candidate
+        occurs with any of the words.
         """
         words = read_association(problem)
         if isinstance(words, str):
@@ -72,16 +76,19 @@ class Association:
 
 @dataclass(frozen=True)
 class AssociationWords:
-    """The words of a problem that are counted."""
+    """Words of a problem that are counted in a corpus."""
 
     names: tuple[str, ...]
-    """Of the candidates, without articles."""
+    """The candidates without their articles."""
     around: tuple[str, ...]
-    """Content words of the part with the blank."""
+    """Content words of the clause with the blank."""
 
 
 def association(name_count: int, pair_counts: Sequence[int]) -> float:
-    """Mean logarithm of the share of a candidate's occurrences that are near a word.
+    """Mean log share of a candidate's sentences that also have each word.
+
+    `name_count` is the number of sentences with the candidate, `pair_counts` the numbers with the candidate and each
+    word.
 
     >>> round(association(99, [0, 9]), 2)
     -3.83
@@ -90,38 +97,46 @@ def association(name_count: int, pair_counts: Sequence[int]) -> float:
 
 
 def read_association(problem: Problem) -> AssociationWords | str:
-    """The words of a problem that are counted, or why there are none."""
+    """Candidates and context words to count, or a refusal in words."""
     refusal = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
     if refusal or problem.query is not None:
         return refusal or "a yes/no judgement"
     names = tuple(ENGLISH.core(candidate) for candidate in problem.candidates)
     if any(map(ENGLISH.gender_of, names)):
         return "a person's name goes with no word"
+    context_words = _list_context_words(problem, names)
+    return AssociationWords(names, context_words) if context_words else "no content word stands around the blank"
+
+
+def _list_context_words(problem: Problem, names: Sequence[str]) -> tuple[str, ...]:
+    """Distinct content words of the blank's clause, without candidates' names."""
     part = part_sent(problem)
     text = problem.text if isinstance(part, str) else part.text
     name_words = {token.word for token in grammar.tokenise(" ".join(names))}
-    around = [token.word for token in grammar.tokenise(text) if _is_content(token.word)]
-    distinct = tuple(word for word in dict.fromkeys(around) if word not in name_words)
-    return AssociationWords(names, distinct) if distinct else "no content word stands around the blank"
+    content_words = [token.word for token in grammar.tokenise(text) if _is_content(token.word)]
+    return tuple(word for word in dict.fromkeys(content_words) if word not in name_words)
 
 
 def _is_content(word: str) -> bool:
-    """Whether a word says something by itself. The blank does not."""
+    """Whether a word is no function word, adverb or blank."""
     return word != BLANK and word not in grammar.EMPTY and not grammar.is_adverb(word)
 
 
 def both_of(name: str, word: str) -> Query:
-    """A candidate and any form of a word, in one sentence."""
+    """Query for sentences with a candidate and any form of a word."""
     return AllOf((name, AnyOf(grammar.forms(word))))
 
 
 class ServedAssociation(ServedByCorpus, Association):
-    """Word association in a corpus behind a server."""
+    """An association model whose corpus is behind a server."""
 
     corpus: NgramCorpus
 
     def lookups_for(self, request: Choose) -> list[Lookup]:
-        """The lookups that a problem takes."""
+        """Lookups on the server that scoring a problem needs.
+
+        Empty if the problem cannot be scored.
+        """
         words = read_association(problem_of(request))
         if isinstance(words, str):
             return []
@@ -130,7 +145,7 @@ class ServedAssociation(ServedByCorpus, Association):
 
 
 def load(spec: Spec) -> Association:
-    """The model that the SPEC names: `association:INDEX`, or `association:infinigram:INDEX@URL?rate=5`."""
+    """Load the model of a SPEC: `association:INDEX` or `association:infinigram:INDEX@URL?rate=5`."""
     corpus = open_corpus(split_spec(spec)[0])
     kind = ServedAssociation if isinstance(corpus, NgramCorpus) else Association
     return kind(corpus, spec=str(spec))

@@ -42,7 +42,10 @@ AHEAD = 3
 
 @dataclass
 class BuiltIndex:
-    """The result of a run: files by what became of them, and the index now."""
+    """Summary of a run that built an index.
+
+    Files are listed by what was done with them.
+    """
 
     out: str
     bytes: int = 0
@@ -63,9 +66,10 @@ def build_index(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> BuiltIndex:
-    """Make an index of a corpus, or add to one.
+    """Build an index of a corpus, or add to an existing one.
 
-    A run that was stopped goes on.
+    The file `out` has the index. A run that was interrupted continues where it stopped. Raises BadInput if there is
+    no text, or no sentence.
 
     Parameters
     ----------
@@ -102,7 +106,8 @@ def build_index(
 class TextPart:
     """One block of one file on its way into the index.
 
-    Without a block, it is the end of the file.
+    `file` is the file's number in the index, `number` the block's number in the file. `block` is None for the end of
+    the file.
     """
 
     path: Path
@@ -114,9 +119,9 @@ class TextPart:
 
 
 class _Writer:
-    """The only writer of an index.
+    """The only writer of an index file.
 
-    It writes in transactions, each of which leaves the file ready to go on.
+    It writes in transactions. After each, an interrupted run can be continued.
     """
 
     def __init__(self, out: Path, layout: CorpusLayout, is_new: bool) -> None:
@@ -135,10 +140,14 @@ class _Writer:
         self._unwritten = 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self._db.close()
 
     def _set_up(self, is_new: bool) -> None:
+        """Create the tables of a new index, or check existing ones.
+
+        Raises BadInput if the existing index has another version, or was built with another layout.
+        """
         db = self._db
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute(f"PRAGMA cache_size = -{PAGE_MEMORY}")
@@ -158,7 +167,11 @@ class _Writer:
         self._next = int(last) + 1
 
     def write(self, sizes: dict[Path, int], workers: int | None, progress: Progress | None) -> None:
-        """Read the files that are new, changed or unfinished, and write their sentences."""
+        """Write the sentences of files that are new, changed or unfinished.
+
+        `sizes` has the bytes of each file. `workers` is as in `build_index`; a small corpus is split without
+        processes.
+        """
         total = sum(sizes.values())
         workers = 0 if total < SMALL else workers
         with reading(self.out):
@@ -174,7 +187,10 @@ class _Writer:
             (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
 
     def _list_parts(self, sizes: dict[Path, int]) -> Iterator[TextPart]:
-        """Each block of each file that is not in the index yet."""
+        """Yield each block that the index lacks, file by file.
+
+        After the last block of a file comes a part without a block.
+        """
         done = 0
         for path, size in sizes.items():
             registered = self._register_file(path)
@@ -191,9 +207,11 @@ class _Writer:
             done += size
 
     def _register_file(self, path: Path) -> tuple[int, int] | None:
-        """Number of a file in the index and of its first missing block.
+        """Enter a file into the index, unless it is there.
 
-        None if the whole file is there.
+        Returns its number in the index and the number of its first missing block.
+
+        None if the index has the whole file. If a file of that name has changed, its old sentences are deleted.
         """
         name = path.as_posix()
         stat = path.stat()
@@ -218,9 +236,12 @@ class _Writer:
         return int(cursor.lastrowid or 0), 0
 
     def _resume_same_file(self, known: tuple[int, str, int], name: str, modified: int) -> tuple[int, int] | None:
-        """The same for a file whose content is known, perhaps under another name.
+        """Continue a file whose content the index has begun.
 
-        None if there is nothing left to do.
+        The content may have had another name.
+
+        `known` is the stored row: number, name, and whether the file is complete. Returns the number and the first
+        missing block, or None if nothing is missing.
         """
         file, known_name, done = known
         if known_name == name:
@@ -234,7 +255,10 @@ class _Writer:
         return file, int(blocks_done)
 
     def _write_part(self, part: TextPart, split: Sequence[str]) -> None:
-        """Write the sentences of one block."""
+        """Write the sentences of a part.
+
+        A part without a block marks its file as complete.
+        """
         if part.block is None:
             self._db.execute("UPDATE files SET done = 1 WHERE id = ?", (part.file,))
             return
@@ -254,7 +278,10 @@ class _Writer:
 def split_in_order(
     parts: Iterable[TextPart], layout: CorpusLayout, workers: int | None
 ) -> Iterator[tuple[TextPart, list[str]]]:
-    """Each part with its sentences, in the order given."""
+    """Yield each part with its sentences, in the order of the parts.
+
+    `workers` is the number of processes; None takes one less than there are processors, 0 uses this process.
+    """
     workers = max((os.cpu_count() or 1) - 1, 0) if workers is None else workers
     if workers == 0:
         yield from ((part, split_part(part, layout)) for part in parts)
@@ -278,7 +305,10 @@ def split_in_order(
 
 
 def split_part(part: TextPart, layout: CorpusLayout) -> list[str]:
-    """The sentences of a part, document by document."""
+    """Sentences of a part, document by document.
+
+    Empty for the end of a file.
+    """
     if part.block is None:
         return []
     texts = documents(part.block, part.path, layout)
@@ -286,7 +316,7 @@ def split_part(part: TextPart, layout: CorpusLayout) -> list[str]:
 
 
 def _follow_parent() -> None:
-    """Leave Ctrl-C to the parent process, and end when the parent has ended."""
+    """Make a worker ignore Ctrl-C, and exit with its parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

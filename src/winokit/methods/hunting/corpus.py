@@ -33,7 +33,10 @@ PARAGRAPH = re.compile(r"\n[ \t\r]*\n")
 
 @dataclass(frozen=True, slots=True)
 class CorpusBlock:
-    """A part of a file: text, first line, and bytes of the file read so far."""
+    """A part of a file's text.
+
+    `line` is the number of its first line, `read` the number of bytes of the file read so far.
+    """
 
     text: str
     line: int
@@ -42,7 +45,7 @@ class CorpusBlock:
 
 @dataclass(frozen=True, slots=True)
 class CorpusLayout:
-    """Layout of the files: the documents, and the field of JSON lines."""
+    """Documents of a file, its encoding, and the field of JSON lines."""
 
     documents: str = "paragraphs"
     """`paragraphs`: a blank line ends a document, other line breaks are spaces. `lines`: every line is a document."""
@@ -58,9 +61,10 @@ class CorpusLayout:
 
 
 def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path], list[str]]:
-    """The files of a corpus, and notes on the files passed over.
+    """List the files of a corpus, with notes on skipped files.
 
-    Folders are expanded in order of name.
+    Folders are searched at any depth, in order of name. In a folder, hidden files and files that are not text are
+    skipped.
     """
     files: list[Path] = []
     notes: list[str] = []
@@ -79,7 +83,10 @@ def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path],
 
 
 def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
-    """The blocks of a file, in order."""
+    """Yield the blocks of a file in order.
+
+    Raises BadInput if the file cannot be read as text.
+    """
     cut_at_lines = is_json_lines(path) or layout.documents == "lines"
     decoder = codecs.getincrementaldecoder(layout.encoding)()
     pending_text = ""
@@ -104,7 +111,7 @@ def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Report errors in a file's bytes as one line."""
+    """Turn errors of reading a file into BadInput, inside the context."""
     try:
         yield
     except _read_errors() as error:
@@ -113,7 +120,10 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[str]:
-    """The documents of a block: records of JSON lines, lines, or paragraphs."""
+    """Documents of a block: fields of JSON lines, lines, or paragraphs.
+
+    Empty ones are left out. Raises Malformed for a JSON line without text in the field.
+    """
     if is_json_lines(path):
         numbered = enumerate(block.text.split("\n"), block.line)
         return (_read_field(line, layout.field, path, number) for number, line in numbered if line.strip())
@@ -122,7 +132,7 @@ def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[
 
 
 def is_json_lines(path: Path) -> bool:
-    """Whether a file's name says that it is JSON lines, compressed or not.
+    """Whether a file's name ends like JSON lines, compressed or not.
 
     >>> is_json_lines(Path("stories.jsonl.gz")), is_json_lines(Path("stories.txt"))
     (True, False)
@@ -132,7 +142,7 @@ def is_json_lines(path: Path) -> bool:
 
 
 def _open_decompressed(raw: IO[bytes], path: Path) -> IO[bytes]:
-    """The file's bytes without their compression."""
+    """Open a file's bytes without their compression, which the suffix names."""
     if path.suffix != ".zst":
         return OPENERS[path.suffix](raw) if path.suffix in OPENERS else raw
     with needing("a .zst corpus", "hunt"):
@@ -141,7 +151,7 @@ def _open_decompressed(raw: IO[bytes], path: Path) -> IO[bytes]:
 
 
 def _read_errors() -> tuple[type[Exception], ...]:
-    """The errors that a file's bytes can cause."""
+    """Types of errors that reading a file can raise, compressed or not."""
     errors: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
     try:
         import zstandard
@@ -153,6 +163,10 @@ def _read_errors() -> tuple[type[Exception], ...]:
 def _decode_text(
     decoder: codecs.IncrementalDecoder, data: bytes, position: int, path: Path, final: bool = False
 ) -> str:
+    """Decode bytes that begin at a position of the file.
+
+    Raises BadInput if they are binary or in another encoding.
+    """
     reason = "a binary file, not text"
     try:
         text = decoder.decode(data, final)
@@ -166,9 +180,10 @@ def _decode_text(
 
 
 def _find_last_cut(text: str, at_lines: bool) -> int:
-    """Place where a block may end, or 0 if there is none yet.
+    """Index in a text where a block may end, or 0.
 
-    It is after the last paragraph. In a very long one, it is after a line, sentence or word.
+    That is after the last line, if documents are lines, or else after the last paragraph. Text of four blocks without
+    a paragraph's end is cut after a line, a sentence or a word.
     """
     if at_lines:
         return text.rfind("\n") + 1
@@ -181,6 +196,10 @@ def _find_last_cut(text: str, at_lines: bool) -> int:
 
 
 def _read_field(line: str, field: str, path: Path, number: int) -> str:
+    """Text of one JSON line.
+
+    It is the line's field of that name, or the line's value itself if it is a string.
+    """
     try:
         row: Any = json.loads(line)
     except ValueError:
@@ -192,7 +211,10 @@ def _read_field(line: str, field: str, path: Path, number: int) -> str:
 
 
 def _check_text(path: Path, layout: CorpusLayout) -> str | None:
-    """Reason why a file in a folder is not read, or None."""
+    """Reason to skip a file in a folder, or None.
+
+    None means that it is text.
+    """
     try:
         with readable(path), path.open("rb") as raw, closing(_open_decompressed(raw, path)) as file:
             start = file.read(SNIFF)

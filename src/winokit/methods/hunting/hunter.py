@@ -44,9 +44,9 @@ COPY = 0.8
 
 @dataclass(repr=False)
 class Hunt(Brief):
-    """Everything that a hunter did for one problem.
+    """A problem with the queries, evidence and decision of a hunter.
 
-    `why` says what kept it from an answer.
+    `choice` is the index of the chosen candidate. It is None for an abstention, and `why` has the reason.
     """
 
     problem: Problem
@@ -65,7 +65,7 @@ class Hunt(Brief):
 
 
 def is_copy(text: str, problem: Problem) -> bool:
-    """Whether a sentence repeats a problem.
+    """Whether a sentence is a copy of a problem.
 
     It names every candidate and has most of the problem's other words.
     """
@@ -82,11 +82,10 @@ def is_copy(text: str, problem: Problem) -> bool:
 
 
 def scores(result: Hunt, candidates: int) -> tuple[float, ...]:
-    """A decision as one number per candidate: the weights of the two roles.
+    """One number per candidate: the evidence for its role.
 
-    It is 0 for a candidate with neither role.
-
-    The patient gets half a point, which settles ties as the decision does and nothing else.
+    `candidates` is the number of candidates. One with neither role has 0. The patient gets half a point more, so that
+    the highest score is the choice even if both roles have equal evidence.
     """
     values = [0.0] * candidates
     if result.reading is not None:
@@ -96,7 +95,13 @@ def scores(result: Hunt, candidates: int) -> tuple[float, ...]:
 
 
 class Hunter:
-    """A model that hunts."""
+    """A model that chooses the candidate whose role has more evidence.
+
+    Evidence are sentences of a corpus.
+
+    `sets` are the sets of queries to use, `limit` is the number of sentences looked at for each query, and `parser`
+    is `rules` or a file of parses.
+    """
 
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
@@ -124,7 +129,10 @@ class Hunter:
         self.fingerprint = f"hunter {corpus.fingerprint} {settings}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Hunt for each problem, in the order asked."""
+        """Score the candidates of each problem, in the order of the requests.
+
+        Yields the index of a request and its scores; scores without values say why.
+        """
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
                 raise cannot(self, request)
@@ -134,14 +142,14 @@ class Hunter:
             yield index, Scores(values, result.why)
 
     def read(self, problem: Problem) -> ProblemReading | str:
-        """A problem as it is read, or why it is not."""
+        """Take a problem apart, or say why that fails."""
         unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
         return unread or (read(problem) if self.parses is None else read_parsed(problem, self.parses))
 
     def hunt(self, problem: Problem) -> Hunt:
-        """Look for evidence for a problem, and decide.
+        """Search the corpus for evidence on a problem, and decide.
 
-        Without a file of parses our own grammar reads the problem.
+        Problems are read by our own grammar, unless the hunter has a file of parses.
         """
         result = Hunt(problem, parser=self.reads_by)
         reading = self.read(problem)
@@ -151,7 +159,7 @@ class Hunter:
         result.reading = reading
         seen: set[str] = set()
         for pair in query_sets(reading, self.synonyms, self.sets):
-            hits = self.corpus.search(pair.asked, self.limit)
+            hits = self.corpus.search(pair.corpus_query, self.limit)
             result.queries.append((pair, len(hits)))
             for hit in hits:
                 if hit.text.casefold() in seen:
@@ -172,7 +180,7 @@ class Hunter:
 
 
 def problem_of(request: Choose) -> Problem:
-    """The problem that a request is about."""
+    """The problem that a request asks about, without its answer."""
     return Problem(request.before, request.after, request.candidates, pronoun=request.pronoun, query=request.query)
 
 
@@ -182,18 +190,21 @@ class ServedHunter(ServedByCorpus, Hunter):
     corpus: NgramCorpus
 
     def lookups_for(self, request: Choose) -> list[Lookup]:
-        """The lookups that a problem takes."""
+        """Lookups on the server that hunting for a problem needs.
+
+        Empty if the problem cannot be read.
+        """
         reading = self.read(problem_of(request))
         if isinstance(reading, str):
             return []
         lookups: list[Lookup] = []
         for pair in query_sets(reading, self.synonyms, self.sets):
-            lookups += self.corpus.searches_of(pair.asked, self.limit)
+            lookups += self.corpus.searches_of(pair.corpus_query, self.limit)
         return lookups
 
 
 def load(spec: Spec) -> Hunter:
-    """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
+    """Load the hunter of a SPEC: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
     index, options = split_spec(spec, "sets", "synonyms", "limit", "parser")
     corpus = open_corpus(index)
     kind = ServedHunter if isinstance(corpus, NgramCorpus) else Hunter

@@ -53,13 +53,13 @@ COMMON = 10_000
 
 
 class LookupsExhausted(BadInput):
-    """A limit on requests is reached, so that something was not looked up."""
+    """A limit on requests is reached, and a lookup was not made."""
 
 
 class NgramCorpus:
-    """A corpus behind an n-gram index.
+    """A corpus behind an n-gram index on a server.
 
-    Answers are remembered, and stored if there is a cache.
+    Results of lookups are kept in memory, and on disk if there is a cache.
     """
 
     def __init__(self, index: NgramIndex, cache: Cache | None = None) -> None:
@@ -70,7 +70,7 @@ class NgramCorpus:
 
     @property
     def replayed(self) -> dict[str, Any]:
-        """Counts and dates of earlier lookups, as in `results.json`.
+        """Counts and dates of lookups answered from the cache, as in `results.json`.
 
         It is empty if there were none.
         """
@@ -78,17 +78,20 @@ class NgramCorpus:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what was asked, and on what was kept from before."""
+        """Sentences on requests made and on answers from the cache."""
         ledger = None if self.cache is None else self.cache.ledger
         return [] if ledger is None else [*ledger.notes, *ledger.replays.notes]
 
     @cached_property
     def fingerprint(self) -> str:
-        """Everything that determines what is found, except for what the server says of itself."""
+        """Text that identifies the index and the number of documents per search.
+
+        What the server says of its version is not part of it.
+        """
         return f"{self.index.fingerprint} documents {self.index.documents}"
 
     def count(self, query: Query, /) -> int:
-        """Number of places of a query.
+        """Number of places in the corpus that match a query.
 
         It is an estimate if the words are very frequent.
         """
@@ -97,7 +100,10 @@ class NgramCorpus:
         return sum(self._get_found(lookup).count for lookup in lookups)
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """The sentences that match a query, of a random sample of documents."""
+        """Up to `limit` distinct sentences that match a query.
+
+        They are from a random sample of documents.
+        """
         lookups = self.searches_of(query, limit)
         self.look_up(lookups)
         distinct: dict[str, Hit] = {}
@@ -107,24 +113,25 @@ class NgramCorpus:
         return list(distinct.values())[:limit]
 
     def searches_of(self, query: Query, limit: int) -> list[Lookup]:
-        """The lookups that a search for a query takes."""
+        """Lookups that a search for a query makes."""
         searches: list[Lookup] = []
         for lookup in lookups_of(query):
             searches += self._draw_documents(lookup, limit)
         return searches
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Look up what `alike` needs for many texts.
+        """Make the lookups that `alike` will need for many texts, together.
 
-        These are the counts of all their n-grams, then the documents.
+        These are the counts of all their n-grams, then the documents with the rarest ones.
         """
         self.look_up(chain.from_iterable(map(_count_grams, texts)))
         self.look_up(chain.from_iterable(map(self._choose_searches, texts)))
 
     def alike(self, text: str) -> Iterator[Hit]:
-        """Sentences with one of the rarest n-grams of a text.
+        """Distinct sentences that may contain a text or most of it.
 
-        They are from a random sample of the documents that have them.
+        They have all words of one of its n-grams, and are from a random sample of the documents with its rarest
+        n-grams.
         """
         self.expect([text])
         gram_words = [set(folded_words(gram)) for gram in grams_of(text)]
@@ -136,7 +143,7 @@ class NgramCorpus:
                 yield hit
 
     def look_up(self, lookups: Iterable[Lookup]) -> None:
-        """Ask for everything that is not known yet, together."""
+        """Make all lookups that are not known yet, and remember them."""
         missing = [lookup for lookup in dict.fromkeys(lookups) if lookup not in self._found]
         if not missing:
             return
@@ -145,9 +152,9 @@ class NgramCorpus:
                 self._found[lookup] = answer
 
     def _ask_index(self, missing: Sequence[Lookup]) -> Iterator[tuple[Lookup, Answer]]:
-        """Answers of the index or the cache.
+        """Yield results from the cache or the server for lookups.
 
-        Without a cache, there are fewer if a limit is reached.
+        Without a cache, lookups beyond a limit on requests have no result.
         """
         if self.cache is None:
             yield from ((missing[place], answer) for place, answer in self.index.answer(missing))
@@ -156,26 +163,30 @@ class NgramCorpus:
         yield from ((lookup, answers[lookup]) for lookup in missing)
 
     def _get_found(self, lookup: Lookup) -> Found:
+        """Result of a lookup. Raises LookupsExhausted if a limit prevented it."""
         if lookup not in self._found:
             raise LookupsExhausted(f"{self.name}: a limit on requests is reached; raise it to go on")
         return self._found[lookup]
 
     def _read_hits(self, lookup: Lookup) -> Iterator[Hit]:
-        """All sentences of the documents that a lookup shows."""
+        """Yield all sentences of the documents that a lookup returned."""
         for text, source in self._get_found(lookup).documents:
             for sentence in sentences(text):
                 yield Hit(sentence, source)
 
     def _draw_documents(self, lookup: Lookup, limit: int) -> Iterator[Lookup]:
-        """A lookup that shows documents, as often as that takes: each shows others."""
+        """Yield copies of a lookup that together return `limit` documents.
+
+        Each returns a different random sample, since one lookup returns few documents.
+        """
         document_count = min(limit, self.index.documents)
         for draw, first in enumerate(range(0, document_count, MOST_DOCUMENTS)):
             yield replace(lookup, documents=min(document_count - first, MOST_DOCUMENTS), draw=draw)
 
     def _choose_searches(self, text: str) -> list[Lookup]:
-        """The lookups that find sentences like a text.
+        """Lookups of documents that may contain a text.
 
-        They are its rarest n-gram, and that together with the second.
+        They ask for its rarest n-gram, unless that is common, and for its two rarest together.
         """
         counts = {lookup: self._get_found(lookup).count for lookup in _count_grams(text)}
         rarest = sorted((lookup for lookup in counts if counts[lookup]), key=counts.__getitem__)[:2]
@@ -189,9 +200,10 @@ class NgramCorpus:
 
 
 def lookups_of(query: Query) -> list[Lookup]:
-    """A query as lookups of n-grams.
+    """Convert a query to lookups of n-grams, which together cover it.
 
-    There are several if a clause has more terms than one lookup may have.
+    There are several if a clause has more terms than one lookup may have, and none if a clause has no term that can
+    be looked up.
 
     >>> lookups_of(AllOf(("could not", AnyOf(("lift", "carry")))))[0].clauses
     (('could not',), ('lift', 'carry'))
@@ -203,7 +215,10 @@ def lookups_of(query: Query) -> list[Lookup]:
 
 
 def _take_clauses(query: Query) -> list[tuple[str, ...]]:
-    """The clauses of a query, each the phrases of which one must be there."""
+    """Clauses of a query, each a tuple of alternative phrases.
+
+    All clauses must occur, each with one of its phrases.
+    """
     match query:
         case str():
             return [(query,)]
@@ -216,13 +231,20 @@ def _take_clauses(query: Query) -> list[tuple[str, ...]]:
 
 
 def _split_terms(terms: Sequence[str]) -> list[tuple[str, ...]]:
-    """The terms that can be asked about, in groups of one clause's size."""
+    """Split terms into groups that fit into one clause.
+
+    Terms that cannot be looked up are dropped.
+    """
     askable = tuple(term for term in terms if is_askable(term))
     return [askable[start : start + MOST_TERMS] for start in range(0, len(askable), MOST_TERMS)]
 
 
 def grams_of(text: str) -> list[str]:
-    """N-grams that identify a text, as written, from either side of its blank.
+    """Overlapping n-grams of a text as written.
+
+    They have six words, and begin every three words.
+
+    None of them spans the blank. A side of the blank with three to six words is one n-gram.
 
     >>> grams_of("I poured water from the bottle into the cup until _ was full.")[:2]
     ['I poured water from the bottle', 'from the bottle into the cup']
@@ -239,7 +261,10 @@ def grams_of(text: str) -> list[str]:
 
 
 def _place_windows(start: int, end: int) -> list[tuple[int, int]]:
-    """The first and last word of each n-gram between two places."""
+    """Index of the first and the last word of each n-gram.
+
+    `start` is the first word that n-grams may have, `end` the one after the last.
+    """
     if end - start < SHORTEST_GRAM:
         return []
     if end - start <= GRAM:
@@ -249,13 +274,13 @@ def _place_windows(start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _count_grams(text: str) -> list[Lookup]:
-    """The lookups that count the n-grams of a text."""
+    """Lookups that count each n-gram of a text."""
     return [Lookup(((gram,),)) for gram in dict.fromkeys(grams_of(text))]
 
 
 @dataclass(frozen=True)
 class CorpusSettings(Settings):
-    """A corpus, and settings for asking one behind a server: limits, and the cache."""
+    """A corpus, with limits and the cache if it has a server."""
 
     corpus: Annotated[
         str | SentenceIndex | NgramCorpus | None,
@@ -278,9 +303,9 @@ class CorpusSettings(Settings):
 
     @contextmanager
     def opened(self) -> Iterator[Corpus | None]:
-        """The corpus, or None without one.
+        """Open the corpus inside the context, or yield None without one.
 
-        A corpus behind a server has the answer cache.
+        A corpus behind a server uses the answer cache.
         """
         if isinstance(self.corpus, str) and is_remote(self.corpus):
             with open_cache(self.cache, self.spending) as cache:
@@ -293,14 +318,14 @@ EXAMPLE = f"{PREFIX}:INDEX@URL"
 
 
 def is_remote(place: str) -> bool:
-    """Whether a corpus is behind a server: its SPEC begins with `infinigram:`."""
+    """Whether a corpus is behind a server, by its prefix `infinigram:`."""
     return place.startswith(f"{PREFIX}:")
 
 
 def open_corpus(place: str, cache: Cache | None = None) -> Corpus:
     """Open the corpus that a user names.
 
-    It is an index of `winokit hunt index`, or `infinigram:INDEX@URL?rate=5`.
+    `place` is a file made by `winokit hunt index`, or `infinigram:INDEX@URL?rate=5`.
     """
     if not is_remote(place):
         return SentenceIndex(place)
@@ -310,9 +335,10 @@ def open_corpus(place: str, cache: Cache | None = None) -> Corpus:
 
 
 def split_spec(spec: Spec, *own: str) -> tuple[str, Mapping[str, str]]:
-    """The corpus that a model's SPEC names, and the model's own options.
+    """Split a model's SPEC into its corpus and the model's own options.
 
-    The options of a server stay with the corpus.
+    `own` are the names of those options; options of a server stay with the corpus. Raises BadInput for any other
+    option.
     """
     corpus = spec.place_or_fail("an index")
     if not is_remote(corpus):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from winokit.methods.hunting import reading
 from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, Predicate, ProblemReading
 from winokit.problem import Problem
-from winokit.text.clauses import is_content, take_apart
+from winokit.text.clauses import ClausePiece, is_content, take_apart
 from winokit.text.english import ENGLISH
 from winokit.text.grammar import AUXILIARIES, CONTRASTS, TAKE_AN_INFINITIVE
 from winokit.text.parses import ParseFile
@@ -37,9 +37,10 @@ RECIPIENT = "to"
 
 @dataclass(eq=False)
 class DependencyNode:
-    """A word of a parse, with its grammar, its head and its children.
+    """A word of a dependency parse.
 
-    `i` is its number, `idx` its place in the text.
+    `i` is its index, `idx` its start in the text; `pos_`, `tag_` and `dep_` are spaCy's part of speech, tag and
+    label. The head of the root is the root itself.
     """
 
     i: int
@@ -57,21 +58,25 @@ class Masked:
     """A problem's text with stand-ins for its candidates and for its blank."""
 
     text: str
-    named: Mapping[int, int]
-    """The candidate of each stand-in, by its start."""
+    candidate_at: Mapping[int, int]
+    """Index of the candidate that each stand-in replaces, by the stand-in's start."""
     blank: int
+    """Start of the blank's stand-in."""
     shifts: Sequence[tuple[int, int]]
-    """From which place on how much is to be added for the place in the problem's own text."""
+    """Pairs of a place and the number to add, from there on, for the place in the problem's text."""
 
     def original(self, place: int) -> int:
-        """A place outside the stand-ins as one of the problem's own text."""
+        """Convert an index in this text to one in the problem's text.
+
+        The index must be outside the stand-ins.
+        """
         return place + max((shift for shift in self.shifts if shift[0] <= place), default=(0, 0))[1]
 
 
 def mask(problem: Problem) -> Masked:
-    """A problem's text as the parser sees it.
+    """Replace candidates and blank by stand-ins, for the parser.
 
-    It is the same with the candidates in each other's place.
+    The text is the same if the candidates are exchanged. The blank becomes the problem's pronoun, if it has one.
 
     >>> mask(Problem("The man could not lift his son because ", " was weak.", ("the man", "his son"), 0, "he")).text
     'Alex could not lift Alex because he was weak.'
@@ -103,9 +108,9 @@ def mask(problem: Problem) -> Masked:
 
 
 def read_parsed(problem: Problem, parses: ParseFile) -> ProblemReading | str:
-    """A problem taken apart by its parse in a file, or else by our grammar.
+    """Take a problem apart by its parse, or else by our grammar.
 
-    If neither can read it, the reason is in its place.
+    If neither can read it, the grammar's reason is returned.
     """
     if problem.query is not None:
         return reading.read(problem)
@@ -115,12 +120,13 @@ def read_parsed(problem: Problem, parses: ParseFile) -> ProblemReading | str:
 
 
 def _read_parse(problem: Problem, parses: ParseFile) -> ProblemReading | str:
-    """A problem taken apart by its parse, or why that is impossible."""
+    """Take a problem apart by its parse, or say why that fails."""
     masked = mask(problem)
     if masked.text not in parses.rows:
         return "the file has no parse of the problem"
     nodes = tree(parses.rows[masked.text]["tokens"])
-    candidate_of_node = {node.i: masked.named[node.idx] for node in nodes if node.idx in masked.named}
+    candidate_at = masked.candidate_at
+    candidate_of_node = {node.i: candidate_at[node.idx] for node in nodes if node.idx in candidate_at}
     blank = next((node for node in nodes if node.idx == masked.blank), None)
     if blank is None:
         return "the parser has the blank inside another word"
@@ -157,20 +163,21 @@ def _read_parse(problem: Problem, parses: ParseFile) -> ProblemReading | str:
 
 
 def _find_common_verb(
-    nodes: Sequence[DependencyNode], named: Mapping[int, int], blank: DependencyNode
+    nodes: Sequence[DependencyNode], candidate_of_node: Mapping[int, int], blank: DependencyNode
 ) -> tuple[DependencyNode, tuple[tuple[int, str], tuple[int, str]]] | None:
-    """A verb in which two candidates have a part, and their slots.
+    """Verb that has two different candidates as its subject, object or complement.
 
-    It is the nearest before the blank, else the first.
+    Returns the verb, and the number and slot of the node of each candidate, in text order. Of several verbs it is the
+    nearest before the blank, else the first. None if there is no such verb.
     """
     verbs = []
     for verb in filter(is_verb, nodes):
-        parts = sorted((node.i, slot) for slot, node in slots(verb).items() if node.i in named)
+        parts = sorted((node.i, slot) for slot, node in slots(verb).items() if node.i in candidate_of_node)
         if not parts:
             continue
         first_part = parts[0]
-        first_candidate = named[first_part[0]]
-        other_part = next((part for part in parts if named[part[0]] != first_candidate), None)
+        first_candidate = candidate_of_node[first_part[0]]
+        other_part = next((part for part in parts if candidate_of_node[part[0]] != first_candidate), None)
         if other_part is not None:
             verbs.append((verb, (first_part, other_part)))
     verbs_before = [(verb, parts) for verb, parts in verbs if max(verb.i, parts[1][0]) < blank.i]
@@ -180,7 +187,10 @@ def _find_common_verb(
 
 
 def _find_slot_of_blank(blank: DependencyNode) -> tuple[DependencyNode, str] | None:
-    """The word to which the blank belongs, and its slot there."""
+    """Word on which the blank depends, and the blank's slot there.
+
+    The word is the owned thing after a possessive, else a verb. None if there is no such word.
+    """
     if blank.dep_ == "poss":
         return blank.head, POSSESSOR
     verb = next(filter(is_verb, path_up(blank)), None)
@@ -196,25 +206,29 @@ def _find_slot_of_blank(blank: DependencyNode) -> tuple[DependencyNode, str] | N
 
 
 def _find_slot(verb: DependencyNode, filler: DependencyNode) -> str | None:
-    """The slot of a verb that a node fills, or None."""
+    """Slot of a verb that a node fills, or None."""
     return next((slot for slot, node in slots(verb).items() if node == filler), None)
 
 
 def _find_infinitive(verb: DependencyNode) -> DependencyNode | None:
-    """The infinitive that carries the meaning after "wanted to" or "was eager to"."""
+    """Infinitive that carries a verb's meaning, or None.
+
+    An example is the one after "wanted to" or "was eager to".
+    """
     for above in (verb, *(child for child in verb.children if child.dep_ == "acomp")):
         for child in above.children:
-            if child.dep_ == "xcomp" and is_verb(child) and said(above) in TAKE_AN_INFINITIVE:
+            if child.dep_ == "xcomp" and is_verb(child) and folded_word(above) in TAKE_AN_INFINITIVE:
                 return child
     return None
 
 
 def _find_predicate_word(verb: DependencyNode, closed: frozenset[int]) -> DependencyNode:
-    """The word that carries a verb's predicate.
+    """Word that carries a verb's predicate.
 
-    It is the verb itself, or the complement of "is" or "has".
+    It is the verb itself, or the complement of "is" or "has". Nodes whose index is in `closed` (candidates and the
+    blank) are no complement.
     """
-    if said(verb) not in AUXILIARIES:
+    if folded_word(verb) not in AUXILIARIES:
         return verb
     for child in verb.children:
         if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed:
@@ -225,40 +239,53 @@ def _find_predicate_word(verb: DependencyNode, closed: frozenset[int]) -> Depend
 def _make_predicate(
     problem: Problem, masked: Masked, nodes: Sequence[DependencyNode], head: DependencyNode, closed: frozenset[int]
 ) -> Predicate | None:
-    """The words around a head as a predicate in the words of the problem."""
-    run = stretch(nodes, head, closed)
+    """Predicate around a head, in the words of the problem.
+
+    None if it would include a candidate or the blank, or if no word can carry it.
+    """
+    run = predicate_words(nodes, head, closed)
     start = masked.original(run[0].idx)
     end = masked.original(run[-1].idx) + len(run[-1].text)
     pieces = [piece for piece in take_apart(problem) if piece.start < end and start < piece.end]
     if any(piece.candidate is not None or piece.blank for piece in pieces):
         return None
-    head_start = masked.original(head.idx)
-    indices = range(len(pieces))
-    head_index = next((i for i in indices if pieces[i].start <= head_start < pieces[i].end), None)
-    if head_index is not None and pieces[head_index].word in AUXILIARIES:
-        head_index = next((i for i in indices[head_index + 1 :] if is_content(pieces[i])), None)
+    head_index = _find_head_piece(pieces, masked.original(head.idx))
     if head_index is None:
         return None
     return reading.as_predicate(pieces, head_index, problem.text, passive=is_passive(head))
 
 
-def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second: DependencyNode) -> bool:
-    """Whether "but", "although" or a similar word is between two clauses.
+def _find_head_piece(pieces: Sequence[ClausePiece], start: int) -> int | None:
+    """Index of the piece at a place in the text.
 
-    It may also open one of them.
+    For an auxiliary, it is the next content word. None if there is no such piece.
+    """
+    indices = range(len(pieces))
+    head_index = next((i for i in indices if pieces[i].start <= start < pieces[i].end), None)
+    if head_index is not None and pieces[head_index].word in AUXILIARIES:
+        head_index = next((i for i in indices[head_index + 1 :] if is_content(pieces[i])), None)
+    return head_index
+
+
+def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second: DependencyNode) -> bool:
+    """Whether "but" or a similar word connects two clauses.
+
+    The clauses are those of the two words.
+
+    It is between the two words, or opens one of the clauses.
     """
     start = min(first.i, second.i)
     end = max(first.i, second.i)
     connectives = list(nodes[start:end])
     for top in (clause(first), clause(second)):
         connectives += [child for child in top.children if child.i < top.i]
-    return any(said(node) in CONTRASTS for node in connectives)
+    return any(folded_word(node) in CONTRASTS for node in connectives)
 
 
 def tree(tokens: Iterable[tuple[str, int, str, str, str, int]]) -> list[DependencyNode]:
-    """The words of a parse as a tree.
+    """Build the nodes of a parse from its rows.
 
-    They are the rows of a file of parses.
+    A row is: word, start in the text, part of speech, tag, label, index of the head.
     """
     rows = list(tokens)
     nodes = []
@@ -272,8 +299,8 @@ def tree(tokens: Iterable[tuple[str, int, str, str, str, int]]) -> list[Dependen
     return nodes
 
 
-def said(node: DependencyNode) -> str:
-    """The word of a node as the grammar knows it."""
+def folded_word(node: DependencyNode) -> str:
+    """A node's word in lower case, with a straight apostrophe."""
     return node.text.casefold().replace("’", "'")
 
 
@@ -283,7 +310,7 @@ def is_verb(node: DependencyNode) -> bool:
 
 
 def path_up(node: DependencyNode) -> Iterator[DependencyNode]:
-    """A node and all it hangs on, up to the root."""
+    """Yield a node, its head, the head's head, up to the root."""
     yield node
     while node.dep_ != "ROOT":
         node = node.head
@@ -291,7 +318,7 @@ def path_up(node: DependencyNode) -> Iterator[DependencyNode]:
 
 
 def clause(node: DependencyNode) -> DependencyNode:
-    """The verb to which a node's clause belongs."""
+    """Topmost word of a node's clause, usually its verb."""
 
     def heads_clause(above: DependencyNode) -> bool:
         return above.dep_ in CLAUSES or (above.dep_ == "conj" and is_verb(above))
@@ -299,16 +326,17 @@ def clause(node: DependencyNode) -> DependencyNode:
     return next(filter(heads_clause, path_up(node)))
 
 
-def carrier(node: DependencyNode) -> DependencyNode | None:
-    """The verb whose subject belongs to a predicate's word.
+def verb_of_predicate(node: DependencyNode) -> DependencyNode | None:
+    """Verb whose subject is also the subject of a word.
 
-    It is the word itself, or the "is" or "has" that it completes.
+    It is the word itself if that is a verb, or the "is" or "has" that the word completes. None if there is no such
+    verb.
     """
     if is_verb(node):
         return node
     for above in path_up(node):
         if is_verb(above):
-            return above if said(above) in AUXILIARIES else None
+            return above if folded_word(above) in AUXILIARIES else None
         if above.dep_ not in COMPLEMENTS:
             return None
     return None
@@ -322,7 +350,10 @@ def is_passive(verb: DependencyNode) -> bool:
 
 
 def subject(verb: DependencyNode) -> DependencyNode | None:
-    """The subject of a verb, its own or a shared one."""
+    """Subject of a verb, its own or a shared one.
+
+    None if there is none.
+    """
     own_subject = _find_child(verb, SUBJECTS)
     if own_subject is not None:
         return own_subject
@@ -332,12 +363,15 @@ def subject(verb: DependencyNode) -> DependencyNode | None:
         return None
     if verb.dep_ == "xcomp" and (thing := _find_child(verb.head, ("dobj",))) is not None:
         return thing
-    above = carrier(verb.head.head if verb.dep_ == "pcomp" else verb.head)
+    above = verb_of_predicate(verb.head.head if verb.dep_ == "pcomp" else verb.head)
     return None if above is None else subject(above)
 
 
 def slots(verb: DependencyNode) -> dict[str, DependencyNode]:
-    """The node in each slot of a verb: subject, object, or a preposition."""
+    """Node in each slot of a verb: `subject`, `object`, or a preposition.
+
+    A passive's subject is in the slot `object`, and its agent in `subject`.
+    """
     fillers: dict[str, DependencyNode] = {}
     above = subject(verb)
     if above is not None:
@@ -353,59 +387,66 @@ def slots(verb: DependencyNode) -> dict[str, DependencyNode]:
     for preposition in _list_prepositions(verb):
         inside = _find_child(preposition, ("pobj",))
         if inside is not None:
-            fillers.setdefault(said(preposition), inside)
-    return {slot: meant(node) for slot, node in fillers.items()}
+            fillers.setdefault(folded_word(preposition), inside)
+    return {slot: antecedent(node) for slot, node in fillers.items()}
 
 
-def meant(node: DependencyNode) -> DependencyNode:
-    """The noun that a relative pronoun means. Any other node is itself."""
+def antecedent(node: DependencyNode) -> DependencyNode:
+    """Noun to which a relative pronoun refers, or any other node itself."""
     if not node.tag_.startswith("W"):
         return node
     return next((above.head for above in path_up(node) if above.dep_ == "relcl"), node)
 
 
-def stretch(nodes: Sequence[DependencyNode], head: DependencyNode, closed: frozenset[int]) -> list[DependencyNode]:
-    """The words of a clause around its head, in one piece.
+def predicate_words(
+    nodes: Sequence[DependencyNode], head: DependencyNode, closed: frozenset[int]
+) -> list[DependencyNode]:
+    """Consecutive words of a clause around its head.
 
-    They end at its subject and at closed words.
+    They end before the clause's subject and before nodes whose index is in `closed`.
     """
-    above_head = {node.i for node in path_up(head)}
-
-    def belongs(node: DependencyNode) -> bool:
-        joins_verbs = node.dep_ == "cc" and is_verb(node.head)
-        if node.dep_ in ("punct", "mark") or joins_verbs or clause(node) != clause(head):
-            return False
-        for above in path_up(node):
-            ends_stretch = above.i in closed or above.dep_ in SUBJECTS or above.dep_ == "expl"
-            if ends_stretch and above.i not in above_head:
-                return False
-        return True
-
     start = end = head.i
-    while start and belongs(nodes[start - 1]):
+    while start and _is_in_predicate(nodes[start - 1], head, closed):
         start -= 1
-    while end + 1 < len(nodes) and belongs(nodes[end + 1]):
+    while end + 1 < len(nodes) and _is_in_predicate(nodes[end + 1], head, closed):
         end += 1
     return list(nodes[start : end + 1])
 
 
+def _is_in_predicate(node: DependencyNode, head: DependencyNode, closed: frozenset[int]) -> bool:
+    """Whether a word is in a head's clause and its predicate.
+
+    Words of the subject and of the phrases of closed nodes are not.
+    """
+    joins_verbs = node.dep_ == "cc" and is_verb(node.head)
+    if node.dep_ in ("punct", "mark") or joins_verbs or clause(node) != clause(head):
+        return False
+    above_head = {above.i for above in path_up(head)}
+    for above in path_up(node):
+        is_outside = above.i in closed or above.dep_ in SUBJECTS or above.dep_ == "expl"
+        if is_outside and above.i not in above_head:
+            return False
+    return True
+
+
 def _find_child(node: DependencyNode, labels: Iterable[str]) -> DependencyNode | None:
+    """First child whose label is one of these, or None."""
     return next((child for child in node.children if child.dep_ in labels), None)
 
 
 def _list_prepositions(verb: DependencyNode) -> Iterator[DependencyNode]:
-    """The prepositions of a verb, then those of its complements.
+    """Yield the prepositions of a verb, then of its complements.
 
-    "of" after a complement is left out, because it belongs to a noun.
+    "of" after an object or complement is left out, because it belongs to that word.
     """
     yield from _list_chained(verb)
     for child in verb.children:
         if child.dep_ in MAY_HAVE_THE_PREPOSITION:
-            yield from (preposition for preposition in _list_chained(child) if said(preposition) != "of")
+            yield from (preposition for preposition in _list_chained(child) if folded_word(preposition) != "of")
 
 
 def _list_chained(node: DependencyNode) -> Iterator[DependencyNode]:
-    """Prepositions that hang on a node or on one another: "out of"."""
+    """Yield prepositions below a node, also chained: "out of"."""
     for child in node.children:
         if child.dep_ == "prep":
             yield child

@@ -36,40 +36,44 @@ Synonyms = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """One clause as it can be found in a sentence.
+    """One clause of a problem, as it is searched for.
 
-    It is a phrase, or a head and perhaps a word near it.
+    It is a phrase word for word, or a head in any form, perhaps with a special word near it.
     """
 
-    said: str
-    """The clause as the decision knows it; more than one word weighs double."""
+    wording: str
+    """The clause as it is stored with evidence; more than one word weighs double."""
     phrase: tuple[str, ...] = ()
+    """Words that follow one another; empty if a head is sought."""
     anchor: int = 0
     """Index of the head in the phrase."""
     heads: tuple[str, ...] = ()
-    """Words of which one is sought, in any form."""
-    beside: tuple[str, ...] = ()
+    """Words of which one must occur, in any form; empty if a phrase is sought."""
+    near_words: tuple[str, ...] = ()
 
     @property
     def query(self) -> str | AnyOf | Near:
-        """The query for the corpus."""
+        """The clause as a query for the corpus."""
         if self.phrase:
-            return self.said
+            return self.wording
         heads = any_of(any_form(self.heads))
-        if not self.beside:
+        if not self.near_words:
             return heads
-        return Near(heads, any_of(any_form(self.beside)), BESIDE)
+        return Near(heads, any_of(any_form(self.near_words)), BESIDE)
 
     def __str__(self) -> str:
         if self.phrase:
-            return f'"{self.said}"'
+            return f'"{self.wording}"'
         text = f"{' or '.join(self.heads)} (any form)"
-        if self.beside:
-            text += f" near {' or '.join(self.beside)} (any form)"
+        if self.near_words:
+            text += f" near {' or '.join(self.near_words)} (any form)"
         return text
 
     def find(self, tokens: Sequence[WordToken]) -> list[tuple[int, int, int]]:
-        """Places among the tokens of a sentence, each as (head, start, end)."""
+        """Places of the clause in a sentence, as (head, start, end).
+
+        They are indices of tokens.
+        """
         places = []
         if self.phrase:
             words = tuple(token.word for token in tokens)
@@ -85,29 +89,32 @@ class Sought:
         return places
 
     def _find_at(self, tokens: Sequence[WordToken], head: int) -> list[tuple[int, int, int]]:
-        """The place of a head and the word near it, or an empty list."""
-        if not self.beside:
+        """Place of the head at an index, with its special word.
+
+        Empty if the special word is not near.
+        """
+        if not self.near_words:
             return [(head, head, head + 1)]
-        near_words = any_form(self.beside)
+        near_forms = any_form(self.near_words)
         first = max(0, head - BESIDE - 1)
         end = min(len(tokens), head + BESIDE + 2)
         for index in range(first, end):
-            if index != head and tokens[index].word in near_words:
+            if index != head and tokens[index].word in near_forms:
                 return [(head, min(head, index), max(head, index) + 1)]
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPair:
-    """One query of a set: parts of both clauses in one sentence."""
+    """One query of a set, which searches for both clauses."""
 
     set: str
     context: Sought
     query: Sought
 
     @property
-    def asked(self) -> AllOf:
-        """The query for the corpus."""
+    def corpus_query(self) -> AllOf:
+        """Query for sentences that have both clauses."""
         return AllOf((self.context.query, self.query.query))
 
     def __str__(self) -> str:
@@ -115,7 +122,10 @@ class QueryPair:
 
 
 def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Sequence[str] = DEFAULT_SETS) -> list[QueryPair]:
-    """The queries of a problem, strict before loose."""
+    """Queries of a problem, from strict to loose.
+
+    `sets` are the names of the sets to use.
+    """
     context = reading.context
     query = reading.query
     of_context = _list_synonyms(context.head, synonyms)
@@ -136,44 +146,53 @@ def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Sequence[str] 
 
 
 def _list_synonyms(word: str, synonyms: Synonyms) -> list[str]:
-    """The synonyms of all forms of a word, each once."""
-    found: dict[str, None] = {}
+    """Synonyms of any form of a word, each once."""
+    distinct: dict[str, None] = {}
     for form in forms(word):
-        found |= dict.fromkeys(synonyms.get(form, ()))
-    return list(found)
+        distinct |= dict.fromkeys(synonyms.get(form, ()))
+    return list(distinct)
 
 
 def _seek_whole(predicate: Predicate) -> Sought:
+    """Search for a predicate word for word."""
     words = tuple(token.word for token in tokenise(predicate.text))
     return Sought(predicate.text, words, words.index(predicate.head))
 
 
 def _seek_head(*heads: str) -> Sought:
+    """Search for one of several heads, in any form.
+
+    The first is the wording in evidence.
+    """
     return Sought(heads[0], heads=heads)
 
 
 def _seek_special(predicate: Predicate, of_head: Sequence[str], of_special: Sequence[str]) -> Sought:
-    """A predicate's head near its special word, each with its synonyms.
+    """Search for a predicate's head near its special word.
 
-    If they are the same word, it is sought alone.
+    Synonyms of either will do.
+
+    If head and special word are the same, it is searched for alone.
     """
     heads = (predicate.head, *of_head)
     if predicate.head == predicate.special:
         return _seek_head(*heads)
-    return Sought(f"{predicate.head} {predicate.special}", heads=heads, beside=(predicate.special, *of_special))
+    return Sought(f"{predicate.head} {predicate.special}", heads=heads, near_words=(predicate.special, *of_special))
 
 
 @cache
 def any_form(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The forms of some words, each once."""
+    """All forms of some words, each once."""
     all_forms = chain.from_iterable(map(forms, words))
     return tuple(dict.fromkeys(all_forms))
 
 
 def load_synonyms(where: str | None) -> Synonyms:
-    """The synonyms of a file, of the built-in list, or none (`off`).
+    """Load synonyms from a file.
 
-    A file has one set a line, with commas between words.
+    None is the built-in list, `off` is no synonyms.
+
+    Each line of a file is a set of synonyms, with commas between words.
     """
     if where == "off":
         return {}
@@ -184,7 +203,9 @@ def load_synonyms(where: str | None) -> Synonyms:
 
 
 def parse_synonyms(lines: Iterable[str], name: str) -> Synonyms:
-    """The other words of each word's set. A word may be in several sets.
+    """Map each word to the other words of its lines.
+
+    A word may be in several lines. `name` is the file's name for errors. Raises Malformed for a line with one word.
 
     >>> parse_synonyms(["big, large", "# a remark", "large, roomy"], "list")["large"]
     ['big', 'roomy']

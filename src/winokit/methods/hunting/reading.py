@@ -35,7 +35,10 @@ SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """The words of a clause as in the text, and the word that carries it."""
+    """A clause's words, with the one that carries its meaning.
+
+    `head` is that word, `negated` whether it is negated, and `passive` whether it is in the passive.
+    """
 
     text: str
     head: str
@@ -47,7 +50,11 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class ProblemReading:
-    """A problem as the hunter sees it."""
+    """A problem taken apart: two predicates, and the slots in them.
+
+    `context` is the clause with both candidates, `query` the one with the blank. `agent` and `patient` are indices of
+    candidates. A slot is `subject`, `object`, `possessor` or a preposition.
+    """
 
     context: Predicate
     query: Predicate
@@ -61,7 +68,7 @@ class ProblemReading:
 
 
 def read(problem: Problem) -> ProblemReading | str:
-    """A problem taken apart, or why it cannot be.
+    """Take a problem apart, or say why that fails.
 
     >>> son = Problem("The man could not lift his son because ", " was so weak.", ("the man", "his son"), 0, "he")
     >>> reading = read(son)
@@ -100,7 +107,7 @@ def read(problem: Problem) -> ProblemReading | str:
         patient_index, agent_index = pair
         patient_slot, agent_slot = slots
     context_begin, _ = clause_around(cuts, left, len(pieces))
-    contrast = any(start > 0 and pieces[start - 1].word in grammar.CONTRASTS for start in (begin, context_begin))
+    contrast = _is_after_contrast(pieces, begin) or _is_after_contrast(pieces, context_begin)
     return ProblemReading(
         context_predicate,
         query_predicate,
@@ -113,10 +120,15 @@ def read(problem: Problem) -> ProblemReading | str:
     )
 
 
-def _find_pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -> tuple[int, int] | None:
-    """Two mentions of different candidates in one clause.
+def _is_after_contrast(pieces: Sequence[ClausePiece], start: int) -> bool:
+    """Whether "but" or a similar word precedes a clause."""
+    return start > 0 and pieces[start - 1].word in grammar.CONTRASTS
 
-    They are the nearest before the blank, else the first after it.
+
+def _find_pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -> tuple[int, int] | None:
+    """Indices of two neighbouring mentions of different candidates in one clause.
+
+    The last such pair before the blank, else the first of all. None if there is none.
     """
     mention_indices = [index for index, piece in enumerate(pieces) if piece.candidate is not None]
     first_pair = None
@@ -135,9 +147,10 @@ def _find_pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -
 def _read_context(
     pieces: Sequence[ClausePiece], cuts: Sequence[int], pair: tuple[int, int], text: str
 ) -> tuple[Predicate, tuple[str, str]] | str:
-    """The context's predicate and the slots of the two candidates.
+    """Predicate of the candidates' clause, and the candidates' slots.
 
-    The slots are in the order in which the candidates are named.
+    `pair` are the indices of their mentions, and slots are in the same order. A text says why the clause cannot be
+    read.
     """
     left, right = pair
     between = _drop_lead(pieces[left + 1 : right])
@@ -172,9 +185,10 @@ def _read_context(
 def _read_query(
     pieces: Sequence[ClausePiece], blank: int, clause: tuple[int, int], text: str, problem: Problem
 ) -> tuple[Predicate, str] | str:
-    """The predicate of the blank's clause and the slot of the blank.
+    """Predicate of the blank's clause, and the slot of the blank.
 
-    The predicate ends where the clause names a candidate.
+    `clause` are the first piece of the clause and the one after its last. The predicate ends where the clause names a
+    candidate. A text says why the clause cannot be read.
     """
     after = pieces[blank + 1 : clause[1]]
     name_index = next((i for i, piece in enumerate(after) if piece.candidate is not None), None)
@@ -197,7 +211,10 @@ def _read_query(
 
 
 def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> bool:
-    """Whether the blank follows a verb or a preposition rather than opening the clause."""
+    """Whether the blank follows a verb or preposition, as an object.
+
+    `lead` are the pieces before the blank, `after` those behind it.
+    """
     if not lead or lead[-1].candidate is not None:
         return False
     if after and (after[0].word in grammar.AUXILIARIES or grammar.is_verb_like(after[0].word)):
@@ -206,11 +223,10 @@ def _is_object(lead: Sequence[ClausePiece], after: Sequence[ClausePiece]) -> boo
 
 
 def _drop_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
-    """Pieces before a name or the blank, without the article that belongs to it.
+    """Drop the article or possessive of a following name.
 
-    A possessive and up to two words after it are left out too.
-
-    They belong to the name, and a name takes its article along when candidates change places.
+    Up to two content words between that and the name are dropped too: they move with the name when candidates are
+    exchanged.
     """
     for back in (1, 2, 3):
         if len(pieces) < back:
@@ -224,7 +240,7 @@ def _drop_lead(pieces: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
 
 
 def _drop_phrase_of_name(between: Sequence[ClausePiece]) -> Sequence[ClausePiece]:
-    """Words after a name without a phrase that belongs to it.
+    """Drop a prepositional phrase that belongs to the preceding name.
 
     An example is "(the painting) in the hall was sold to".
     """
@@ -237,21 +253,24 @@ def _drop_phrase_of_name(between: Sequence[ClausePiece]) -> Sequence[ClausePiece
 
 
 def _find_slot(lead: Sequence[ClausePiece]) -> str:
-    """The slot that a name fills after some words."""
+    """Slot of a name that follows these pieces.
+
+    It is the last piece if that is a preposition, else `object`.
+    """
     if lead and lead[-1].word in grammar.PREPOSITIONS:
         return lead[-1].word
     return OBJECT
 
 
 def _turn_passive(slot: str) -> str:
-    """A slot of a passive clause as the active one has it."""
+    """Slot in the active clause for a slot of a passive one."""
     return {SUBJECT: OBJECT, "by": SUBJECT}.get(slot, slot)
 
 
 def _find_last_verb(lead: Sequence[ClausePiece]) -> int | None:
-    """Start of the last verb before a name, including auxiliaries.
+    """Index of the last verb, or of its first auxiliary.
 
-    It looks like a verb, or is where a verb must be.
+    A word is a verb if it looks like one, or if it follows an auxiliary, a subject or "to". None if there is no verb.
     """
     verb = None
     for index, piece in enumerate(lead):
@@ -265,7 +284,7 @@ def _find_last_verb(lead: Sequence[ClausePiece]) -> int | None:
 
 
 def _must_be_verb(lead: Sequence[ClausePiece], index: int) -> bool:
-    """Whether a piece follows an auxiliary, a subject or "to"."""
+    """Whether the piece at an index follows an auxiliary, subject or "to"."""
     for piece in reversed(lead[:index]):
         if not grammar.is_aside(piece.word):
             return piece.word in grammar.AUXILIARIES or piece.word in SUBJECT_PRONOUNS or piece.word == "to"
@@ -273,7 +292,7 @@ def _must_be_verb(lead: Sequence[ClausePiece], index: int) -> bool:
 
 
 def _make_predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None:
-    """Some words as a predicate, or None if none of them can carry one."""
+    """Predicate of some pieces, or None without a word to carry it."""
     head = _find_head(words)
     if head is None or any(piece.candidate is not None for piece in words):
         return None
@@ -283,7 +302,7 @@ def _make_predicate(words: Sequence[ClausePiece], text: str) -> Predicate | None
 
 
 def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive: bool) -> Predicate:
-    """Some words of a text as a predicate, with the index of its head."""
+    """Predicate of some pieces, whose head has this index."""
     special = next((piece.word for piece in reversed(words) if is_content(piece)), words[head].word)
     negated = any(piece.word in grammar.NEGATIONS for piece in words[: head + 1])
     spelling = " ".join(text[words[0].start : words[-1].end].split())
@@ -291,7 +310,7 @@ def as_predicate(words: Sequence[ClausePiece], head: int, text: str, *, passive:
 
 
 def _find_head(words: Sequence[ClausePiece]) -> int | None:
-    """The index of the word that carries a predicate.
+    """Index of the word that carries a predicate, or None.
 
     It is the first content word, or an infinitive that depends on it.
     """

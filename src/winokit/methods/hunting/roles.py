@@ -36,26 +36,26 @@ MEN, WOMEN, MANY_AS_ONE = (grammar.WORDS[kind] for kind in ("men", "women", "man
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """The filler of a role: a pronoun, or a noun and its possible pronouns."""
+    """Word in a role, with the pronouns that may mean it."""
 
     word: str
     kinds: frozenset[str]
     pronoun: bool = False
 
     def may_be(self, other: "Filler") -> bool:
-        """Whether two fillers may be the same person or thing."""
+        """Whether two words in roles may mean the same thing or person."""
         if self.pronoun or other.pronoun:
             return bool(self.kinds & other.kinds)
         return self.word == other.word
 
 
 def pronoun(word: str) -> Filler:
-    """A pronoun as a filler, whatever its case."""
+    """Filler for a pronoun, the same for all its cases."""
     return Filler(grammar.PRONOUNS[word], frozenset({grammar.PRONOUNS[word]}), pronoun=True)
 
 
 def noun(token: grammar.WordToken) -> Filler:
-    """A noun with the pronouns that could stand for it."""
+    """Filler for a noun, with the pronouns that may refer to it."""
     word = token.word
     gender = ENGLISH.gender_of(word.title()) if token.capital else None
     if gender is not None:
@@ -73,7 +73,7 @@ def noun(token: grammar.WordToken) -> Filler:
 class Evidence:
     """One sentence as evidence for the agent or the patient.
 
-    It names the queries that found it.
+    `context` and `query` are the searched wordings of the clauses that it has, and `spans` their places in the text.
     """
 
     label: str
@@ -86,15 +86,13 @@ class Evidence:
 
     @property
     def weight(self) -> int:
-        """2 for more than one word of either clause, else 1."""
+        """2 if the wording of either clause has several words, else 1."""
         return 2 if " " in self.context or " " in self.query else 1
 
 
 @dataclass(frozen=True, slots=True)
 class HuntDecision:
-    """The summed weights for both roles, and the chosen role.
-
-    The role is None for an abstention.
+    """Summed weights of the evidence for both roles.
 
     >>> decide([]).role, HuntDecision(1, 1).role, HuntDecision(2, 1).role
     (None, 'patient', 'agent')
@@ -105,21 +103,27 @@ class HuntDecision:
 
     @property
     def role(self) -> str | None:
-        """Agent, patient, or None."""
+        """The chosen role, `agent` or `patient`, or None without evidence.
+
+        Ties go to the patient.
+        """
         if not self.agent and not self.patient:
             return None
         return AGENT if self.agent > self.patient else PATIENT
 
 
 def decide(evidence: Sequence[Evidence]) -> HuntDecision:
-    """Weigh the evidence."""
+    """Sum the weights of the evidence for each role."""
     agent_weight = sum(item.weight for item in evidence if item.label == AGENT)
     patient_weight = sum(item.weight for item in evidence if item.label == PATIENT)
     return HuntDecision(agent_weight, patient_weight)
 
 
 def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | str:
-    """A sentence as evidence for one of the roles, or why it is none."""
+    """Read a sentence as evidence for a role, or say why not.
+
+    `reading` is the problem, `pair` the query that found the sentence.
+    """
     tokens = grammar.tokenise(text)
     reason = "the words stand too far apart"
     for context, query in product(pair.context.find(tokens), pair.query.find(tokens)):
@@ -135,7 +139,7 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | s
             context_span = (tokens[context_start].start, tokens[context_end - 1].end)
             query_span = (tokens[query_start].start, tokens[query_end - 1].end)
             spans = (context_span, query_span)
-            return Evidence(label, pair.context.said, pair.query.said, text, pair.set, spans=spans)
+            return Evidence(label, pair.context.wording, pair.query.wording, text, pair.set, spans=spans)
         reason = label
     return reason
 
@@ -143,7 +147,12 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | s
 def _find_difference(
     tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading
 ) -> str | None:
-    """Difference in meaning between a sentence and the problem, or None."""
+    """Difference of a sentence from the problem, or None.
+
+    It is in negation or in contrast.
+
+    `context` and `query` are the indices of the heads of the two clauses.
+    """
     has_same_context = _is_negated(tokens, context) == reading.context.negated
     has_same_query = _is_negated(tokens, query) == reading.query.negated
     if not (has_same_context and has_same_query):
@@ -154,6 +163,10 @@ def _find_difference(
 
 
 def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
+    """Whether a negation precedes the verb at an index.
+
+    Only auxiliaries, adverbs and verbs that take an infinitive may be between.
+    """
     for token in reversed(tokens[max(0, at - 6) : at]):
         if token.word in grammar.NEGATIONS:
             return True
@@ -164,7 +177,11 @@ def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
 
 
 def _find_role(tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading) -> str:
-    """The role of the one in question, or why it is not clear."""
+    """Role of whoever fills the blank's slot in a sentence.
+
+    A text that is no role says why it is not clear. `context` and `query` are the indices of the heads of the two
+    clauses.
+    """
     agent, patient = (_find_filler(tokens, context, slot) for slot in (reading.agent_slot, reading.patient_slot))
     asked_filler = _find_filler(tokens, query, reading.blank_slot)
     if agent is None or patient is None:
@@ -184,9 +201,9 @@ def _find_role(tokens: Sequence[grammar.WordToken], context: int, query: int, re
 
 
 def _find_filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler | None:
-    """The filler of a slot of the word at a place.
+    """Word in a slot of the verb at an index, or None.
 
-    Passives are turned round.
+    For a passive verb, slots are those of the active one.
     """
     if slot == POSSESSOR:
         return _find_owner(tokens, at)
@@ -205,13 +222,14 @@ def _find_filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Fil
 
 
 def _is_passive(tokens: Sequence[grammar.WordToken], at: int) -> bool:
+    """Whether the word at an index is a participle after "be"."""
     before = (token.word for token in reversed(tokens[:at]))
     auxiliary = next((word for word in before if not grammar.is_aside(word)), "")
     return grammar.is_participle(tokens[at].word) and (auxiliary in grammar.BE or auxiliary == "'s")
 
 
 def _find_subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
-    """The nearest noun or pronoun to the left.
+    """Noun or pronoun before the verb at an index, or None.
 
     Auxiliaries, adverbs and verbs that take an infinitive may be between.
     """
@@ -230,7 +248,9 @@ def _find_subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None
 
 
 def _has_shared_subject(tokens: Sequence[grammar.WordToken], at: int) -> bool:
-    """Whether "and" or a similar word precedes a word.
+    """Whether a verb follows "and", and so shares a subject.
+
+    Similar words count too.
 
     Auxiliaries, negations and adverbs may be between.
     """
@@ -240,7 +260,7 @@ def _has_shared_subject(tokens: Sequence[grammar.WordToken], at: int) -> bool:
 
 
 def _read_phrase_before(tokens: Sequence[grammar.WordToken], end: int) -> Filler | None:
-    """The noun phrase or pronoun that ends at a place."""
+    """Noun or pronoun whose phrase ends at an index, or None."""
     if end < 0:
         return None
     token = tokens[end]
@@ -262,27 +282,38 @@ def _read_phrase_before(tokens: Sequence[grammar.WordToken], end: int) -> Filler
 
 
 def _read_phrase_from(tokens: Sequence[grammar.WordToken], start: int) -> Filler | None:
-    """The noun phrase or pronoun that begins at a place."""
+    """Noun or pronoun whose phrase begins at an index, or None."""
     while start < len(tokens) and _is_lead(tokens, start):
         start += 1
     if start >= len(tokens):
         return None
     if tokens[start].word in grammar.PRONOUNS:
         return pronoun(tokens[start].word)
-    run: list[grammar.WordToken] = []
-    for token in tokens[start : start + 4]:
+    phrase = _take_noun_words(tokens[start : start + 4])
+    if not phrase:
+        return None
+    first = phrase[0]
+    is_first_name = first.capital and ENGLISH.gender_of(first.word.title()) is not None
+    return noun(first if is_first_name else phrase[-1])
+
+
+def _take_noun_words(tokens: Sequence[grammar.WordToken]) -> list[grammar.WordToken]:
+    """Tokens up to a function word or an adverb.
+
+    After a capitalized word, they end at the first that is not.
+    """
+    phrase: list[grammar.WordToken] = []
+    for token in tokens:
         if token.word in grammar.EMPTY or grammar.is_adverb(token.word):
             break
-        if run and run[0].capital and not token.capital:
+        if phrase and phrase[0].capital and not token.capital:
             break
-        run.append(token)
-    if not run:
-        return None
-    return noun(run[0] if run[0].capital and ENGLISH.gender_of(run[0].word.title()) else run[-1])
+        phrase.append(token)
+    return phrase
 
 
 def _is_lead(tokens: Sequence[grammar.WordToken], at: int) -> bool:
-    """Whether a word only leads up to a noun.
+    """Whether the word at an index only introduces a noun.
 
     It is an article, an adverb, or a possessive with something after it.
     """
@@ -294,7 +325,10 @@ def _is_lead(tokens: Sequence[grammar.WordToken], at: int) -> bool:
 
 
 def _find_owner(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
-    """The owner of a thing: a possessive before it, or a name with 's."""
+    """Owner of the thing at an index, or None.
+
+    It is a possessive before the thing, or a name with 's.
+    """
     for i in range(at - 1, max(-1, at - 4), -1):
         word = tokens[i].word
         if word in grammar.POSSESSIVES and word in grammar.PRONOUNS:

@@ -28,20 +28,23 @@ from winokit.text.words import WORD
 APPLICATION = 0x77696E6F
 """Marks a SQLite file as ours."""
 VERSION = 1
-"""Of the tables in the schema. An index of another version is refused, never guessed at."""
+"""Version of the tables. An index of another version is refused."""
 SCHEMA = (files("winokit") / "assets" / "index.sql").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """At least one of some phrases: the forms of a word, or its synonyms."""
+    """A query for at least one of some phrases, such as synonyms."""
 
     phrases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Two phrases with at most `within` words between them, in either order."""
+    """A query for two phrases near each other, in either order.
+
+    At most `within` words may be between them.
+    """
 
     one: AnyOf
     other: AnyOf
@@ -50,7 +53,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Everything in one sentence."""
+    """A query for sentences in which all parts occur."""
 
     parts: tuple[str | AnyOf | Near, ...]
 
@@ -61,47 +64,50 @@ Query: TypeAlias = str | AnyOf | Near | AllOf
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A sentence found, and the file it came from where that is known."""
+    """A sentence that was found, with its file or document.
+
+    `source` is None if that is unknown.
+    """
 
     text: str
     source: str | None = None
 
 
 def any_of(texts: Sequence[str]) -> AnyOf:
-    """One of some phrases, each named once, in order."""
+    """A query for one of some phrases, without repetitions."""
     return AnyOf(tuple(dict.fromkeys(texts)))
 
 
 class Corpus(Protocol):
-    """Sentences that can be counted and searched, on this machine or elsewhere."""
+    """A corpus of sentences that can be counted and searched."""
 
     name: str
 
     @property
     def fingerprint(self) -> str:
-        """Everything that determines what is found."""
+        """Text that identifies the corpus: equal fingerprints give equal results."""
 
     def count(self, query: Query, /) -> int:
-        """Number of sentences or places in which a query is found."""
+        """Number of sentences or places that match a query."""
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """The best sentences for a query.
+        """Up to `limit` sentences that match a query, the best first.
 
-        Sentences that say the same count once.
+        Sentences with the same text, in any case, count once.
         """
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Prepare for `alike` of many texts.
+        """Prepare for calls of `alike` with these texts.
 
-        A corpus elsewhere is asked for all of them together.
+        A corpus behind a server is asked for all of them together.
         """
 
     def alike(self, text: str) -> Iterator[Hit]:
-        """Sentences that may have a text in them, or most of it."""
+        """Sentences that may contain a text or most of it."""
 
 
 def folded_words(text: str) -> list[str]:
-    """The words of a text, whatever their case.
+    """Words of a text in lower case, with straight apostrophes.
 
     >>> folded_words("Ann’s _ fell.")
     ["ann's", '_', 'fell']
@@ -119,7 +125,10 @@ LOOK = 50
 
 
 class SentenceIndex:
-    """An index opened for searching."""
+    """A corpus in a SQLite file, opened for searching.
+
+    Raises BadInput if the file is missing, damaged, unfinished or of another version.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -143,9 +152,11 @@ class SentenceIndex:
         self._db.close()
 
     def search(self, query: Query, limit: int) -> list[Hit]:
-        """The best sentences for a query by bm25, best first.
+        """Up to `limit` sentences that match a query, best first.
 
-        Sentences that say the same count once.
+        The order is that of bm25.
+
+        Sentences with the same text, in any case, count once.
         """
         with reading(self.path):
             rows = self._db.execute(
@@ -156,10 +167,13 @@ class SentenceIndex:
         return list({text.casefold(): Hit(text, source) for text, source in rows}.values())
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Do nothing, because a local index is fast."""
+        """Do nothing: an index on this machine needs no preparation."""
 
     def alike(self, text: str) -> Iterator[Hit]:
-        """Sentences that have the rarest words of some window of a text."""
+        """Sentences with the rarest words of some part of a text.
+
+        These are the three rarest of ten consecutive words.
+        """
         seen: set[str] = set()
         words = [word for word in folded_words(text) if word != BLANK]
         for start in range(0, max(1, len(words) - WINDOW + STEP), STEP):
@@ -174,13 +188,13 @@ class SentenceIndex:
                     yield hit
 
     def _count_sentences(self, query: Query) -> int:
-        """Number of sentences in which a query is found."""
+        """Number of sentences that match a query."""
         with reading(self.path):
             return int(_fetch_row(self._db, "SELECT count(*) FROM sentences WHERE sentences MATCH ?", fts5(query))[0])
 
 
 def fts5(query: Query) -> str:
-    """A query in the language of FTS5.
+    """Write a query in the syntax of SQLite's FTS5.
 
     >>> fts5(AllOf(("could not", AnyOf(("lift", "carry")))))
     '("could not") AND ("lift" OR "carry")'
@@ -211,6 +225,7 @@ def sentence_matches(query: Query, text: str) -> bool:
 
 
 def _match_words(query: Query, words: Sequence[str]) -> bool:
+    """Whether a sentence, as lower-case words, matches a query."""
     match query:
         case str():
             return bool(_find_phrase(query, words))
@@ -223,7 +238,10 @@ def _match_words(query: Query, words: Sequence[str]) -> bool:
 
 
 def _find_phrase(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of a phrase among words: its first word, and behind its last."""
+    """Places of a phrase in a list of words.
+
+    Each is (start, end), the end exclusive.
+    """
     phrase_words = INDEX_WORD.findall(phrase.casefold())
     size = len(phrase_words)
     starts = range(len(words) - size + 1) if size else ()
@@ -231,7 +249,7 @@ def _find_phrase(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _find_any(phrases: AnyOf, words: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of all of some phrases among words."""
+    """Places of any of some phrases, as (start, end)."""
     places: list[tuple[int, int]] = []
     for phrase in phrases.phrases:
         places += _find_phrase(phrase, words)
@@ -239,7 +257,10 @@ def _find_any(phrases: AnyOf, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _are_near(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]], within: int) -> bool:
-    """Whether two places have at most `within` words between them."""
+    """Whether two places have at most `within` words between.
+
+    One is of each list, and they do not overlap.
+    """
     for (start, end), (other_start, other_end) in product(ones, others):
         if max(other_start - end, start - other_end) <= within and (end <= other_start or other_end <= start):
             return True
@@ -248,7 +269,7 @@ def _are_near(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Report SQLite's errors as one line."""
+    """Turn SQLite's errors about an index file into BadInput, inside the context."""
     try:
         yield
     except sqlite3.Error as error:
@@ -263,7 +284,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def check_version(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is no index, or one of another version."""
+    """Raise BadInput unless a file is our index of this version."""
     (version,) = _fetch_row(db, "PRAGMA user_version")
     if _fetch_row(db, "PRAGMA application_id") != (APPLICATION,):
         raise BadInput(f"{path}: a SQLite file, but no index of winokit's")
@@ -272,10 +293,7 @@ def check_version(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_whole(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse an index that cannot be searched.
-
-    It may be no index, of another version, not finished, or cut short.
-    """
+    """Raise BadInput unless a file is a finished and complete index."""
     check_version(db, path)
     done, files = _fetch_row(db, "SELECT coalesce(sum(done), 0), count(*) FROM files")
     if done < files:
@@ -287,4 +305,5 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _fetch_row(db: sqlite3.Connection, statement: str, *values: str) -> tuple[Any, ...]:
+    """First row that a statement returns."""
     return tuple(db.execute(statement, values).fetchone())

@@ -12,35 +12,38 @@ TOGETHER = 16
 
 
 class ServedByCorpus:
-    """The shared part of models that look things up in a served corpus.
+    """Mixin for models whose corpus is behind a server.
 
-    Each model adds its own rule.
+    A model adds `lookups_for`.
     """
 
     corpus: NgramCorpus
 
     @property
     def usage(self) -> Usage:
-        """Requests to the server, counted."""
+        """Counts of requests to the server."""
         return self.corpus.index.usage
 
     def identify(self) -> ServerIdentity:
-        """The corpus as the server describes it."""
+        """Identity of the corpus, as the server states it."""
         return self.corpus.index.identify()
 
     def lookups_for(self, request: Choose) -> list[Lookup]:
-        """The lookups that a problem takes."""
+        """Lookups on the server that scoring a problem needs."""
         raise NotImplementedError
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """The queries that a request needs. The server writes no tokens."""
+        """Texts sent to the server for a request.
+
+        Each has 0, since the server writes no tokens.
+        """
         lookups = self.lookups_for(request) if isinstance(request, Choose) else []
         return list(chain.from_iterable(map(self.corpus.index.sends, lookups)))
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Look up what several problems need, then judge each.
+        """Make the lookups of several problems together, then score each.
 
-        A limit on requests ends it.
+        Yields the index of a request and its scores. It ends early if a limit on requests is reached.
         """
         for first in range(0, len(requests), TOGETHER):
             batch = requests[first : first + TOGETHER]

@@ -11,7 +11,7 @@ from winokit.methods import arrays
 def correct(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.BoolArray:
     """Whether each problem is answered correctly.
 
-    An abstention is not correct.
+    An abstention (None, or -1 in an array) is not correct.
     """
     arrays.same_length(predictions=predictions, answers=answers)
     right: arrays.BoolArray = arrays.as_choices(predictions) == arrays.as_answers(answers)
@@ -21,7 +21,7 @@ def correct(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.BoolA
 def accuracy(predictions: arrays.Choices, answers: arrays.Counts) -> float:
     """Share of problems answered correctly.
 
-    Abstentions count as wrong.
+    Abstentions (None) count as wrong.
 
     >>> accuracy([0, 1, None, 1], [0, 1, 1, 0])
     0.5
@@ -30,9 +30,9 @@ def accuracy(predictions: arrays.Choices, answers: arrays.Counts) -> float:
 
 
 def credit(predictions: arrays.Choices, answers: arrays.Counts, candidates: arrays.Counts) -> arrays.FloatArray:
-    """Expected credit of each problem if abstentions are settled by guessing.
+    """Expected credit of each problem if abstentions are guessed.
 
-    1 if right, 0 if wrong, 1/candidates for an abstention.
+    1 if right, 0 if wrong, 1/candidates for an abstention. `candidates` are the numbers of candidates.
     """
     arrays.same_length(predictions=predictions, answers=answers, candidates=candidates)
     chosen = arrays.as_choices(predictions)
@@ -46,7 +46,9 @@ def credit(predictions: arrays.Choices, answers: arrays.Counts, candidates: arra
 
 
 def expected_accuracy(predictions: arrays.Choices, answers: arrays.Counts, candidates: arrays.Counts) -> float:
-    """Accuracy with each abstention counted as 1/candidates (Trichelair et al., 2018, footnote 6).
+    """Accuracy with each abstention counted as 1/candidates.
+
+    `candidates` are the numbers of candidates. After Trichelair et al. (2018), footnote 6.
 
     >>> expected_accuracy([0, 1, None, 1], [0, 1, 1, 0], [2, 2, 2, 2])
     0.625
@@ -55,17 +57,15 @@ def expected_accuracy(predictions: arrays.Choices, answers: arrays.Counts, candi
 
 
 def abstained(predictions: arrays.Choices) -> float:
-    """Share of problems without a prediction."""
+    """Share of problems that are abstained from."""
     return float((arrays.as_choices(predictions) == arrays.ABSTAINED).mean())
 
 
 def guess_chance(predictions: arrays.Choices, candidates: arrays.Counts) -> arrays.FloatArray:
-    """Chance that a guess with the same abstentions is right, for each problem.
+    """Probability that a guess is right, for each answered problem.
 
-    1/candidates, and 0 for an abstention.
-
-    Its mean is the chance level of `accuracy`; of `expected_accuracy`, which counts abstentions as guesses, it is
-    `chance`.
+    1/candidates, and 0 for an abstention. The mean is the chance level of `accuracy`; that of `expected_accuracy`,
+    which counts abstentions as guesses, is `chance`.
 
     >>> guess_chance([0, None, 2], [2, 2, 4]).tolist()
     [0.5, 0.0, 0.25]
@@ -76,7 +76,7 @@ def guess_chance(predictions: arrays.Choices, candidates: arrays.Counts) -> arra
 
 
 def chance(candidates: arrays.Counts) -> float:
-    """Accuracy of uniform guessing where everything is answered: the mean of 1/candidates.
+    """Accuracy of guessing on every problem: the mean of 1/candidates.
 
     >>> chance([2, 4])
     0.375
@@ -85,9 +85,9 @@ def chance(candidates: arrays.Counts) -> float:
 
 
 def precision(predictions: arrays.Choices, answers: arrays.Counts) -> float | None:
-    """Share of the answered problems that are right (Emami et al., 2018).
+    """Share of the answered problems that are right.
 
-    Accuracy is the recall that belongs to it. None if nothing is answered.
+    None if nothing is answered. After Emami et al. (2018), where accuracy is the recall that belongs to it.
 
     >>> precision([0, 1, None, 1], [0, 1, 1, 0])
     0.6666666666666666
@@ -98,13 +98,16 @@ def precision(predictions: arrays.Choices, answers: arrays.Counts) -> float | No
 
 
 def majority_class(answers: arrays.Counts) -> float:
-    """Accuracy of the best constant prediction: the share of the commonest answer index."""
+    """Share of the most frequent answer index.
+
+    It is the accuracy of always predicting that index.
+    """
     indices = arrays.as_answers(answers)
     return float(np.bincount(indices).max() / len(indices))
 
 
 def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.IntArray:
-    """Counts by answer (row) and prediction (column).
+    """Counts of problems by answer (row) and prediction (column).
 
     The last column counts abstentions.
 
@@ -123,9 +126,9 @@ def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.Int
 
 @dataclass(frozen=True, slots=True)
 class F1:
-    """F1 of each class, their mean, and F1 over all predictions.
+    """F1 by class, their mean, and F1 over all predictions.
 
-    A class is an answer index.
+    A class is an answer index: the place of the right candidate.
     """
 
     by_class: dict[int, float]
@@ -134,10 +137,11 @@ class F1:
 
 
 def f1(predictions: arrays.Choices, answers: arrays.Counts) -> F1:
-    """Harmonic mean of precision over answered and recall over all problems.
+    """F1 of predictions: the harmonic mean of precision and recall.
 
-    An abstention costs recall, never precision; without any, `micro` is plain accuracy. A class that is neither
-    an answer nor a prediction has no F1. `by_class` and `macro` depend on which candidate comes first in each problem.
+    Precision is over answered problems, recall over all. An abstention costs recall, never precision; without any,
+    `micro` is plain accuracy. A class that is neither an answer nor a prediction has no F1. `by_class` and `macro`
+    depend on which candidate comes first in each problem.
     """
     table = confusion(predictions, answers)
     hits = table.diagonal()

@@ -37,9 +37,9 @@ class Coefficient:
 
 
 def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Fleiss' kappa of a table of votes.
+    """Fleiss' kappa of a table of votes, with its interval.
 
-    The table has a row per problem and a column per category.
+    The table counts votes: a row per problem, a column per category.
 
     >>> round(fleiss_kappa([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.625
@@ -48,9 +48,9 @@ def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL
 
 
 def gwet_ac1(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:
-    """Gwet's AC1 of a table of votes.
+    """Gwet's AC1 of a table of votes, with its interval.
 
-    The table has a row per problem and a column per category, chosen or not.
+    The table counts votes: a row per problem, a column per category, chosen or not.
 
     >>> round(gwet_ac1([[3, 0], [2, 1], [0, 3], [3, 0]]).value, 3)
     0.7
@@ -59,6 +59,10 @@ def gwet_ac1(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) ->
 
 
 def _check_votes(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
+    """Convert votes to an array, without problems that have no vote.
+
+    Raises BadInput for another shape, negative counts, or one vote at most on every problem.
+    """
     votes = np.asarray(table, np.float64)
     if votes.ndim != 2 or not votes.size or votes.min() < 0:
         raise BadInput("expected a table of votes: a row per problem, a column per category, counts from 0")
@@ -69,6 +73,10 @@ def _check_votes(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
 
 
 def _estimate_coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> Coefficient:
+    """Coefficient of checked votes, with its interval of that level.
+
+    `is_ac1` chooses Gwet's AC1, else it is Fleiss' kappa.
+    """
     from scipy import special
 
     value, error = _estimate_value_and_error(votes, is_ac1=is_ac1)
@@ -84,7 +92,10 @@ def _estimate_coefficient(votes: FloatArray, level: float, *, is_ac1: bool) -> C
 
 
 def _estimate_value_and_error(votes: FloatArray, *, is_ac1: bool) -> tuple[float, float]:
-    """The coefficient and its standard error."""
+    """Coefficient of votes and its standard error.
+
+    Raises BadInput for kappa if all votes are in one category.
+    """
     cast = votes.sum(axis=1, keepdims=True)
     shares = votes / cast
     several = cast[:, 0] >= 2

@@ -1,4 +1,7 @@
-"""Paired test of two models over units, and the gaps that it can find."""
+"""Paired test of two models, and the gaps it can find.
+
+A unit is a set of problems that vary together: twins, or problems of one text.
+"""
 
 import math
 from dataclasses import dataclass
@@ -19,23 +22,25 @@ DRAWS = 10_000
 POWER = 0.8
 """The probability with which a gap would be found that is called one to be found."""
 WHOLE_UNITS = 10.0
-"""How large one independent disagreement is, is taken from the units that disagree, and from this many that turn as a
-whole: few of them say little."""
+"""Prior weight, in units that are right or wrong as a whole, for the size of an independent disagreement."""
 SPARE = 1
 """So many disagreements more than the fewest that a test can reject with are wanted on one side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Gaps that a comparison of two models on some problems can find."""
+    """Precision of a comparison of two models on some problems.
+
+    It says which gaps the comparison can find.
+    """
 
     difference: float
     standard_error: float
-    """Of the mean difference, over units."""
+    """Standard error of the mean difference, over units."""
     units: float
-    """As how many units of one size these count."""
+    """Effective number of units: large ones count as fewer."""
     disagreement: float
-    """As large a share of all problems as one independent disagreement is: of a unit, or of a problem in it."""
+    """Share of all problems in one independent disagreement: in a unit, or a part of it."""
     narrow_half: float
     """Half the width of the interval in which equality is looked for."""
     narrow_level: float
@@ -43,13 +48,13 @@ class Resolution:
     def gap_to_find(
         self, alpha: float = 0.05, power: float = POWER, *, allowed: float = 0.0, most: float = 1.0
     ) -> float | None:
-        """The smallest gap that the test at level `alpha` finds with that power.
+        """Smallest difference that the test finds with probability `power`.
 
-        None if there is none up to `most`.
+        `alpha` is the level of the test. None if no difference up to `most` is found so often.
 
-        With `allowed`, the smallest that is found to be more than that. Two models that differ more also disagree on
-        more problems. By the normal approximation, with Student's quantile, and never fewer disagreements than a test
-        can reject with.
+        With `allowed`, it is the smallest difference that is found to be more than that. Two models that differ more
+        also disagree on more problems. By the normal approximation, with Student's quantile, and never fewer
+        disagreements than a test can reject with.
         """
         from scipy import optimize, special
 
@@ -72,9 +77,9 @@ class Resolution:
         return smallest_gap if smallest_gap <= most + ROUNDING else None
 
     def can_show_equality(self, margin: float) -> bool:
-        """Whether equality within the margin would be shown in half of all cases.
+        """Whether equality within a margin is shown every other time.
 
-        The two models are taken to be equal.
+        That is for two models that are really equal.
         """
         from scipy import special
 
@@ -85,7 +90,7 @@ class Resolution:
         return self.narrow_half / quantile * one_time_in_two <= margin
 
     def _estimate_variance_at(self, gap: float) -> float:
-        """Variance of the difference if the gap is that large."""
+        """Variance of the mean difference, if the true difference is `gap`."""
         more_disagreement = max(gap - abs(self.difference), 0.0) * (1 - gap)
         grown = self.standard_error**2 + more_disagreement * self.disagreement
         # All units disagree as a whole: they cannot vary more.
@@ -95,21 +100,21 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The first model against the second."""
+    """Result of comparing a first model with a second."""
 
     difference: float
-    """What the first has minus what the second has."""
+    """Mean score of the first minus that of the second."""
     interval: Interval
     p: float
     """Two-sided p-value of a difference of zero, from the test that the interval inverts."""
     only_first: int
-    """Problems of which the first has more; with `only_second`, the discordant ones."""
+    """Number of problems on which the first scores higher."""
     only_second: int
     n: int
     n_to_tell_apart: int | None
-    """How many problems would tell them apart, were the difference what it is here; None where there is none."""
+    """Number of problems that would find a difference like this; None if there is no difference."""
     first: float
-    """What the first has: the share that is right."""
+    """Mean score of the first: the share right."""
     second: float
     narrow: Interval
     """The interval of two one-sided tests: equal within a margin if it lies inside."""
@@ -123,9 +128,9 @@ class Comparison:
 def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL) -> Comparison:
     """Compare two models by their scores on the same problems.
 
-    Scores are in the same order: 1, 0, or a share if undecided.
-
-    The interval has that level; the narrow one misses on each side as often as the other on both.
+    `first` and `second` are scores of 1, 0 or between, in one order of problems; `units` says which problems vary
+    together, as twins do. The interval has confidence `level`; the narrow one, for equality, misses on each side as
+    often as the other does on both.
 
     >>> twins = Units.of_names(["a", "a", "b", "b", "c", "c"])
     >>> comparison = compare([True] * 6, [True, False, True, False, True, True], twins)
@@ -161,7 +166,10 @@ def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL
 
 
 def _estimate_resolution(differences: FloatArray, units: Units, narrow: Interval) -> Resolution:
-    """Estimate the gaps that a comparison with these differences can find."""
+    """Estimate which gaps a comparison with these differences can find.
+
+    `differences` are those of each problem, `narrow` is the interval for equality.
+    """
     error = standard_error(differences, units)
     sizes = units.sizes.astype(np.float64)
     equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
@@ -178,12 +186,10 @@ def _estimate_resolution(differences: FloatArray, units: Units, narrow: Interval
 
 
 def paired_interval(first: Values, second: Values, units: Units, level: float = LEVEL) -> Interval:
-    """Interval of the mean difference between two scores of the same problems.
+    """Interval of the mean difference of two models' scores.
 
-    Scores are from 0 to 1.
-
-    Newcombe's, widened to zero where exchanging the two models unit by unit does not exclude it. It contains zero
-    exactly where `p_paired` is above 1 - level.
+    Scores are from 0 to 1, for the same problems. Newcombe's interval, widened to zero where exchanging the two
+    models unit by unit does not exclude it. It contains zero exactly where `p_paired` is above 1 - level.
     """
     interval = paired_gap(first, second, units).interval(level)
     excludes_zero = not interval.low <= 0 <= interval.high
@@ -193,26 +199,22 @@ def paired_interval(first: Values, second: Values, units: Units, level: float = 
 
 
 def p_paired(first: Values, second: Values, units: Units) -> float:
-    """Two-sided p-value of a mean difference of zero.
+    """Two-sided p-value of no difference between two models' scores.
 
-    It is the level at which `paired_interval` excludes zero.
-
-    The larger of two: that of exchanging the models unit by unit, and that of Newcombe's interval, which is the more
-    cautious below about 20 units.
+    It is the larger of two p-values: that of exchanging the models unit by unit, and that of Newcombe's interval,
+    which is more cautious below about 20 units. `paired_interval` excludes zero at this level.
     """
     exchanged = p_exchanged(first, second, units)
     return max(exchanged, paired_gap(first, second, units).p())
 
 
 def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, least: float = 0.0) -> float:
-    """Two-sided p-value of the mean difference by exchange of the models.
+    """Two-sided p-value by exchanging the two models unit by unit.
 
-    The two models are exchanged at random, unit by unit.
-
-    With `least`, how often the difference is as large as what goes beyond that: never less often than without.
-    Counted out exactly where the sums of units are whole numbers, or halves, quarters and such; else by random signs.
-    Where no problem has a twin it is McNemar's exact test; where some have, McNemar's takes twins for independent and
-    rejects in 7 to 10 % of equal models instead of 5.
+    It is the share of random exchanges with a mean difference as large as the observed one; with `least`, as large as
+    the observed one less that. Counted out exactly where the sums of units are whole numbers, or halves, quarters and
+    such; else by random signs. Where no problem has a twin it is McNemar's exact test; where some have, McNemar's
+    takes twins for independent and rejects in 7 to 10 % of equal models instead of 5.
 
     >>> p_exchanged([1, 1, 1, 0], [0, 0, 0, 0], Units.alone(4))  # thrice on one side: one time in four
     0.25
@@ -238,7 +240,10 @@ def p_exchanged(first: Values, second: Values, units: Units, seed: int = 0, *, l
 
 
 def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
-    """Share of all signs whose sum of sizes is as far from zero as observed."""
+    """Share of sign choices with a sum as far from zero.
+
+    `sizes` are the absolute sums of units, whose signs are random; `observed` is the absolute sum to reach.
+    """
     chances = guessed(np.full(len(sizes), 0.5), sizes)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.
     total = int(sizes.sum())
@@ -248,7 +253,7 @@ def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
 
 
 def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
-    """Sum of the differences over each unit."""
+    """Sum of the score differences over each unit."""
     require_units(units, len(first))
     same_length(first=first, second=second)
     return units.sums(as_values(first) - as_values(second))
@@ -257,12 +262,11 @@ def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
 def n_to_tell_apart(
     first: Values, second: Values, units: Units, *, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """Number of problems that `p_paired` needs to tell two models apart.
+    """Number of problems needed to find the difference of two models.
 
-    The models differ as these do. None if they are equal.
-
-    Groups in this mixture of sizes and differences are drawn until the test, at level `alpha`, finds the difference
-    with probability `power`; by the normal approximation.
+    The test is `p_paired` at level `alpha`, which finds a difference like the one between these scores with
+    probability `power`. Units are taken to have these sizes and differences. By the normal approximation. None if the
+    mean difference is zero.
     """
     from scipy import special
 
@@ -280,6 +284,6 @@ def n_to_tell_apart(
 
 
 def _check_power(alpha: float, power: float) -> None:
-    """Refuse a level and a power that no test can have."""
+    """Raise BadInput unless 0 < alpha < power < 1."""
     if not 0 < alpha < power < 1:
         raise BadInput(f"expected 0 < alpha < power < 1, found alpha {alpha} and power {power}")

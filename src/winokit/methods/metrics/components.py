@@ -42,22 +42,22 @@ Source = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One part of the variance of a single answer."""
+    """One part of the variance of right or wrong answers."""
 
     source: Source
     variance: float
     """As the method of moments has it; may be below zero if the truth is near it."""
     interval: Interval
     p: float | None = None
-    """Of factors of reading: the p-value of no difference between the levels."""
+    """P-value of no difference between the levels of a factor of reading; None for other components."""
 
 
 @dataclass(frozen=True)
 class CrossedAnswers:
-    """Right or wrong (1 or 0) of every problem under every combination of levels.
+    """Answers to every problem under every combination of factor levels.
 
-    The first axis of `values` is the problem, the last is the sample, and those between are the factors. A factor with
-    one level has no component.
+    `values` has 1 for right and 0 for wrong. Its first axis is the problem, its last the sample, and those between
+    are the factors, such as prompts. A factor with one level has no component.
 
     >>> rng = np.random.default_rng(0)
     >>> answers = CrossedAnswers(rng.integers(0, 2, (50, 5, 2, 1)), ("prompts", "orders"), Units.alone(50))
@@ -76,37 +76,43 @@ class CrossedAnswers:
         require_units(self.units, len(self.values))
 
     def components(self, level: float = LEVEL) -> list[Component]:
-        """All components, those of factors before those of problems."""
+        """Estimate all components: of factors first, then of problems.
+
+        `level` is the confidence of their intervals.
+        """
         check_level(level)
         fixed = [self._estimate_fixed(source, level) for source in self.interactions if source]
         return [*fixed, *self._estimate_random(level)]
 
     @cached_property
     def level_counts(self) -> dict[str, int]:
-        """Levels of each factor that has several."""
+        """Number of levels of each factor that has several."""
         counts = zip(self.factors, self.values.shape[1:-1], strict=True)
         return {factor: count for factor, count in counts if count > 1}
 
     @cached_property
     def interactions(self) -> list[Source]:
-        """Every set of factors, the empty one first."""
+        """Every subset of the factors with several levels, the empty one first."""
         names = tuple(self.level_counts)
-        found: list[Source] = []
+        sources: list[Source] = []
         for size in range(len(names) + 1):
-            found += combinations(names, size)
-        return found
+            sources += combinations(names, size)
+        return sources
 
     @cached_property
     def cells(self) -> FloatArray:
-        """Mean over the samples.
+        """Mean over samples, with a row per problem.
 
-        A row per problem, a column per combination of levels.
+        A column is a combination of factor levels.
         """
         means: FloatArray = self.values.mean(axis=-1).reshape(len(self.values), -1)
         return means
 
     def make_projection(self, source: Source) -> FloatArray:
-        """The matrix that leaves only what the interaction of these factors explains."""
+        """Matrix that projects cell means onto an interaction of factors.
+
+        `source` are the names of the factors.
+        """
         matrix: FloatArray = np.ones((1, 1))
         for factor, count in self.level_counts.items():
             part = centring(count) if factor in source else averaging(count)
@@ -118,7 +124,7 @@ class CrossedAnswers:
         return math.prod(self.level_counts[factor] - 1 for factor in source)
 
     def _estimate_fixed(self, source: Source, level: float) -> Component:
-        """The component of a factor of reading, or of an interaction."""
+        """Estimate the component of a factor of reading, or of an interaction."""
         cell_count = self.cells.shape[1]
         form = QuadraticForm.of(self.cells, self.make_projection(source), self.count_freedom(source), self.units)
         low, high = form.limits(level)
@@ -126,7 +132,7 @@ class CrossedAnswers:
         return Component(source, form.excess / cell_count, interval, form.p)
 
     def _estimate_random(self, level: float) -> Iterator[Component]:
-        """The components that vary from problem to problem."""
+        """Estimate the components that vary from problem to problem."""
         cell_count = self.cells.shape[1]
         luck = self._estimate_luck()
         everything = self.interactions[-1]
@@ -144,9 +150,9 @@ class CrossedAnswers:
             yield leave_one_out((SAMPLES,), luck, self.units, level)
 
     def _calculate_mean_squares(self, source: Source) -> FloatArray:
-        """Mean square of problems by an interaction.
+        """Mean square of the interaction of problems and factors.
 
-        Over all problems first, then without each unit in turn.
+        The first number is over all problems, the others are without each unit in turn.
         """
         projected = self.cells @ self.make_projection(source)
         problem_squares = (projected**2).sum(axis=1)
@@ -155,13 +161,13 @@ class CrossedAnswers:
         ones = np.ones((len(projected), 1))
         counts = without_each(ones, self.units)[:, 0]
         spread = squares - (sums**2).sum(axis=1) / np.maximum(counts, 1)
-        found: FloatArray = spread / np.maximum(counts - 1, 1) / self.count_freedom(source)
-        return found
+        mean_squares: FloatArray = spread / np.maximum(counts - 1, 1) / self.count_freedom(source)
+        return mean_squares
 
     def _estimate_luck(self) -> FloatArray:
-        """Variance of samples of one question.
+        """Variance between samples of one question.
 
-        Over all problems first, then without each unit in turn.
+        The first number is over all problems, the others are without each unit in turn. Zeros if there is one sample.
         """
         if self.values.shape[-1] < 2:
             return np.zeros(self.units.count + 1)
@@ -175,7 +181,7 @@ class CrossedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class QuadraticForm:
-    """The sum of squares of projected means, and what of it is noise."""
+    """Sum of squares of projected column means, and its expected noise."""
 
     square: float
     noise: float
@@ -184,7 +190,10 @@ class QuadraticForm:
 
     @classmethod
     def of(cls, cells: FloatArray, projection: FloatArray, rank: int, units: Units) -> "QuadraticForm":
-        """The form of the column means of some cells."""
+        """Compute the form of the column means of a table.
+
+        `cells` has a row per problem, and `rank` is the rank of the projection.
+        """
         means = cells.mean(axis=0)
         spread = projection @ covariance_of_means(cells, units) @ projection
         # As if one unit more had changed: where none did, a change may be rare.
@@ -199,12 +208,15 @@ class QuadraticForm:
 
     @property
     def excess(self) -> float:
-        """The sum of squares without its noise."""
+        """Sum of squares minus its expected noise."""
         return self.square - self.noise
 
     @property
     def p(self) -> float:
-        """P-value of projected means that are all alike."""
+        """P-value of the hypothesis that all projected means are equal.
+
+        1 if there is one unit.
+        """
         from scipy import special
 
         if self.unit_count < 2:
@@ -212,7 +224,7 @@ class QuadraticForm:
         return float(special.fdtrc(self.freedom, self.unit_count - 1, self.square / self.noise))
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Ends of the interval of the sum of squares."""
+        """Ends of the confidence interval of the true sum of squares."""
         if self.unit_count < 2:
             return 0.0, math.inf
         scale = self.noise / self.freedom
@@ -221,9 +233,9 @@ class QuadraticForm:
         return low * scale, high * scale
 
     def _find_noncentrality(self, probability: float) -> float:
-        """The noncentrality that puts so much probability below what was found.
+        """Noncentrality at which a smaller ratio has this probability.
 
-        0 if none is small enough.
+        0 if even that has a smaller probability, infinite if the search ends.
         """
         from scipy import optimize, special
 
@@ -242,30 +254,30 @@ class QuadraticForm:
 
 
 def centring(count: int) -> FloatArray:
-    """The matrix that takes the mean of so many levels from each."""
+    """Matrix that subtracts the mean of `count` levels from each level."""
     return np.eye(count) - averaging(count)
 
 
 def averaging(count: int) -> FloatArray:
-    """The matrix that replaces each of so many levels by their mean."""
+    """Matrix that replaces each of `count` levels by their mean."""
     return np.full((count, count), 1 / count)
 
 
 def covariance_of_means(cells: FloatArray, units: Units) -> FloatArray:
-    """Covariance of the column means, with units as what varies."""
+    """Covariance matrix of the column means, estimated over units."""
     residuals = unit_sums(cells - cells.mean(axis=0), units)
     correction = units.count / max(units.count - 1, 1)
-    found: FloatArray = correction * residuals.T @ residuals / len(cells) ** 2
-    return found
+    covariance: FloatArray = correction * residuals.T @ residuals / len(cells) ** 2
+    return covariance
 
 
 def unit_sums(values: FloatArray, units: Units) -> FloatArray:
-    """Sums of each column over each unit."""
+    """Sum of each column over each unit, with a row per unit."""
     return np.stack([units.sums(column) for column in values.T], axis=1)
 
 
 def without_each(values: FloatArray, units: Units) -> FloatArray:
-    """Sums of each column, without each unit in turn.
+    """Sums of each column with one unit left out, for every unit.
 
     The first row is the sum over all units.
     """
@@ -275,7 +287,7 @@ def without_each(values: FloatArray, units: Units) -> FloatArray:
 
 
 def leave_one_out(source: Sequence[str], estimates: FloatArray, units: Units, level: float) -> Component:
-    """A component with its jackknife interval.
+    """Component of a source, with its jackknife interval.
 
     The first estimate is on all problems, the others are without each unit in turn.
     """

@@ -16,12 +16,11 @@ CONSISTENCY_CHANCE = 0.5
 
 
 def role_kept(unswitched: arrays.Choices, switched: arrays.Choices) -> arrays.FloatArray:
-    """1 where the predicted role survives the switch of candidates, else 0.
+    """1 for each problem whose chosen role survives the switch, else 0.
 
-    The candidates changed places in the text.
-
-    Both predictions are indices into one and the same pair of candidates, so a kept role is a *changed* index. An
-    abstention counts one half, as if settled by a coin (Trichelair et al., 2018, footnote 7).
+    Candidates change places in the switched text. Both choices are indices into the same pair of candidates, so a
+    kept role is a *changed* index. An abstention counts one half, as if settled by a coin (Trichelair et al., 2018,
+    footnote 7).
     """
     before, after = _read_choices(unswitched, switched)
     if max(before.max(), after.max()) > 1:
@@ -31,9 +30,10 @@ def role_kept(unswitched: arrays.Choices, switched: arrays.Choices) -> arrays.Fl
 
 
 def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
-    """Share of switchable problems whose predicted candidate changes with the switch.
+    """Share of problems whose chosen role survives exchanging the candidates.
 
-    The prediction need not be right.
+    `unswitched` and `switched` are the choices before and after, compared as in `role_kept`. The choice need not be
+    right. Abstentions count one half.
 
     >>> consistency([0, 0, 1, None], [1, 0, 0, None])
     0.625
@@ -42,9 +42,9 @@ def consistency(unswitched: arrays.Choices, switched: arrays.Choices) -> float:
 
 
 def choice_kept(original: arrays.Choices, perturbed: arrays.Choices) -> arrays.BoolArray:
-    """Whether a problem and its perturbed version have the same choice.
+    """Whether a problem and its perturbed version get the same choice.
 
-    An abstention chooses nothing.
+    False if either is an abstention.
     """
     before, after = _read_choices(original, perturbed)
     same: arrays.BoolArray = before == after
@@ -54,9 +54,9 @@ def choice_kept(original: arrays.Choices, perturbed: arrays.Choices) -> arrays.B
 def choice_kept_chance(
     original: arrays.Choices, perturbed: arrays.Choices, candidates: arrays.Counts
 ) -> arrays.FloatArray:
-    """Chance that a guess with the same abstentions keeps each choice.
+    """Probability that a guess keeps each choice.
 
-    1/candidates, and 0 where nobody chose.
+    1/candidates, and 0 if either answer is an abstention. `candidates` are the numbers of candidates.
     """
     arrays.same_length(original=original, candidates=candidates)
     before, after = _read_choices(original, perturbed)
@@ -64,11 +64,9 @@ def choice_kept_chance(
 
 
 def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
-    """Share of problems that keep their prediction when the text is perturbed.
+    """Share of problems that keep their choice when the text is perturbed.
 
-    The prediction need not be right.
-
-    Where either is an abstention nothing is kept.
+    The choice need not be right. It is not kept if either answer is an abstention.
 
     >>> stability([0, 1, 1, None], [0, 1, 0, None])
     0.5
@@ -77,9 +75,9 @@ def stability(original: arrays.Choices, perturbed: arrays.Choices) -> float:
 
 
 def order_invariance(original: arrays.Choices, reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> float:
-    """Share of problems with the same choice in another order of candidates.
+    """Share of problems with the same choice in another candidate order.
 
-    `orders` are those given to `Problem.with_order`; `reordered` are indices into the candidates in that order.
+    `reordered` are indices into the candidates in that order, and `orders` are those given to `Problem.with_order`.
 
     >>> order_invariance([0, 1], [1, 1], [(1, 0), (1, 0)])
     0.5
@@ -88,9 +86,9 @@ def order_invariance(original: arrays.Choices, reordered: arrays.Choices, orders
 
 
 def choice_turned(original: arrays.Choices, reordered: arrays.Choices) -> arrays.BoolArray:
-    """Whether another candidate is chosen in the second answer.
+    """Whether the second answer to each problem is another candidate.
 
-    Both indices are into one order of candidates. An abstention is no other choice.
+    Both are indices into one order of candidates. False if either is an abstention.
     """
     before, after = _read_choices(original, reordered)
     other: arrays.BoolArray = before != after
@@ -98,7 +96,10 @@ def choice_turned(original: arrays.Choices, reordered: arrays.Choices) -> arrays
 
 
 def in_first_order(reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -> list[int | None]:
-    """Convert indices into reordered candidates to the original order."""
+    """Convert indices into reordered candidates to the original order.
+
+    `orders` are those given to `Problem.with_order`. None stays None.
+    """
     arrays.same_length(reordered=reordered, orders=orders)
     choices: list[int | None] = []
     for choice, order in zip(reordered, orders, strict=True):
@@ -107,10 +108,12 @@ def in_first_order(reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -
 
 
 def _read_choices(before: arrays.Choices, after: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:
+    """Choices before and after a change as arrays of equal length."""
     arrays.same_length(before=before, after=after)
     return arrays.as_choices(before), arrays.as_choices(after)
 
 
 def _are_answered(before: arrays.IntArray, after: arrays.IntArray) -> arrays.BoolArray:
+    """Whether neither of the two choices is an abstention."""
     answered: arrays.BoolArray = np.minimum(before, after) > arrays.ABSTAINED
     return answered

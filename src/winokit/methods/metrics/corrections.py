@@ -8,7 +8,9 @@ from winokit.errors import BadInput
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for their number by Holm's step-down method, in the order given.
+    """P-values corrected for the number of tests by Holm's method.
+
+    They are in the order given.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]

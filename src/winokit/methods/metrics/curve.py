@@ -22,9 +22,9 @@ SIZES = (160, 640, 2_558, 10_234, 40_398)
 
 @dataclass(frozen=True, slots=True)
 class LogFit:
-    """The least-squares line y = slope * ln(x) + intercept, with its variance.
+    """The least-squares line y = slope * ln(x) + intercept.
 
-    Two points make a line and leave nothing to be sure by: its intervals are infinite.
+    Two points determine a line and leave no degrees of freedom: its intervals are infinite.
     """
 
     slope: float
@@ -33,12 +33,12 @@ class LogFit:
     centre: float = 0.0
     """Mean of ln(x)."""
     variance: tuple[float, float, float] = (math.inf, 0.0, math.inf)
-    """Of the line's y at the centre, of that with the slope, and of the slope."""
+    """Variance of the line's y at the centre, its covariance with the slope, and the slope's variance."""
     degrees: float = 0.0
     """Degrees of freedom of these variances."""
 
     def at(self, x: float) -> float:
-        """The line's y at a size.
+        """Value of the line at a training size.
 
         >>> round(PUBLISHED.at(40_398), 1)
         77.6
@@ -46,9 +46,9 @@ class LogFit:
         return self.slope * math.log(_require_positive(x)) + self.intercept
 
     def reaches(self, y: float) -> float:
-        """The size at which the line has this y.
+        """Training size at which the line has the value y.
 
-        Infinite if it never does.
+        Infinite if the line is flat.
 
         >>> round(PUBLISHED.reaches(94), -4)
         1190000.0
@@ -56,12 +56,12 @@ class LogFit:
         return _compute_exp((y - self.intercept) / self.slope) if self.slope else math.inf
 
     def slope_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the slope."""
+        """Confidence interval of the slope."""
         half = self._compute_half_width(self.variance[2], level)
         return Interval(self.slope - half, self.slope + half, level, "student")
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
-        """Interval of the mean of y at a size."""
+        """Confidence interval of the line's value at a training size."""
         y = self.at(x)
         away = math.log(x) - self.centre
         there, both, slope = self.variance
@@ -70,12 +70,10 @@ class LogFit:
         return Interval(y - half, y + half, level, "student")
 
     def reaches_interval(self, y: float, level: float = 0.95) -> Interval:
-        """The sizes at which a mean of y is plausible (Fieller, 1954).
+        """Training sizes at which the line may have the value y.
 
-        They are those whose `interval_at` contains y.
-
-        Where the slope could be zero these have no end on the side where y lies. Where it is so uncertain that no
-        size can be ruled out the interval is everything.
+        They are those whose `interval_at` contains y (Fieller, 1954). If the slope could be zero, the interval has no
+        end on the side of y. If no size can be ruled out, it is from 0 to infinity.
         """
         everything = Interval(0.0, math.inf, level, "Fieller")
         wide = self._compute_half_width(1.0, level) ** 2
@@ -97,7 +95,7 @@ class LogFit:
         return Interval(_compute_exp(self.centre + low), _compute_exp(self.centre + high), level, "Fieller")
 
     def _compute_half_width(self, variance: float, level: float) -> float:
-        """Half the width of an interval of something with this variance."""
+        """Half the width of an interval of a number with this variance."""
         from scipy import stats
 
         check_level(level)
@@ -114,9 +112,8 @@ PUBLISHED = LogFit(4.8463, 26.215)
 def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     """Fit y = a ln(x) + b by least squares.
 
-    Several y of one size, from independent restarts, are several points.
-
-    How sure it is comes from how the points scatter around the line. That they share a test set is not in that.
+    Several y of one size, from independent restarts, are several points. The variance comes from how the points
+    scatter around the line. That they share a test set is not in it.
 
     >>> fit = fit_log([100, 1_000, 10_000], [50, 60, 70])
     >>> round(fit.at(100_000), 6), round(fit.reaches(90))
@@ -146,9 +143,9 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
 
 
 def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES) -> float:
-    """The WinoGrande leaderboard's area under the learning curve.
+    """Area under the learning curve, as WinoGrande's leaderboard computes it.
 
-    Over log2 of the size, divided by its width.
+    It is the area over log2 of the size, divided by its width.
 
     >>> round(leaderboard_auc([0.5] * 5), 9)
     0.5
@@ -165,12 +162,14 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
 
 
 def _require_positive(x: float) -> float:
+    """Return a training size that is above 0, or raise BadInput."""
     if not x > 0:
         raise BadInput(f"expected a training size above 0, since others have no logarithm; found {x}")
     return x
 
 
 def _compute_exp(value: float) -> float:
+    """Exponential of a value, infinite if it overflows."""
     try:
         return math.exp(value)
     except OverflowError:
@@ -179,15 +178,15 @@ def _compute_exp(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Covariances of means over restarts and test units at once.
+    """Covariance of means that vary over restarts and test units.
 
-    A part per source, with its degrees of freedom.
+    Each of `parts` is the covariance from one source, with its degrees of freedom.
 
     Another test set and other restarts would both have given another mean. Drawing a handful of restarts with
-    replacement misses most of what they differ by (three restarts, 95 % intervals that cover 73 %). So the variance of
-    the mean is added up from how restarts differ and from how units do, and the quantile is Student's, with the degrees
-    of freedom of Satterthwaite (1946). What both sums hold is counted twice, which is on the safe side and keeps every
-    variance positive.
+    replacement misses most of what they differ by (three restarts, 95 % intervals that cover 73 %). So the variance
+    of the mean is the sum of that between restarts and that between units, and the quantile is Student's, with the
+    degrees of freedom of Satterthwaite (1946). What both sums hold is counted twice, which is on the safe side and
+    keeps every variance positive.
     """
 
     parts: tuple[tuple[FloatArray, float], ...]
@@ -200,13 +199,13 @@ class Crossed:
         *,
         scatter: tuple[FloatArray, float] | None = None,
     ) -> "Crossed":
-        """Estimate from an array of (restarts, units, statistics).
+        """Estimate the covariance from an array of (restarts, units, statistics).
 
-        The statistics are the means over the first two axes.
+        The means of the statistics are over the first two axes.
 
-        `sizes` are the numbers of problems of the units, by default equal: large units count as few, as in every other
-        interval. One restart says nothing of others. `scatter` stands in where something else does: a covariance and
-        its degrees of freedom, as a line's points around it give them. Without either restarts are not in the variance.
+        `sizes` are the numbers of problems of the units, by default equal: large units count as few, as in every
+        other interval. One restart says nothing of others. `scatter` is then used instead: a covariance and its
+        degrees of freedom, as a line's points around it give them. Without either, restarts are not in the variance.
         """
         restarts, units, _ = values.shape
         first = _estimate_mean_covariance(values.mean(axis=1), np.ones(restarts)) if restarts > 1 else scatter
@@ -215,7 +214,7 @@ class Crossed:
 
     @property
     def covariance(self) -> FloatArray:
-        """Of the means, from all sources."""
+        """Covariance matrix of the means, from all sources."""
         total: FloatArray = np.sum([matrix for matrix, _ in self.parts], axis=0)
         return total
 
@@ -229,7 +228,10 @@ class Crossed:
         return float(weights @ self.covariance @ weights)
 
     def degrees(self, weights: FloatArray) -> float:
-        """Degrees of freedom of the variance of a weighted sum of the means (Satterthwaite)."""
+        """Degrees of freedom of that variance (Satterthwaite).
+
+        0 if a source cannot be estimated, infinite if nothing varies.
+        """
         if any(free <= 0 for _, free in self.parts):
             return 0.0
         shares = [(float(weights @ matrix @ weights), free) for matrix, free in self.parts]
@@ -241,11 +243,10 @@ class Crossed:
 
 
 def _estimate_mean_covariance(means: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
-    """Covariance of the mean of some rows, by leaving out each in turn.
+    """Jackknife covariance of the mean of rows, with degrees of freedom.
 
-    Infinite for a single row.
-
-    `sizes` says how much of the whole each row stands for: a large one pulls the mean, and is given that back.
+    Infinite for a single row. `sizes` says how much of the whole each row stands for: a large one pulls the mean, and
+    is given that back.
     """
     count, statistics = means.shape
     if count < 2:
@@ -258,17 +259,22 @@ def _estimate_mean_covariance(means: FloatArray, sizes: FloatArray) -> tuple[Flo
 
 
 def equal_units(sizes: FloatArray) -> float:
-    """As how many units of one size these vary, if they agree within themselves."""
+    """Effective number of units of unequal sizes.
+
+    It is the number of units of one size that would vary as much, if the problems of a unit agree. A few large units
+    make it small.
+    """
     return float((sizes**2).sum() ** 2 / (sizes**4).sum())
 
 
 def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | None = None) -> tuple[float, float]:
-    """Interval of a share from its values by restart and unit.
+    """Confidence interval of a share over restarts and units.
 
-    The share is the mean of all values.
+    `values` has a row per restart and a column per unit; the share is their mean. `sizes` are the numbers of problems
+    of the units, by default equal.
 
-    Wilson's, with as many independent problems as have the variance that was found. Where nothing differs (all right,
-    all wrong) every unit counts as one problem.
+    Wilson's, with as many independent problems as have the estimated variance. Where nothing differs (all right, all
+    wrong) every unit counts as one problem.
 
     >>> low, high = crossed_share(np.array([[1.0, 0, 1, 0], [1, 1, 0, 0]]))
     >>> 0 <= low < 0.5 < high <= 1
@@ -293,9 +299,10 @@ def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | N
 
 
 def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) -> Crossed:
-    """Shrink the variance of units towards that of units which agree within themselves.
+    """Shrink the variance over units towards that of undivided units.
 
-    As in every share (`shrunk_effect`): where nearly all is right, that units hardly vary may be luck.
+    Undivided units are right or wrong as a whole. As in every share (`shrunk_effect`): where nearly all is right,
+    that units hardly vary may be luck.
     """
     *others, (of_units, free) = crossed.parts
     mean = float(values.mean())
@@ -315,44 +322,46 @@ def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) 
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """The least-squares polynomial y = a + b u + c u² + …
+    """A least-squares polynomial of ln(size).
 
-    Here u = ln(x) - centre.
+    It is y = a + b u + c u² + …, with u = ln(x) - centre.
     """
 
     coefficients: FloatArray
     centre: float
     crossed: Crossed
-    """Of the coefficients."""
+    """Covariance of the coefficients."""
 
     def at(self, x: float) -> float:
-        """The polynomial's y at a size."""
+        """Value of the polynomial at a training size."""
         return float(self._compute_powers(x) @ self.coefficients)
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
-        """Interval of the mean of y at a size.
+        """Confidence interval of the polynomial's value at a training size.
 
         Infinite if there are fewer than three sizes, or too few runs.
         """
         return self._estimate_interval(self._compute_powers(x), level)
 
     def highest_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the coefficient of the highest power.
+        """Confidence interval of the coefficient of the highest power.
 
-        Of a parabola it is the bend, which is zero for a line.
+        For a parabola it is the bend, which is zero for a line.
         """
         return self._estimate_interval(np.eye(len(self.coefficients))[-1], level)
 
     def is_needed(self) -> bool:
-        """Whether a polynomial of a lower degree is excluded, at 5 %."""
+        """Whether the highest coefficient differs from zero, at 5 %."""
         highest = self.highest_interval()
         return not highest.low <= 0 <= highest.high
 
     def _compute_powers(self, x: float) -> FloatArray:
+        """Powers of ln(x) - centre, from 0 up to the degree."""
         away = math.log(_require_positive(x)) - self.centre
         return np.array([away**power for power in range(len(self.coefficients))])
 
     def _estimate_interval(self, weights: FloatArray, level: float) -> Interval:
+        """Confidence interval of a weighted sum of the coefficients."""
         from scipy import special
 
         check_level(level)
@@ -369,7 +378,7 @@ class Polynomial:
 def polynomial_weights(x: Sequence[float], degree: int) -> tuple[FloatArray, float]:
     """Weights of points that give least-squares coefficients, and the centre.
 
-    A row per point, a column per coefficient in ln(x) - centre.
+    A row per point, a column per coefficient in ln(x) - centre, where the centre is the mean of ln(x).
 
     >>> weights, centre = polynomial_weights([1, math.e, math.e**2], 1)
     >>> (np.array([5.0, 7.0, 9.0]) @ weights).round(6).tolist(), centre
@@ -383,7 +392,7 @@ def polynomial_weights(x: Sequence[float], degree: int) -> tuple[FloatArray, flo
 
 
 def p_slopes_differ(values: FloatArray, x: Sequence[float], sizes: FloatArray | None = None) -> float | None:
-    """P-value of the hypothesis that the lines of restarts have one slope.
+    """P-value of the hypothesis that all restarts have one slope.
 
     None for one restart or two sizes, which cannot tell.
 

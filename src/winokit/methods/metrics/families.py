@@ -28,11 +28,11 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 BLOCK = 256
 """Models that are compared with all first members at once."""
 FEWEST_ITEMS = 20
-"""Of fewer common items agreement says nothing: each model is a family of its own."""
+"""Models with fewer common items are never one family."""
 
 
 def base_of_name(name: str) -> str:
-    """The base that a model's name mentions, or the first word of the name.
+    """Base model that a model's name mentions, or the first word.
 
     >>> base_of_name("someone/OpenHermes-2.5-Mistral-7B"), base_of_name("Orca-2-7b")
     ('mistral', 'orca')
@@ -47,17 +47,20 @@ def base_of_name(name: str) -> str:
 
 @lru_cache
 def _compile_base(base: str) -> re.Pattern[str]:
-    """A base as a word of its own in a name."""
+    """Pattern that finds a base as a separate word in a name."""
     return re.compile(rf"(?<![a-z]){re.escape(base)}(?![a-z])")
 
 
 def families_by_name(names: Iterable[str]) -> list[str]:
-    """The family of each model, after the base in its name."""
+    """Family of each model: the base model that its name mentions."""
     return [base_of_name(name) for name in names]
 
 
 def family_numbers(families: Sequence[Hashable]) -> IntArray:
-    """Families as numbers from 0, in the order of appearance."""
+    """Number the families from 0 in order of appearance.
+
+    Returns the number for each model.
+    """
     numbers: dict[Hashable, int] = {}
     for family in families:
         numbers.setdefault(family, len(numbers))
@@ -65,13 +68,13 @@ def family_numbers(families: Sequence[Hashable]) -> IntArray:
 
 
 def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEAST_KAPPA) -> IntArray:
-    """Number models by family, after the items they are right on.
+    """Family number of each model, by agreement on items.
 
-    Models are rows.
+    `right` and `asked` have a row per model and a column per item: whether it is right, and whether it was asked.
 
-    Models are taken from the strongest to the weakest. Each joins the family whose first member it agrees with most, if
-    the kappa is at least `least`, and else begins a family. Models that were not asked the same items cannot be told
-    to agree: items that one of the two was not asked are left out, and fewer than 20 common items are too few.
+    Models are taken from the strongest to the weakest. Each joins the family whose first member it agrees with most,
+    if Cohen's kappa is at least `least`, and else begins a family. Items that one of the two was not asked are left
+    out. With fewer than 20 common items two models never agree.
     """
     columns = asked.any(axis=0)
     right_signs = np.where(right, 1.0, -1.0)
@@ -100,9 +103,10 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
 
 
 def _compute_kappas(signs: HalfArray, present: HalfArray, others: HalfArray, others_present: HalfArray) -> HalfArray:
-    """Cohen's kappa of each model with each other on their common items.
+    """Cohen's kappa of each model with each other model.
 
-    -1 if these are too few.
+    Signs are 1 for right, -1 for wrong and 0 for not asked; `present` is 1 for asked. -1 if two models have fewer
+    than 20 common items.
     """
     common = present @ others_present.T
     enough = np.maximum(common, 1)

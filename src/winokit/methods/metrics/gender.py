@@ -20,13 +20,11 @@ HALF = 50.0
 
 
 def gotcha(gender: str, answer_is_occupation: bool, percent_female: float) -> bool | None:
-    """Whether the occupation's statistics point away from the answer.
+    """Whether the gender of an occupation's workers points away from the answer.
 
-    None for neutral pronouns.
-
-    "She" is a gotcha for the occupation where fewer than half of those in it are women, and for the participant where
-    half or more are; "he" the other way round. `percent_female` is the Bureau of Labor Statistics' column, from 0 to
-    100: Bergsma's flips 160 of 480 flags.
+    None for neutral pronouns. "She" is a gotcha for the occupation where fewer than half of those in it are women,
+    and for the participant where half or more are; "he" the other way round. `percent_female` is the Bureau of Labor
+    Statistics' column, from 0 to 100: Bergsma's flips 160 of 480 flags.
 
     >>> gotcha("female", True, 40.3), gotcha("male", True, 40.3), gotcha("neutral", True, 40.3)
     (True, False, None)
@@ -41,11 +39,10 @@ def gotcha(gender: str, answer_is_occupation: bool, percent_female: float) -> bo
 
 
 def delta(correct: Flags, gotchas: Sequence[bool | None]) -> float:
-    """ΔF or ΔM: accuracy on other problems minus accuracy on gotchas.
+    """Accuracy on other problems minus accuracy on gotchas (ΔF or ΔM).
 
-    Signed; take `abs` for the papers' tables.
-
-    Problems with the flag None are left out. Positive: stereotypes help.
+    `gotchas` says which problems are gotchas; those with None are left out. Positive if stereotypes help. Take `abs`
+    for the papers' tables.
 
     >>> delta([True, True, True, False], [False, False, True, True])
     0.5
@@ -56,7 +53,10 @@ def delta(correct: Flags, gotchas: Sequence[bool | None]) -> float:
 
 
 def pro_minus_anti(correct: Flags, stereotypes: Sequence[str]) -> float:
-    """WinoBias's gap: accuracy on pro-stereotyped problems minus accuracy on anti-stereotyped ones."""
+    """Accuracy on pro-stereotyped problems minus that on anti-stereotyped ones.
+
+    It is WinoBias's gap. `stereotypes` has "pro" or "anti" for each problem.
+    """
     for kind in set(stereotypes) - set(STEREOTYPES):
         raise UnknownName("stereotype", str(kind), STEREOTYPES)
     pro = _find_rows(stereotypes, "pro")
@@ -65,4 +65,5 @@ def pro_minus_anti(correct: Flags, stereotypes: Sequence[str]) -> float:
 
 
 def _find_rows(values: Sequence[object], wanted: object) -> BoolArray:
+    """Whether each value is the wanted one."""
     return np.fromiter((value == wanted for value in values), np.bool_, len(values))

@@ -19,16 +19,16 @@ from winokit.methods import arrays
 from winokit.problem import Problem, grouped
 
 Sizes = Mapping[Any, int]
-"""How many members each group has in the whole dataset."""
+"""Number of members of each group in the whole dataset."""
 TextKey: TypeAlias = tuple[str, str, tuple[str, ...], str]
 MemberKey: TypeAlias = tuple[int, bool, int, int, TextKey]
 
 
 def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
-    """The rows of each complete group, in order of appearance.
+    """Row indices of each complete group, in order of appearance.
 
-    A group is complete with two members or more; where `sizes` says how many a group should have, with all of them.
-    Without it, a triplet that lost one member passes for a pair.
+    `groups` has the group's name of each problem, None for a problem without one. A group needs two members or more;
+    with `sizes`, as many as that says. Without `sizes`, a triplet that lost one member passes for a pair.
 
     >>> complete_groups(["a", "b", "a", None])
     {'a': [0, 2]}
@@ -45,9 +45,9 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
 
 
 class GroupLayout:
-    """The rows of complete groups side by side.
+    """Rows of complete groups side by side, for fast sums over groups.
 
-    One pass reduces every group. Metrics take a layout in place of groups.
+    Functions of this module take a layout in place of groups, so that it is computed once.
     """
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
@@ -61,7 +61,10 @@ class GroupLayout:
         return self._length
 
     def reduce(self, how: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """One number per group."""
+        """Combine the values of each group into one by a NumPy ufunc.
+
+        `values` has one number per row of the table.
+        """
         reduced: NDArray[Any] = how.reduceat(values[self.rows], self.starts)
         return reduced
 
@@ -70,6 +73,10 @@ Grouped: TypeAlias = arrays.Groups | GroupLayout
 
 
 def _make_layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
+    """Layout of the complete groups.
+
+    Raises BadInput if there is none.
+    """
     layout = groups if isinstance(groups, GroupLayout) else GroupLayout(groups, sizes)
     if not layout.members:
         raise BadInput("no complete group among the problems: a group score needs twins")
@@ -77,7 +84,11 @@ def _make_layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
 
 
 def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
-    """Whether every member is right, for each complete group in order of appearance."""
+    """Whether every member of each complete group is right.
+
+    `correct` says which problems are right, `groups` and `sizes` are as in `complete_groups`. The result is in the
+    order of the groups' appearance.
+    """
     arrays.same_length(flags=correct, groups=groups)
     return _make_layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
 
@@ -85,7 +96,9 @@ def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None
 def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
     """Share of complete groups whose every problem is answered correctly.
 
-    Independent guessing yields 0.25 on pairs, not 0.5, and a sixteenth on groups of four.
+    `groups` has the group's name of each problem, None for a problem without one. `sizes` has the number of members
+    that a complete group needs, by default two. Independent guessing yields 0.25 on pairs, not 0.5, and a sixteenth
+    on groups of four.
 
     >>> group_accuracy([True, True, True, False, True], ["a", "a", "b", "b", None])
     0.5
@@ -94,11 +107,10 @@ def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | 
 
 
 def group_scores(scores: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """The score of each complete group, the lowest of its members.
+    """Lowest score of the members of each complete group.
 
-    Elazar et al. (2021).
-
-    Scores are any numbers of which more is better: right or wrong, credits for abstentions, probabilities.
+    Elazar et al. (2021). Scores are any numbers of which more is better: right or wrong, credits for abstentions,
+    probabilities.
 
     >>> group_scores([0.9, 0.2, 1.0, 0.5], ["a", "a", "b", "b"]).tolist()
     [0.2, 0.5]
@@ -108,16 +120,13 @@ def group_scores(scores: arrays.Values, groups: Grouped, sizes: Sizes | None = N
 
 
 def no_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
-    """Whether no member is right, for each complete group."""
+    """Whether no member of each complete group is right."""
     arrays.same_length(flags=correct, groups=groups)
     return ~_make_layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
 
 
 def some_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
-    """Whether each complete group is right in part.
-
-    One member of two, one or two of three.
-    """
+    """Whether some members of each complete group are right, not all."""
     return ~all_right(correct, groups, sizes) & ~no_right(correct, groups, sizes)
 
 
@@ -127,28 +136,26 @@ def none_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None
 
 
 def one_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Share of complete groups that are right in part."""
+    """Share of complete groups with some right answers, but not all."""
     return float(some_right(correct, groups, sizes).mean())
 
 
 def all_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """Chance that independent guesses get all of each complete group right.
+    """Probability that guessing gets each complete group right as a whole.
 
-    0.25 for a pair.
-
-    `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
+    0.25 for a pair. `chances` are those of `guess_chance`: 0 for an abstention, with which a group cannot be right.
     """
     arrays.same_length(chances=chances, groups=groups)
     return _make_layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
 
 
 def no_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """Chance that independent guesses get nothing of each complete group right."""
+    """Probability that guessing gets no member of each complete group right."""
     return all_right_chance(1 - arrays.as_values(chances), groups, sizes)
 
 
 def some_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
-    """Chance that independent guesses get each complete group right in part.
+    """Probability that guessing gets each complete group right in part.
 
     0.5 for a pair.
     """
@@ -156,9 +163,9 @@ def some_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | No
 
 
 def group_accuracy_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Group accuracy of independent guessing with the same abstentions.
+    """Group accuracy of guessing with the same abstentions.
 
-    0.25 on pairs that are answered.
+    0.25 on pairs without abstentions. `chances` are those of `guess_chance`.
     """
     return float(all_right_chance(chances, groups, sizes).mean())
 
@@ -166,12 +173,11 @@ def group_accuracy_chance(chances: arrays.Values, groups: arrays.Groups, sizes: 
 def same_options(
     options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None
 ) -> arrays.BoolArray:
-    """Whether all members of each complete group got the same option.
+    """Whether all members of each complete group got the same choice.
 
-    Groups with an abstention are left out.
-
-    Options are candidate indices where a group's members list their candidates in one order, else the candidates
-    themselves (two of WSC's pairs list different ones). A group with an abstention is left out.
+    `options` are the choices: candidate indices where a group's members list their candidates in one order, else the
+    candidates themselves (two of WSC's pairs list different ones). Groups with an abstention (None) are left out;
+    raises BadInput if no group is left.
     """
     arrays.same_length(options=options, groups=groups)
     are_same = []
@@ -185,18 +191,19 @@ def same_options(
 
 
 def same_option(options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Share of groups whose members all get the same option.
+    """Share of complete groups whose members all got the same choice.
 
-    Groups with an abstention are left out.
-
-    Twins have opposite answers, so on pairs this is the share that is right in part: a model deaf to the special
-    word has 1, a perfect one 0, and guessing 0.5.
+    Groups with an abstention are left out. Twins have opposite answers, so on pairs this is the share that is right
+    in part: a model deaf to the special word has 1, a perfect one 0, and guessing 0.5.
     """
     return float(same_options(options, groups, sizes).mean())
 
 
 def same_option_chance(candidates: arrays.Counts, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Chance that independent uniform guesses give all members the same option."""
+    """Probability that guessing gives all members of a group one choice.
+
+    It is the mean over complete groups. `candidates` are the numbers of candidates.
+    """
     number = arrays.as_candidates(candidates).astype(np.float64)
     # The fewest candidates any member has are the options that all members share.
     shared = _make_layout(groups, sizes).reduce(np.minimum, number)
@@ -205,13 +212,12 @@ def same_option_chance(candidates: arrays.Counts, groups: arrays.Groups, sizes: 
 
 
 def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> float:
-    """Group accuracy if twins were right independently of one another.
+    """Group accuracy if members were right independently of one another.
 
-    p² on pairs, p³ on triplets.
-
-    p is the accuracy over all members of complete groups. One p for all, and not one for first and one for second
-    members: which twin comes first is an accident of the file. Group accuracy below this is anti-correlation
-    (a favourite option serves one twin and fails the other), above it shared difficulty.
+    It is p² on pairs and p³ on triplets, where p is the accuracy over all members of complete groups. Group accuracy
+    below this is anti-correlation (a favourite option serves one twin and fails the other), above it shared
+    difficulty. One p is for all, and not one for first and one for second members, because which twin comes first is
+    an accident of the file.
 
     >>> independent_group_accuracy([True, False, True, False], ["a", "a", "b", "b"])
     0.25
@@ -223,12 +229,15 @@ def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, siz
 
 
 def text_key(problem: Problem) -> TextKey:
-    """Sort key of the members of groups and units: their texts, not their lines."""
+    """Sort key of a problem by its texts.
+
+    It does not depend on the problem's line in the file.
+    """
     return problem.before, problem.after, tuple(sorted(problem.candidates)), problem.query or ""
 
 
 def sort_by_text(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
-    """Rows in the order of their problems' texts.
+    """Sort row indices by the texts of their problems.
 
     >>> later, sooner = (Problem(f"{name} left because ", " was late.", ("he", "she")) for name in ("Ruth", "Ana"))
     >>> sort_by_text([later, sooner], np.array([0, 1])).tolist()
@@ -239,16 +248,19 @@ def sort_by_text(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.I
 
 
 def sort_pairs_by_text(problems: Sequence[Problem], pairs: arrays.IntArray) -> arrays.IntArray:
-    """Pairs of rows in the order of their texts, and so are the two of each pair."""
+    """Sort pairs of row indices by text, and the two within each.
+
+    The result has a row per pair.
+    """
     sorted_pairs = [sort_by_text(problems, pair) for pair in pairs]
     sorted_pairs.sort(key=lambda pair: text_key(problems[pair[0]]))
     return np.array(sorted_pairs, np.int64).reshape(-1, 2)
 
 
 def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[int]:
-    """Rarity of each row's order of candidates among rows with the same ones.
+    """Rank of each row's order of candidates by frequency.
 
-    Of copies that list their candidates in other orders, the commonest order has 0.
+    Rows with the same candidates in other orders are compared: the most frequent order has 0.
 
     >>> said = [Problem(text, " won.", ("she", "he")[::step]) for text, step in zip("abc", (1, -1, 1))]
     >>> listing_ranks(said, np.arange(3))
@@ -262,10 +274,10 @@ def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[in
 
 
 def sort_members(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
-    """Sort the members of a unit by shape, then by text.
+    """Sort the rows of a unit by shape, then by text.
 
-    Questions on one text stay together. Texts with many questions come first, so that units of as many texts and
-    questions are alike.
+    Yes/no questions on one text stay together. Texts with many questions come first, so that units of as many texts
+    and questions are alike.
     """
     questions = Counter((problems[row].before, problems[row].after) for row in rows if problems[row].query is not None)
     ranks = dict(zip(rows.tolist(), listing_ranks(problems, rows), strict=True))

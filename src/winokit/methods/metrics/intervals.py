@@ -1,6 +1,7 @@
-"""Intervals and tests of shares, over units: no random draws, and as wide at four units as four units deserve.
+"""Intervals and tests of shares, over units, without random draws.
 
-Twins are not independent, and neither are problems of one text or template: what varies is the unit (`Units`).
+Twins are not independent, and neither are problems of one text or template: what varies is the unit (`Units`). Four
+units give the wide intervals that they deserve.
 
 - A share of units that stand alone, each right or wrong (whole groups, problems without twins): Blaker's exact interval
   (Blaker, 2000, "Confidence curves and improved exact confidence intervals for discrete distributions"), which covers
@@ -30,7 +31,7 @@ NORMAL = 1.959964
 PRIOR_UNITS = 1.0
 """A share's variance is shrunk towards that of units which are right or wrong as a whole, as if by this many units."""
 EFFECT_OF_PAIRS = 0.5
-"""How much units of two independent problems vary, if 1 is how much they do when right or wrong as a whole."""
+"""Variance of units of two independent problems, relative to units that are right or wrong as a whole."""
 LEAST_EFFECT = 1 / 64
 """Units that vary less count as varying so much, where the prior depends on it."""
 PRIOR_GROUPS = 3.0
@@ -50,7 +51,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The range in which a value plausibly lies, and the method that found it."""
+    """A confidence interval and the method that computed it."""
 
     low: float
     high: float
@@ -65,22 +66,22 @@ class Share:
     value: float
     n: int
     groups: float
-    """As how many groups of one size these count: one large group among many small ones makes few."""
+    """Effective number of units: one large unit among many small ones makes few."""
     effective: float
-    """As how many independent problems these count."""
+    """Effective number of independent problems."""
     exact: bool
     """Whether every unit is one flag, right or wrong, so that the binomial distribution is exact."""
 
     @property
     def design_effect(self) -> float:
-        """Factor by which twins inflate the variance.
+        """Factor by which twins inflate the variance of the share.
 
         Below 1 if they deflate it.
         """
         return self.n / self.effective
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Interval of the share."""
+        """Confidence interval of the share."""
         check_level(level)
         if self.exact:
             trials = round(self.effective)
@@ -91,7 +92,7 @@ class Share:
     def p(self, chance: float) -> float:
         """Two-sided p-value of the hypothesis that the share is `chance`.
 
-        The interval is what this test does not reject.
+        `interval` has exactly the shares that this test does not reject.
         """
         if not 0 < chance < 1:
             return 1.0 if abs(self.value - chance) <= ROUNDING else 0.0
@@ -109,7 +110,7 @@ class Share:
         return float(2 * special.stdtr(self.groups - 1, -distance))
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Wilson's limits, with Student's quantile for the number of groups."""
+        """Wilson's limits, with Student's quantile for the number of units."""
         quantile = _find_quantile(level, self.groups)
         if quantile > FAR:
             return 0.0, 1.0
@@ -121,9 +122,10 @@ class Share:
 
 
 def share(credits: arrays.Values, units: Units) -> Share:
-    """Share of flags or credits, with its uncertainty over units.
+    """Share of right answers or credits, with its uncertainty over units.
 
-    Credits are numbers from 0 to 1.
+    `credits` are flags or numbers from 0 to 1, and `units` says which of them vary together, as twins do. Raises
+    BadInput for numbers beyond 0 and 1.
     """
     require_units(units, len(credits))
     values = arrays.as_values(credits)
@@ -147,9 +149,10 @@ def share(credits: arrays.Values, units: Units) -> Share:
 
 
 def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> float:
-    """Variation between units, shrunk if few of them say anything about it.
+    """Variance between units relative to undivided ones, shrunk towards 1.
 
-    1 if units agree within themselves.
+    1 means that units are right or wrong as a whole. `telling` is the number of units that say something about the
+    variance, out of `unit_count`; the fewer, the stronger is the shrinkage.
 
     A large unit that is wrong as a whole may be so rare that the sample has none, and would move the share far more
     than single wrong answers do. So the prior grows as the effect is smaller than that of pairs, as far as units say
@@ -170,13 +173,11 @@ def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> floa
 
 
 def _count_telling_units(values: arrays.FloatArray, units: Units) -> float:
-    """Number of units with a wrong answer, or with a right one.
+    """Number of units with a wrong answer or with a right one.
 
-    The smaller of both.
-
-    A credit between counts in part: of several samples or runs, some were wrong. What a guess gets for an abstention
-    counts as neither. Units that are right but for abstentions vary, and say as little of those that would be wrong as
-    units that are right throughout.
+    The smaller of the two numbers. A credit between 0 and 1 counts in part: of several samples or runs, some were
+    wrong. What a guess gets for an abstention counts as neither. Units that are right but for abstentions vary, and
+    say as little of those that would be wrong as units that are right throughout.
     """
     candidates = 1 / np.maximum(values, 1 / (MOST_CANDIDATES + 1))
     is_whole = np.abs(candidates - np.round(candidates)) < ROUNDING * candidates
@@ -187,9 +188,9 @@ def _count_telling_units(values: arrays.FloatArray, units: Units) -> float:
 
 
 def _are_like_single_flags(values: arrays.FloatArray, units: Units) -> bool:
-    """Whether units of one size are each all right or all wrong.
+    """Whether units have one size, and are right or wrong throughout.
 
-    Then they are as many flags.
+    Then each is one flag, and the binomial distribution is exact.
     """
     if len(set(units.sizes.tolist())) > 1:
         return False
@@ -198,9 +199,9 @@ def _are_like_single_flags(values: arrays.FloatArray, units: Units) -> bool:
 
 
 def _estimate_mean_variance(values: arrays.FloatArray, units: Units, mean: float) -> float:
-    """Variance of a mean by leaving out each unit in turn.
+    """Variance of a mean over rows, by leaving out each unit.
 
-    A large unit pulls the mean, and the correction makes up for that.
+    A large unit pulls the mean, and the correction makes up for that. 0 for a single unit.
     """
     if units.count < 2:
         return 0.0
@@ -211,17 +212,17 @@ def _estimate_mean_variance(values: arrays.FloatArray, units: Units, mean: float
 
 
 def share_interval(credits: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
-    """Interval of a share of problems, over units.
+    """Confidence interval of a share of problems, over units.
 
-    Values are flags, or credits from 0 to 1 as expected accuracy gives them.
+    `credits` are flags or numbers from 0 to 1, as expected accuracy gives them.
     """
     return share(credits, units).interval(level)
 
 
 def mean_interval(values: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
-    """Student's interval of any mean over problems, over units.
+    """Student's confidence interval of any mean over problems, over units.
 
-    Infinite for one unit.
+    Infinite if there is one unit.
     """
     require_units(units, len(values))
     check_level(level)
@@ -235,7 +236,7 @@ def mean_interval(values: arrays.Values, units: Units, level: float = LEVEL) -> 
 
 
 def standard_error(values: arrays.Values, units: Units) -> float:
-    """Standard error of a mean over problems, with units as what varies."""
+    """Standard error of a mean over problems, estimated over units."""
     require_units(units, len(values))
     scores = arrays.as_values(values)
     return math.sqrt(_estimate_mean_variance(scores, units, float(scores.mean())))
@@ -243,7 +244,7 @@ def standard_error(values: arrays.Values, units: Units) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The difference of two shares, which may have groups in common."""
+    """Difference of two shares, which may have units in common."""
 
     first: Share
     second: Share
@@ -251,18 +252,18 @@ class Gap:
 
     @property
     def value(self) -> float:
-        """The first share minus the second."""
+        """First share minus the second."""
         return self.first.value - self.second.value
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Interval of the difference."""
+        """Newcombe's confidence interval of the difference."""
         check_level(level)
         return Interval(*self._compute_limits(level), level, "Newcombe's")
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p-value of the hypothesis that the difference is `expected`.
 
-        It is the level at which the interval excludes that value.
+        It is the level at which the interval begins to exclude that value.
         """
         from scipy import optimize
 
@@ -281,6 +282,7 @@ class Gap:
         return float(optimize.brentq(room, LEAST, 1 - LEAST))
 
     def _compute_limits(self, level: float) -> tuple[float, float]:
+        """Ends of the interval of the difference."""
         first_low, first_high = self.first.limits(level)
         second_low, second_high = self.second.limits(level)
         down = self._join_distances(self.first.value - first_low, second_high - self.second.value)
@@ -288,13 +290,14 @@ class Gap:
         return max(self.value - down, -1.0), min(self.value + up, 1.0)
 
     def _join_distances(self, one: float, other: float) -> float:
+        """Distance of the difference's limit, from the distances of two shares' limits."""
         square = one**2 - 2 * self.correlation * one * other + other**2
         return math.sqrt(max(square, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the two shares of a gap, with the distance of each unit from it."""
+    """One of the two shares of a gap, with deviations by unit."""
 
     share: Share
     residuals: arrays.FloatArray
@@ -304,16 +307,16 @@ class _Side:
 
     @classmethod
     def of(cls, values: arrays.FloatArray, units: Units, rows: arrays.BoolArray) -> "_Side":
-        """The share over the flagged rows."""
+        """Compute the share over the rows whose flag is true."""
         side_share = share(values[rows], units.take(rows))
         residuals = units.sums(np.where(rows, values - side_share.value, 0.0))
         return cls(side_share, residuals, units.sums(rows.astype(np.float64)) > 0)
 
 
 def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, units: Units) -> Gap:
-    """The share over one subset of problems minus the share over another.
+    """Share over a first subset of problems minus that over a second.
 
-    Units may have members in both.
+    `first` and `second` flag the rows of the subsets. A unit may have rows in both.
     """
     require_units(units, len(values))
     arrays.same_length(values=values, first=first, second=second)
@@ -328,7 +331,7 @@ def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, units:
 
 
 def paired_gap(first: arrays.Values, second: arrays.Values, units: Units) -> Gap:
-    """The mean difference between two scores of the same problems.
+    """Mean difference between two scores of the same problems.
 
     Scores are from 0 to 1.
     """
@@ -341,7 +344,7 @@ def paired_gap(first: arrays.Values, second: arrays.Values, units: Units) -> Gap
 
 
 def _build_gap(first: _Side, second: _Side) -> Gap:
-    """The difference of two shares, with the correlation of their common units.
+    """Gap of two shares, with the correlation that common units cause.
 
     The correlation is shrunk towards 0.
     """
@@ -356,9 +359,9 @@ def _build_gap(first: _Side, second: _Side) -> Gap:
 
 
 def _compute_dot(one: arrays.FloatArray, other: arrays.FloatArray) -> float:
-    """Product of two vectors, in blocks.
+    """Dot product of two vectors, computed in blocks.
 
-    The same however many threads BLAS has. Threads would also wait in a loop after it.
+    So it does not depend on the number of BLAS threads, which would also wait in a loop after it.
     """
     products = []
     for start in range(0, len(one), BLOCK):
@@ -369,6 +372,10 @@ def _compute_dot(one: arrays.FloatArray, other: arrays.FloatArray) -> float:
 
 @lru_cache(maxsize=4096)
 def _find_quantile(level: float, groups: float) -> float:
+    """Student's quantile for this confidence and number of units.
+
+    Infinite for one unit.
+    """
     from scipy import special
 
     if groups <= 1 + ROUNDING:
@@ -377,13 +384,13 @@ def _find_quantile(level: float, groups: float) -> float:
 
 
 def check_level(level: float) -> None:
-    """Refuse a level of confidence that is none."""
+    """Raise BadInput unless a confidence level is between 0 and 1."""
     if not 0 < level < 1:
         raise BadInput(f"expected a level between 0 and 1, found {level}")
 
 
 def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
-    """Wilson's score interval of a plain proportion of independent things.
+    """Wilson's score interval of `right` among `n` independent things.
 
     >>> interval = wilson(163, 284)
     >>> round(interval.low, 3), round(interval.high, 3)
@@ -399,9 +406,9 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
 
 
 def _compute_acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
-    """Blaker's two-sided p-value of each share.
+    """Blaker's two-sided p-value of each share in an array.
 
-    The smaller tail, and as much of the other as is no likelier.
+    It is the smaller tail, and as much of the other as is no likelier.
     """
     lower = _compute_p_at_most(right, n, shares)
     upper = _compute_p_at_most(n - right, n, 1 - shares)
@@ -413,7 +420,7 @@ def _compute_acceptability(right: int, n: int, shares: arrays.FloatArray) -> arr
 
 
 def _compute_p_at_most(count: int | arrays.FloatArray, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
-    """Probability of at most `count` right answers."""
+    """Probability of at most `count` right answers, for each share."""
     from scipy import special
 
     counts = np.asarray(count, np.float64)
@@ -423,7 +430,7 @@ def _compute_p_at_most(count: int | arrays.FloatArray, n: int, shares: arrays.Fl
 
 
 def _find_largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArray) -> arrays.FloatArray:
-    """Largest probability of a lower tail that fits into the room."""
+    """Largest lower tail probability that is at most `room`, for each share."""
     from scipy import special
 
     counts = np.floor(special.bdtrik(room, n, shares)) + 1
@@ -438,7 +445,7 @@ def _find_largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArra
 def _find_blaker_limits(right: int, n: int, level: float) -> tuple[float, float]:
     """Limits of the shares that Blaker's test does not reject.
 
-    The search is inside Clopper and Pearson's interval.
+    They are searched for inside Clopper and Pearson's interval.
     """
     from scipy import special
 
@@ -455,7 +462,10 @@ def _find_blaker_limits(right: int, n: int, level: float) -> tuple[float, float]
 
 
 def _find_edge(right: int, n: int, level: float, outside: float, inside: float) -> float:
-    """The last rejected share, coming from outside."""
+    """Last share that Blaker's test rejects, between two shares.
+
+    `outside` is a rejected share, `inside` one that is not.
+    """
     for _ in range(2):
         shares = np.linspace(outside, inside, GRID)
         inside_index = int(np.argmax(_compute_acceptability(right, n, shares) > 1 - level))

@@ -1,8 +1,9 @@
-"""A stored bank of items (three or four parameters of a response model), read for bounds and never fitted here.
+"""A stored bank of test items, read and never fitted here.
 
-If only a model's share right is known, a bank says how likely a model of that strength is right on each item. What that
-means for pairs depends on how twins hang together, which margins do not say: the share of pairs right lies between
-the sums of max(0, p + q - 1) and of min(p, q) (Fréchet's bounds).
+Items have three or four parameters of a response model. If only a model's share right is known, a bank says how
+likely a model of that strength is right on each item. What that means for pairs depends on how twins hang together,
+which margins do not say: the share of pairs right lies between the sums of max(0, p + q - 1) and of min(p, q)
+(Fréchet's bounds).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +22,9 @@ FEWEST_ITEMS = 10
 
 @dataclass(frozen=True, eq=False)
 class ItemBank:
-    """Parameters of items by their rows.
+    """Parameters of a response model for each item.
 
-    Slope, intercept, and the lower and upper bound of the chance to be right.
+    `rows` are the items' rows in the dataset. `lowest` and `highest` bound the probability of a right answer.
     """
 
     rows: tuple[int, ...]
@@ -33,15 +34,15 @@ class ItemBank:
     highest: FloatArray
 
     def chances(self, strength: float) -> FloatArray:
-        """The chance of a model of some strength to be right on each item."""
+        """Probability that a model of this strength is right on each item."""
         logits = self.slopes * strength + self.intercepts
         chances: FloatArray = self.lowest + (self.highest - self.lowest) / (1 + np.exp(-logits))
         return chances
 
     def strength_of(self, right: float) -> float | None:
-        """The strength at which the mean chance over all items is `right`.
+        """Strength of a model whose expected share right is `right`.
 
-        None if there is none.
+        None if no strength within the bounds has that share.
         """
         from scipy import optimize
 
@@ -55,9 +56,9 @@ class ItemBank:
         return float(optimize.brentq(excess, *STRENGTHS))
 
     def correlation_with(self, rights: Mapping[int, float]) -> float | None:
-        """Correlation of shares right by row with the shares that the bank expects.
+        """Correlation of observed shares right with those the bank expects.
 
-        None if it cannot be estimated.
+        `rights` has the observed share by row. None if there are fewer than 10 common items, or nothing varies.
         """
         places = [place for place, row in enumerate(self.rows) if row in rights]
         own_bank = self.take(places)
@@ -73,12 +74,14 @@ class ItemBank:
     def pair_bounds(
         self, right: float, pairs: Sequence[tuple[int, int]], asked: Sequence[int] | None = None
     ) -> tuple[float, float] | None:
-        """Bounds of the share of pairs right, for a model with a share right.
+        """Bounds of the share of pairs right, for a model's share right.
 
-        None if no model of the bank is right so often or so seldom.
+        None if no model of the bank has that share right. Raises BadInput if the bank has no whole pair.
 
         Parameters
         ----------
+        right
+            The model's share right.
         pairs
             Rows of both twins. Those of which the bank lacks one are left out.
         asked
@@ -108,7 +111,7 @@ class ItemBank:
         return float(low), float(np.minimum(first, second).mean())
 
     def take(self, places: Sequence[int]) -> "ItemBank":
-        """Some of the items."""
+        """Bank of the items at some indices."""
         index = np.array(places, np.int64)
         rows = tuple(self.rows[place] for place in places)
         slopes = self.slopes[index]

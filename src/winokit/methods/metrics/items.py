@@ -30,9 +30,9 @@ MOST_CORRELATED = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnswerMatrix:
-    """States of the answers of many scorers to the same labelled problems.
+    """Answers of many scorers to the same labelled problems, as states.
 
-    A row per scorer.
+    `states` has a row per scorer and a column per problem: right, wrong, silent or not asked.
     """
 
     asked: AskedProblems
@@ -41,7 +41,7 @@ class AnswerMatrix:
 
     @classmethod
     def of(cls, answers: Answers) -> "AnswerMatrix":
-        """Build from the rows about original problems.
+        """Build from the answers to original problems, not variants.
 
         Raises BadInput if a scorer answers a problem twice.
         """
@@ -60,9 +60,9 @@ class AnswerMatrix:
 
     @cached_property
     def right(self) -> BoolArray:
-        """Whether each answer is right.
+        """Whether each scorer is right on each problem.
 
-        An abstention is not.
+        An abstention is not right.
         """
         is_right: BoolArray = self.states == RIGHT
         return is_right
@@ -70,20 +70,20 @@ class AnswerMatrix:
     @cached_property
     def is_asked(self) -> BoolArray:
         """Whether each scorer was asked each problem."""
-        known: BoolArray = self.states != UNASKED
-        return known
+        was_asked: BoolArray = self.states != UNASKED
+        return was_asked
 
     def family_shares(self, families: IntArray) -> FloatArray:
-        """The share right by family and item.
+        """Share of each family's members that are right on each item.
 
-        Not a number where nobody of a family was asked.
+        `families` is the family number of each scorer. NaN where no member was asked.
         """
         return family_means(self.right, self.is_asked, families)
 
     def pair_shares(self, families: IntArray, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Shares of members with both twins right, and with both wrong.
+        """Shares of each family with both twins right, and with both wrong.
 
-        By family and pair. A silent twin is not wrong.
+        `pairs` has a row per pair with the columns of both twins. A silent twin is not wrong.
         """
         first = self.states[:, pairs[:, 0]]
         second = self.states[:, pairs[:, 1]]
@@ -94,9 +94,9 @@ class AnswerMatrix:
 
 
 def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> FloatArray:
-    """Mean of flags by family and column, over the members that were asked.
+    """Mean of flags by family (row) and column, over asked members.
 
-    Not a number if nobody was asked.
+    NaN where no member was asked.
     """
     order = np.argsort(families, kind="stable")
     starts = np.searchsorted(families[order], np.arange(int(families.max()) + 1))
@@ -109,7 +109,10 @@ def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> 
 
 @dataclass(frozen=True, eq=False)
 class FamilyShares:
-    """The share right of each family on each item, and how strong families are."""
+    """Share right of each family on each item, and families' strength.
+
+    A family is models of one origin. Its lead on an item is its share right minus the mean over families.
+    """
 
     shares: FloatArray
     """Families by items; not a number where a family was not asked."""
@@ -118,13 +121,13 @@ class FamilyShares:
 
     @cached_property
     def is_known(self) -> BoolArray:
-        """Whether a family was asked an item."""
-        known: BoolArray = ~np.isnan(self.shares)
-        return known
+        """Whether each family was asked each item."""
+        was_asked: BoolArray = ~np.isnan(self.shares)
+        return was_asked
 
     @cached_property
     def leads(self) -> FloatArray:
-        """The lead of each family over the average family on each item.
+        """Lead of each family over the average family on each item.
 
         0 where it was not asked.
         """
@@ -134,19 +137,19 @@ class FamilyShares:
 
     @cached_property
     def lead_sums(self) -> FloatArray:
-        """The sum of the leads of each family."""
+        """Sum of the leads of each family."""
         sums: FloatArray = self.leads.sum(axis=1)
         return sums
 
     @cached_property
     def item_counts(self) -> IntArray:
-        """The number of items that each family was asked."""
+        """Number of items that each family was asked."""
         counts: IntArray = self.is_known.sum(axis=1)
         return counts
 
     @cached_property
     def strengths(self) -> FloatArray:
-        """The mean lead of each family over all items it was asked."""
+        """Mean lead of each family over the items it was asked."""
         strengths: FloatArray = self.lead_sums / np.maximum(self.item_counts, 1)
         return strengths
 
@@ -154,7 +157,7 @@ class FamilyShares:
     def reliability(self) -> float:
         """Cronbach's alpha of the items over families, from 0 to 1.
 
-        0 if families differ no more than items that know nothing of each other would make them.
+        0 if families differ no more than unrelated items would make them differ.
         """
         if len(self.strengths) < 2:
             return 0.0
@@ -170,13 +173,13 @@ class FamilyShares:
 
     @cached_property
     def unit_columns(self) -> list[IntArray]:
-        """The columns of each unit."""
+        """Column indices of the items of each unit."""
         return self.units.rows()
 
     def rests(self, column: int) -> FloatArray:
-        """Mean lead of each family on the items outside the unit of a column.
+        """Mean lead of each family on items outside a column's unit.
 
-        Not a number for a family that was asked nothing else.
+        NaN for a family that was asked nothing else.
         """
         unit_columns = self.unit_columns[self.units.numbers[column]]
         counts = self.item_counts - self.is_known[:, unit_columns].sum(axis=1)
@@ -187,9 +190,9 @@ class FamilyShares:
 
     @cached_property
     def bands(self) -> dict[str, BoolArray]:
-        """Whether each family is in each third by strength.
+        """Flags of the families in each third by strength.
 
-        With fewer than three families, all are strong.
+        Thirds are `weak`, `middle` and `strong`. With fewer than three families, all are strong.
         """
         count = len(self.strengths)
         if count < len(BANDS):
@@ -212,9 +215,9 @@ class Correlation:
 
 
 def correlation(values: FloatArray, rests: FloatArray) -> Correlation | None:
-    """The correlation of an item with the rest over families.
+    """Correlation over families of an item's shares with other items' leads.
 
-    None if fewer than four families vary.
+    `rests` are those of `FamilyShares.rests`. None if there are fewer than four families, or nothing varies.
 
     >>> found = correlation(np.array([0, 0, 1, 0, 1, 1.0]), np.array([-3, -2, -1, 1, 2, 3.0]))
     >>> round(found.value, 3), found.families

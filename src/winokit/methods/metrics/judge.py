@@ -1,7 +1,7 @@
-"""The judge: rows from the table of answers, each with its interval, its null and its test.
+"""The judge: rows of metrics from a table of answers.
 
-This is the only door to units, nulls, intervals and tests: stages write answers, call the judge and draw its rows. The
-quantities themselves are functions of `winokit.methods.metrics`.
+Each row has its interval, its null and its test. This is the only door to units, nulls, intervals and tests: stages
+write answers, call the judge and draw its rows. The quantities themselves are functions of `winokit.methods.metrics`.
 """
 
 from collections import Counter
@@ -44,7 +44,11 @@ BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite b
 
 @dataclass(frozen=True)
 class Judge:
-    """Makes each kind of row of one scorer on one dataset."""
+    """Makes rows of metrics for one scorer on one dataset.
+
+    Each method makes one kind of row. `name` is a row's protocol, subset and metric. `details` are added to every
+    row.
+    """
 
     dataset: str
     scorer: Scorer
@@ -61,7 +65,7 @@ class Judge:
         note: str | None = None,
         details: Mapping[str, Detail] | None = None,
     ) -> Metric:
-        """Make a row from its values."""
+        """Make a row from computed values."""
         own_details = {**self.details, **(details or {})}
         return Metric(self.dataset, *self.scorer, *name, value, n, low, high, chance, note, own_details)
 
@@ -75,12 +79,11 @@ class Judge:
         *,
         n: int | None = None,
     ) -> Iterator[Metric]:
-        """The row of a share, tested against the score of a coin.
+        """Make the row of a share, tested against a coin's score.
 
-        No row if there is nothing to average.
-
-        `chance` is one number, or one for each value. `n` is of how many things the values are, if not one of each:
-        samples of a problem are one.
+        Yields nothing if there are no values. `values` are flags or numbers from 0 to 1. `chance` is what a coin
+        gets: one number, or one for each value; None for no test. `n` is the number of problems or groups, if there
+        are several values of each, such as samples.
         """
         if not len(values):
             return
@@ -101,9 +104,10 @@ class Judge:
         *,
         n: int | None = None,
     ) -> Metric:
-        """A share with its interval, tested against what the scorer's own choices would get.
+        """Make the row of a share with a test under the null.
 
-        `n` is as in `share`.
+        The null is what the scorer's own choices would get if right answers changed places. Parameters are as in
+        `share`.
         """
         proportion = _replace_size(share(values, units), n)
         interval = proportion.interval()
@@ -112,12 +116,11 @@ class Judge:
         return self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
 
     def cross_validated(self, name: Name, answers: Answers) -> Iterator[Metric]:
-        """The row of the share right of cross-validated classifiers.
+        """Make the row of the accuracy of cross-validated classifiers.
 
-        Each was asked about the rows that the others were trained on.
-
-        What one fold says of another is also said the other way round, so that the number right varies up to twice
-        as much as that of a scorer who saw none of the rows: interval and test allow for it.
+        Each was asked about rows that the others were trained on. What one fold says of another is also said the
+        other way round, so that the number right varies up to twice as much as that of a scorer who saw none of the
+        rows: interval and test allow for it.
         """
         if not len(answers):
             return
@@ -132,7 +135,7 @@ class Judge:
         yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, details=details)
 
     def group_score(self, name: Name, answers: Answers, scores: Values | None = None) -> Iterator[Metric]:
-        """The row of Square One's group score.
+        """Make the row of Square One's group score.
 
         It is the mean over complete groups of the lowest score of their members.
 
@@ -150,16 +153,19 @@ class Judge:
             yield from self.mean(name, lowest.tolist(), units, n=count_groups(answers))
 
     def estimate(self, name: Name, value: float, n: int, error: float | None, chance: float | None = None) -> Metric:
-        """The row of a number that is never below 0, with a normal interval.
+        """Make the row of a number that cannot be negative.
 
-        `error` is its standard error over units; None for no interval.
+        `error` is its standard error over units, for a normal interval; None for no interval.
         """
         low = None if error is None else max(0.0, value - NORMAL * error)
         high = None if error is None else value + NORMAL * error
         return self.row(name, value, n, low, high, chance)
 
     def mean(self, name: Name, values: Sequence[float], units: Units, *, n: int | None = None) -> Iterator[Metric]:
-        """Any other mean, with `n` as in `share`."""
+        """Make the row of any mean, with Student's interval.
+
+        `n` is as in `share`. Yields nothing if there are no values.
+        """
         if values:
             mean = float(np.mean(values))
             interval = mean_interval(values, units)
@@ -168,12 +174,10 @@ class Judge:
     def accuracy(
         self, name: Name, answers: Answers, note: str | None = None, *, by_answer: bool = False
     ) -> Iterator[Metric]:
-        """The row of the share that is right.
+        """Make the row of the share of answers that are right.
 
-        No row for an empty table.
-
-        `by_answer` says that the subset was chosen by where the right answer is. Then right answers cannot change
-        places, and the row has neither null nor test.
+        Yields nothing for an empty table. `by_answer` says that the subset was chosen by where the right answer is.
+        Then right answers cannot change places, and the row has neither null nor test.
         """
         if not len(answers):
             return
@@ -196,9 +200,9 @@ class Judge:
         yield row
 
     def expected_accuracy(self, subset: str, answers: Answers) -> Iterator[Metric]:
-        """The row of the share right if a coin settles abstentions.
+        """Make the row of the accuracy with abstentions settled by a coin.
 
-        The coin's part is the same under the null.
+        The coin's part is added to the null too.
         """
         if not len(answers):
             return
@@ -216,14 +220,14 @@ class Judge:
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
     ) -> Iterator[Metric]:
-        """The row of the accuracy on a subset minus that on the rest.
+        """Make the row of accuracy on a subset minus on the rest.
 
-        Only answered problems count. No row if one of the two is empty.
+        `is_first` flags the subset. Only answered problems count: who abstains more in one of the two would else seem
+        worse there, however good the answers are. Yields nothing if one of the two is empty.
 
-        Who abstains more in one of the two would else seem worse there, however good the answers are. Its null is the
-        gap that the scorer's preferences alone bring: who always takes one place is better wherever the right answer is
-        more often there. `by_answer` says that the subsets were chosen by where the right answer is: then the row has
-        no null, and is tested against a coin.
+        The null is the gap that the scorer's preferences alone bring: who always takes one place is better wherever
+        the right answer is more often there. `by_answer` says that the subsets were chosen by where the right answer
+        is: then the row has no null, and is tested against a coin.
         """
         answered = ~answers.silent
         values = answers.correct[answered]
@@ -251,11 +255,11 @@ class Judge:
         yield self.row(name, difference.value, n, interval.low, interval.high, chance, note, details)
 
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
-        """The row of the accuracy on problems minus that on their variant.
+        """Make the row of accuracy on problems minus on their variant.
 
-        Of problems that are answered both times: who abstains on the variant has forgotten nothing. Its null is the
-        fall that the scorer's preferences alone bring: who always takes one place falls where right answers move to
-        the other.
+        `before` and `after` have the same problems in one order. Only problems answered both times count: who
+        abstains on the variant has forgotten nothing. The null is the fall that the scorer's preferences alone bring:
+        who always takes one place falls where right answers move to the other.
         """
         answered = ~before.silent & ~after.silent
         before = before.subset(answered)
@@ -275,9 +279,10 @@ class Judge:
         yield self.row(name, difference.value, before.problem_count, interval.low, interval.high, chance, note, details)
 
     def luck(self, answers: Answers, texts: Sequence[Hashable]) -> Iterator[Metric]:
-        """Rows of what luck would do.
+        """Make the rows on how well luck alone would do.
 
-        A coin once and the best of ten times, the scorer's preferences likewise.
+        These are the probability that a coin, or the scorer's own preferences, gets as many right, once and as the
+        best of ten times; and the number of problems that would show a score like this to be above chance.
 
         `texts` are what the scorer reads of each problem: those that read the same are guessed once. `p_chance` is of
         a coin (Trichelair et al., 2018); `p_null` of the scorer's own choices if right answers change places.
@@ -304,7 +309,10 @@ class Judge:
             yield self.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
 
     def by_group(self, name: Name, answers: Answers, *, by_answer: bool = False) -> Iterator[Metric]:
-        """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
+        """Make the row of a share of complete groups.
+
+        The metric in `name` is one of `GROUP_METRICS`. `n` counts groups. `by_answer` is as in `accuracy`.
+        """
         layout = layout_of(answers)
         if not layout.members:
             return
@@ -323,10 +331,11 @@ class Judge:
             yield from self.share(name, values, units, chance, n=count_groups(answers))
 
     def twins(self, subset: str, answers: Answers) -> Iterator[Metric]:
-        """Rows of pairs told apart, and of those the right way round.
+        """Make the rows of pairs told apart and the right way round.
 
-        `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
-        `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
+        `told_apart` is the share of complete pairs with different choices, tested against choices that know nothing
+        of each other. `right_way_round` is the share of these with both right, tested under the null: one half for
+        two candidates.
         """
         pairs = sort_pairs_by_text(answers.problems, complete_pairs(answers))
         if not len(pairs):
@@ -368,10 +377,10 @@ def judge(
     subset: str = "all",
     details: Mapping[str, Detail] | None = None,
 ) -> list[Metric]:
-    """The rows that every score has, for each part of a table of answers.
+    """Make the standard rows for each part of a table of answers.
 
-    Accuracy; expected accuracy and the share of abstentions where there are any; whole groups, told apart and the
-    right way round where there are groups. `by` names the columns by which the table is taken apart.
+    These are accuracy; expected accuracy and the share of abstentions if there are any; whole groups, told apart and
+    the right way round if there are groups. `by` names the columns that split the table into parts.
     """
     if not by:
         return _make_standard_rows(answers, subset, details or {})
@@ -383,7 +392,7 @@ def judge(
 
 
 def _make_standard_rows(answers: Answers, subset: str, details: Mapping[str, Detail]) -> list[Metric]:
-    """The rows of one scorer, one variant and one trial."""
+    """Make the standard rows of one scorer, one variant and one trial."""
     if not len(answers):
         return []
     first_index = 0 if answers.scorer_index is None else int(answers.scorer_index[0])
@@ -398,7 +407,10 @@ def _make_standard_rows(answers: Answers, subset: str, details: Mapping[str, Det
 
 
 def layout_of(answers: Answers) -> GroupLayout:
-    """The complete groups of a table of one scorer and one variant, found once."""
+    """Layout of the complete groups, computed once per table.
+
+    The table has one scorer and one variant.
+    """
     layout = vars(answers).get("_layout")
     if not isinstance(layout, GroupLayout):
         layout = GroupLayout(answers.groups, answers.group_sizes)
@@ -407,7 +419,7 @@ def layout_of(answers: Answers) -> GroupLayout:
 
 
 def count_groups(answers: Answers) -> int:
-    """Number of complete groups, however many samples."""
+    """Number of complete groups. Samples of a group count once."""
     layout = layout_of(answers)
     first_rows = layout.rows[layout.starts]
     names = {answers.asked.groups[answers.problem_index[row]] for row in first_rows}
@@ -415,20 +427,17 @@ def count_groups(answers: Answers) -> int:
 
 
 def _count_pairs(answers: Answers, pairs: IntArray) -> int:
-    """Number of pairs, however many samples."""
+    """Number of pairs. Samples of a pair count once."""
     return len(np.unique(answers.problem_index[pairs[:, 0]]))
 
 
-def _replace_size(found: Share, n: int | None) -> Share:
-    """A share with another number of things.
-
-    Unchanged if `n` is None.
-    """
-    return found if n is None else replace(found, n=n)
+def _replace_size(proportion: Share, n: int | None) -> Share:
+    """Share with another number of problems, or unchanged for None."""
+    return proportion if n is None else replace(proportion, n=n)
 
 
 def complete_pairs(answers: Answers) -> IntArray:
-    """The rows of complete groups of two, a row per pair."""
+    """Row indices of complete groups of two, a row per pair."""
     pairs = [rows for rows in layout_of(answers).members if len(rows) == 2]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
@@ -436,22 +445,22 @@ def complete_pairs(answers: Answers) -> IntArray:
 def cannot_change_places(answers: Answers) -> bool:
     """Whether no exchange of right answers changes anything.
 
-    Nothing can be told from such a file.
+    No test is possible for such a file.
     """
     whole_table = answers if answers.whole is None else answers.whole
     return not null_of(whole_table).answers_vary
 
 
 def is_one_place(answers: Answers) -> bool:
-    """Whether the right answers of a file are all in one place."""
+    """Whether all right answers of a file have the same index."""
     whole_table = answers if answers.whole is None else answers.whole
     return len(np.unique(whole_table.answers)) == 1
 
 
 def _align_twin_choices(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArray]:
-    """The choices of both twins of each pair, in one order of candidates.
+    """Choices of both twins of each pair, in one order of candidates.
 
-    The second twin's choice is an index into the first one's list of candidates.
+    Both are indices into the first twin's candidates.
     """
     first = answers.choices[pairs[:, 0]]
     second = answers.choices[pairs[:, 1]].copy()
@@ -467,7 +476,10 @@ def _align_twin_choices(answers: Answers, pairs: IntArray) -> tuple[IntArray, In
 
 
 def _rank_listings_of_pairs(answers: Answers, pairs: IntArray) -> IntArray:
-    """Rarity of each pair's order of candidates within its unit."""
+    """Rank of each pair's order of candidates within its unit.
+
+    See `listing_ranks`.
+    """
     ranks = np.zeros(len(pairs), np.int64)
     for pair_numbers in answers.units.take(pairs[:, 0]).rows():
         ranks[pair_numbers] = listing_ranks(answers.problems, pairs[pair_numbers, 0])
@@ -475,14 +487,20 @@ def _rank_listings_of_pairs(answers: Answers, pairs: IntArray) -> IntArray:
 
 
 def _estimate_expected_gap(first: Answers, second: Answers) -> float:
-    """Gap between two tables that the scorer's preferences alone bring."""
+    """Expected accuracy gap of two tables under the null.
+
+    The scorer's preferences alone bring it.
+    """
     first_null = right_test(first).null or 0.0
     second_null = right_test(second).null or 0.0
     return first_null - second_null
 
 
 def _make_null_details(test: NullTest, problems_by_row: float = 1.0) -> dict[str, Detail]:
-    """Columns of a row that describe the null and the test."""
+    """Details of a row that describe its null and its test.
+
+    `problems_by_row` converts the test's rows to problems.
+    """
     details: dict[str, Detail] = {NULL: test.null}
     if test.p is not None:
         details[P] = test.p
@@ -494,12 +512,11 @@ def _make_null_details(test: NullTest, problems_by_row: float = 1.0) -> dict[str
 
 
 def score_to_find(row: Metric, alpha: float, most: float = 1.0) -> float | None:
-    """The least score that the row's test would find four times in five.
+    """Smallest score that the row's test finds four times in five.
 
-    None if none up to `most`.
-
-    None, too, for a row without a null that varies: it has no test. Choices that are nearly all alike leave so few
-    counts that none of them may be rare enough; the normal approximation does not see that.
+    None if no score up to `most` is found so often. None, too, for a row without a null that varies: it has no test.
+    Choices that are nearly all alike leave so few counts that none of them may be rare enough; the normal
+    approximation does not see that.
     """
     error = row.details.get(NULL_ERROR)
     if error is None or row.level is None or not can_be_shown(row, alpha):
@@ -508,18 +525,18 @@ def score_to_find(row: Metric, alpha: float, most: float = 1.0) -> float | None:
 
 
 def can_be_shown(row: Metric, alpha: float) -> bool:
-    """Whether some score of the same choices is significant at that level.
+    """Whether some score of the same choices would be significant.
 
-    True of a row of an earlier version, which does not say.
+    `alpha` is the level. True for a row of an earlier version, which does not say.
     """
     p_most = row.details.get(P_MOST)
     return p_most is None or float(p_most) < alpha
 
 
-def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:
-    """Rows of Winogender's diagnostics (Rudinger et al., 2018).
+def gender_rows(scorer_judge: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:
+    """Make the rows of Winogender's diagnostics (Rudinger et al., 2018).
 
-    Accuracy by the pronoun's gender and by gotcha, and gaps.
+    Accuracy by the pronoun's gender and by gotcha, and the gaps. `note` is added to each row.
     """
     if not has_gender(answers.problems):
         return
@@ -531,21 +548,21 @@ def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metr
     is_plain = np.array([flag is False for flag in flags], np.bool_)
     for gender in GENDERS:
         of_gender = genders == gender
-        yield from own.accuracy(("gender", gender, "accuracy"), answers.subset(of_gender), note)
+        yield from scorer_judge.accuracy(("gender", gender, "accuracy"), answers.subset(of_gender), note)
         for subset, flagged in ((f"{gender}.gotcha", is_tricky), (f"{gender}.not_gotcha", is_plain)):
             part = answers.subset(of_gender & flagged)
-            yield from own.accuracy(("gender", subset, "accuracy"), part, note, by_answer=True)
+            yield from scorer_judge.accuracy(("gender", subset, "accuracy"), part, note, by_answer=True)
         rows = np.flatnonzero(of_gender & (is_plain | is_tricky))
         of_gotchas = answers.subset(rows)
-        for row in own.gap(("gender", gender, "delta"), of_gotchas, is_plain[rows], note, by_answer=True):
+        for row in scorer_judge.gap(("gender", gender, "delta"), of_gotchas, is_plain[rows], note, by_answer=True):
             yield row
-            yield own.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
+            yield scorer_judge.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
 
 
 def is_gotcha(problem: Problem) -> bool | None:
     """Whether the occupation's statistics point away from the answer.
 
-    None for neutral pronouns and for problems without statistics.
+    See `gender.gotcha`. None for neutral pronouns and for problems without statistics.
     """
     percent = problem.labels.get("bls_pct_female")
     gender = problem.labels.get("gender")
@@ -557,5 +574,5 @@ def is_gotcha(problem: Problem) -> bool | None:
 
 
 def has_gender(problems: Iterable[Problem]) -> bool:
-    """Whether problems say the gender of their pronoun."""
+    """Whether any problem has a label for its pronoun's gender."""
     return any("gender" in problem.labels for problem in problems)

@@ -1,17 +1,17 @@
-"""The judge of many trials on one dev set: what the best of them owes to having been chosen.
+"""The judge of many trials: luck in the best score.
 
 The best of n scores on one dev set is high for three reasons: the trial is good, the trial suits these problems by
 chance, and n is large. Four numbers tell them apart.
 
 `guessing` is what the best of the trials would reach if right answers changed places: guessers that prefer what these
 trials prefer, and agree with one another as these do (`null.py`). `equal` is what the best would reach if all trials
-were as good as the middle one and differed only by which problems are in the dev set (White, 2000, "A Reality Check for
-Data Snooping"). What is compared is how far the best lies above the middle trial *of the same draw*: a draw of easy
-problems lifts all trials alike, and the best score by itself would move with that and hide what one trial has over the
-others. `corrected` is what the chosen trial should reach on problems it was not chosen on: in each of many draws of
-units with replacement the best trial is chosen on what was drawn and scored on what was not (Tsamardinos, Greasidou and
-Borboudakis, 2018, "Bootstrapping the Out-of-sample Predictions for Efficient and Accurate Cross-validation"). Draws are
-the same for all trials, so that what trials have in common is not counted as luck.
+were as good as the middle one and differed only by which problems are in the dev set (White, 2000, "A Reality Check
+for Data Snooping"). What is compared is how far the best lies above the middle trial *of the same draw*: a draw of
+easy problems lifts all trials alike, and the best score by itself would move with that and hide what one trial has
+over the others. `corrected` is what the chosen trial should reach on problems it was not chosen on: in each of many
+draws of units with replacement the best trial is chosen on what was drawn and scored on what was not (Tsamardinos,
+Greasidou and Borboudakis, 2018, "Bootstrapping the Out-of-sample Predictions for Efficient and Accurate
+Cross-validation"). Draws are the same for all trials, so that what trials have in common is not counted as luck.
 
 None of them undoes that each run's weights are those of its best evaluation on the same dev set; a test set does.
 """
@@ -34,13 +34,16 @@ AT_A_TIME = 200
 
 @dataclass(frozen=True)
 class BestOfTrials:
-    """The best of some trials, and what is left of it; abstentions count as guesses."""
+    """Best score of some trials, and what it owes to luck.
+
+    Abstentions count as guesses.
+    """
 
     trials: int
     problems: int
     best: float
     level: float
-    """What the best trial's own preferences would get if right answers changed places."""
+    """Expected score of the best trial under its null."""
     guessing: float
     """The expected best of the trials if right answers changed places."""
     p_guessing: float
@@ -53,18 +56,18 @@ class BestOfTrials:
     """The expected score of the chosen trial on other problems; None where a draw leaves none over."""
     low: float | None
     high: float | None
-    """Where that score plausibly lies."""
+    """Ends of the interval of `corrected`; None without it."""
 
 
 def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOfTrials:
-    """Estimate how much the best of the trials owes to luck.
+    """Estimate how much the best of several trials owes to luck.
 
     Parameters
     ----------
     answers
         The choices of one trial or more for one dev set.
     seed, draws
-        Of the units with replacement, and of right answers that change places.
+        Seed and number of random draws: of units with replacement, and of right answers that change places.
     """
     table = TrialTable.of(answers)
     earned = settled_credits(table)
@@ -98,13 +101,16 @@ def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOf
 
 
 def settled_credits(table: TrialTable) -> FloatArray:
-    """Expected credit of each trial and problem if a coin settles abstentions."""
+    """Expected credit of each trial (row) on each problem (column).
+
+    A coin settles abstentions: 1/candidates.
+    """
     is_right = table.correct.astype(np.float64)
     return np.where(table.choices < 0, 1 / table.problems.candidates, is_right)
 
 
 def best_if_exchanged(table: TrialTable, draws: int = DRAWS, seed: int = 0) -> FloatArray:
-    """The best score of all trials in each of many draws of the null."""
+    """Best score of all trials in each draw of the null."""
     count = table.choices.shape[1]
     coin_parts = np.where(table.choices < 0, 1 / table.problems.candidates, 0.0)
     by_coin = coin_parts.sum(axis=1)
@@ -115,7 +121,10 @@ def best_if_exchanged(table: TrialTable, draws: int = DRAWS, seed: int = 0) -> F
 
 
 def level_of(table: TrialTable, row: int) -> float:
-    """The expected score of one trial under its null, abstentions settled by a coin."""
+    """Expected score of the trial at a row under its null.
+
+    A coin settles abstentions.
+    """
     choices = table.choices[row]
     null = table.take([row]).right_test().null or 0.0
     coin_parts = np.where(choices < 0, 1 / table.problems.candidates, 0.0)
@@ -123,23 +132,23 @@ def level_of(table: TrialTable, row: int) -> float:
 
 
 def _estimate_p_as_high(drawn: FloatArray, observed: float) -> float:
-    """Share of draws as high as what was observed.
+    """Share of draws at least as high as the observed score.
 
-    The observed one counts as one of them.
+    The observed score counts as one more draw.
     """
     as_high = int((drawn >= observed - ROUNDING).sum())
     return (1 + as_high) / (1 + len(drawn))
 
 
 def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Scores of the chosen trial on units left out, and leads of the best of equals.
+    """Bootstrap units, choose the best trial, and score it on the rest.
 
-    A draw each. The trial is chosen on the drawn units.
-
-    Equals are the trials less what each has in all; ahead is their best score less their middle one.
+    `earned` has the credit of each trial (row) on each problem. Returns two arrays with an entry per draw: the score
+    of the chosen trial on units that were not drawn, and how far the best trial is ahead of the middle one if all
+    trials are equally good. Draws that leave no unit have no entry in the first.
     """
     sizes = units.sizes.astype(np.float64)
-    sums = np.stack([units.sums(own) for own in earned], axis=1)  # units by trials
+    sums = np.stack([units.sums(trial_credits) for trial_credits in earned], axis=1)  # units by trials
     equals = sums - sizes[:, None] * earned.mean(axis=1)
     rng = np.random.default_rng(seed)
     count = units.count

@@ -1,4 +1,4 @@
-"""A door of the judge: the ranks of thousands of scorers on the same problems, with intervals that hold all at once.
+"""A door of the judge: the ranks of thousands of scorers.
 
 Every scorer's share right is compared with the mean over scorers, problem by problem: that problems are hard for all
 cancels out, as in a paired test. One multiplier bootstrap over units gives the largest standardized error over all
@@ -28,7 +28,10 @@ LEAST_ERROR = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RankedScorer:
-    """One scorer with its rank, its share right and its pairs."""
+    """One scorer with its rank, its share right and its pairs.
+
+    `scorer` is its index; `pairs` is the number of pairs it was asked.
+    """
 
     scorer: int
     rank: int | None
@@ -45,9 +48,10 @@ class RankedScorer:
 
 
 def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -> list[RankedScorer]:
-    """Rank the scorers, the best first.
+    """Rank the scorers of a matrix by their share right, best first.
 
-    Scorers who were not asked everything that somebody was asked have no rank, and are last.
+    A scorer that was not asked every problem that another was asked has no rank, and is last. `level` is the
+    confidence of the intervals of all ranks together.
     """
     rows = np.flatnonzero(matrix.is_asked.any(axis=0))
     is_complete = matrix.is_asked[:, rows].all(axis=1)
@@ -89,9 +93,10 @@ def _rank_order(ranked: RankedScorer) -> tuple[bool, int, float, int]:
 def rank_intervals(
     right: BoolArray, units: Units, *, level: float = LEVEL, seed: int = 0
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Simultaneous best and worst ranks of each scorer, and its rank.
+    """Best possible rank, worst possible rank, and rank of each scorer.
 
-    `right` has a row per scorer and a column per problem. A scorer alone is the first.
+    `right` has a row per scorer and a column per problem. The bounds hold for all scorers together with confidence
+    `level`. A single scorer is the first.
     """
     count = len(right)
     if count < 2:
@@ -108,9 +113,9 @@ def rank_intervals(
 
 
 def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> tuple[FloatArray, FloatArray, float]:
-    """Leads of each scorer over the mean, their standard errors, and a quantile.
+    """Lead of each scorer over the mean, standard errors, and a quantile.
 
-    Intervals of that many standard errors hold for all at once.
+    Intervals of that many standard errors hold for all scorers together.
     """
     from scipy import special
 
@@ -141,10 +146,7 @@ def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> 
 
 
 def _count_pairs_by_scorer(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
-    """Pairs told apart, pairs with both right, and pairs asked whole.
-
-    By scorer.
-    """
+    """Numbers of pairs told apart, both right, and asked whole, by scorer."""
     pairs = opposite_pairs(matrix.asked)
     first = matrix.states[:, pairs[:, 0]]
     second = matrix.states[:, pairs[:, 1]]

@@ -1,11 +1,11 @@
-"""A door of the judge: models that give back labels which people found wrong.
+"""A door of the judge: models that reproduce wrong labels.
 
-A model that has learned a test by heart gives wrong labels back. A canary is such a label; problems of one unit are one
-canary, given back if the model is "right" on all of them. How likely that is without having seen the test is taken from
-families of the same strength on other items, the nearest fifth: (k + 1) / (n + 1), if k of n give it back. So with one
-canary p is that of an exact permutation test; with several, canaries are independent by assumption, and the number
-given back has the Poisson binomial distribution. A family's p is its members' least p times their number, and families
-are corrected together (Holm).
+A model that has learned a test by heart gives wrong labels back. A canary is such a label; problems of one unit are
+one canary, given back if the model is "right" on all of them. How likely that is without having seen the test is
+taken from families of the same strength on other items, the nearest fifth: (k + 1) / (n + 1), if k of n give it back.
+So with one canary p is that of an exact permutation test; with several, canaries are independent by assumption, and
+the number given back has the Poisson binomial distribution. A family's p is its members' least p times their number,
+and families are corrected together (Holm).
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,10 @@ NEIGHBOUR_PART = 5
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """A unit of labels that people found wrong, and how many give it back."""
+    """A unit of problems with wrong labels, and who gives them back.
+
+    A model gives it back if it agrees with the wrong label of every problem.
+    """
 
     rows: tuple[int, ...]
     models: int
@@ -36,7 +39,10 @@ class Canary:
 
 @dataclass(frozen=True, slots=True)
 class CanarySinger:
-    """The model of a family that gives back most for its strength."""
+    """The model of a family that gives back most for its strength.
+
+    `p` is the probability that a model of this strength gives back so many without having seen the test.
+    """
 
     scorer: int
     family: int
@@ -44,18 +50,21 @@ class CanarySinger:
     given_back: int
     canaries: int
     expected: float
-    """How many it would give back if it knew as much as others of its strength."""
+    """Number that a model of its strength is expected to give back."""
     p: float
-    """That of the model alone."""
+    """P-value of the model alone."""
     p_family: float
-    """Times the number of members."""
+    """`p` times the number of members."""
     p_corrected: float
-    """Corrected for the number of families, too."""
+    """`p_family` corrected for the number of families."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryTest:
-    """The canaries, and every family with one given back, the least p first."""
+    """All canaries, and each family that gives one back.
+
+    `singers` has the most suspicious model of each family, the least p first.
+    """
 
     canaries: tuple[Canary, ...]
     families: int
@@ -67,7 +76,8 @@ class CanaryTest:
 def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> CanaryTest:
     """Test which models give back wrong labels more often than their equals.
 
-    Equals are families of the same strength.
+    `rows` are the problems with wrong labels, and `families` is the family number of each model (models of one origin
+    are a family). Equals are families of similar strength on other problems.
     """
     units = _group_canaries(matrix, rows)
     family_count = int(families.max()) + 1
@@ -108,16 +118,23 @@ def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]
 
 
 def _group_canaries(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int, ...]]:
-    """The rows of each unit with a canary that somebody was asked."""
+    """Group the rows of wrong labels by unit.
+
+    Rows that no model was asked are left out.
+    """
     asked_rows = [row for row in rows if matrix.is_asked[:, row].any()]
     by_unit: dict[int, list[int]] = {}
     for row in asked_rows:
         by_unit.setdefault(int(matrix.asked.units.numbers[row]), []).append(row)
-    return [tuple(own) for own in by_unit.values()]
+    return [tuple(unit_rows) for unit_rows in by_unit.values()]
 
 
 def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
-    """Whether each scorer is "right" on all of a unit, and was asked all of it."""
+    """Whether each model gives each unit back, and was asked it.
+
+    Both arrays have a row per model and a column per unit. A unit is given back if the model is "right" on all its
+    rows.
+    """
     right_columns = []
     asked_columns = []
     for rows in units:
@@ -127,7 +144,7 @@ def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> 
 
 
 def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> FloatArray:
-    """The strength of each family on items that are no canaries."""
+    """Strength of each family on the items that are not in `rows`."""
     is_other = np.array(matrix.is_asked.any(axis=0))
     is_other[list(rows)] = False
     others = np.flatnonzero(is_other)
@@ -135,11 +152,10 @@ def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence
 
 
 def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
-    """Chance that another family of the same strength gives a canary back.
+    """Probability that a family of similar strength gives each canary back.
 
-    By family and canary.
-
-    Neighbours are as many weaker as stronger families; at the ends, more of one side.
+    `by_family` has the share of members that give it back, by family and canary, and so has the result the
+    probability. Neighbours are as many weaker as stronger families; at the ends, more of one side.
     """
     chances = np.ones_like(by_family)
     order = np.argsort(strengths, kind="stable")
@@ -159,7 +175,11 @@ def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArra
 def _test_singer(
     scorer: int, family: int, members: int, given: BoolArray, were_asked: BoolArray, chances: FloatArray
 ) -> CanarySinger:
-    """One model: how many canaries it gives back, and how likely so many are."""
+    """Test how many canaries one model gives back.
+
+    `members` is the number of models of its family. `given` and `were_asked` say which canaries it gives back and was
+    asked, and `chances` is the probability of each without having seen the test.
+    """
     own_chances = chances[were_asked]
     count = int(given[were_asked].sum())
     p = float(poisson_binomial(own_chances)[count:].sum())
@@ -171,12 +191,14 @@ def _test_singer(
 
 
 def _rank_singer(singer: CanarySinger) -> tuple[float, int, int]:
-    """Sort key of a family's models: least p first, then the most given back."""
+    """Sort key of models: least p first, then most given back."""
     return singer.p, -singer.given_back, singer.scorer
 
 
 def poisson_binomial(chances: FloatArray) -> FloatArray:
-    """The probability of each number of successes, from independent chances.
+    """Probability of each number of successes in independent trials.
+
+    `chances` is the probability of success in each.
 
     >>> poisson_binomial(np.array([0.5, 0.5])).tolist()
     [0.25, 0.5, 0.25]

@@ -1,13 +1,14 @@
-"""The judge of learning curves: means over restarts, lines, bends and areas of answers by training size and seed.
+"""The judge of learning curves: means, lines, bends and areas.
 
-Every interval says what another test set *and* other restarts would have given (`metrics/curve.py`): a mean, an area, a
-slope and a line's height are all weighted sums of one table of restarts by test units. A unit counts once, also where
-whole groups are scored: groups of one unit vary together.
+They are computed from answers by training size and seed. Every interval says what another test set *and* other
+restarts would have given (`metrics/curve.py`): a mean, an area, a slope and a line's height are all weighted sums of
+one table of restarts by test units. A unit counts once, also where whole groups are scored: groups of one unit vary
+together.
 
-A line says where a curve arrives only if the curve is straight in the logarithm of the size. So a size is given only if
-no bend is found (the square of that logarithm; for curves that rise slowly, then fast, then slowly, its cube; each with
-an interval over restarts and units like that of the slope), and if the parabola with that bend still reaches the goal
-within four times the largest size.
+A line says where a curve arrives only if the curve is straight in the logarithm of the size. So a size is given only
+if no bend is found (the square of that logarithm; for curves that rise slowly, then fast, then slowly, its cube; each
+with an interval over restarts and units like that of the slope), and if the parabola with that bend still reaches the
+goal within four times the largest size.
 """
 
 from __future__ import annotations
@@ -55,13 +56,16 @@ FALLS = "falls"
 BENT = "bent"
 UNSURE = "unsure"
 BEYOND = "beyond"
-"""What may be said of a goal: a size, that the line does not rise, that the curve bends, that a size within four times
-the largest one is not shown, or that it is farther."""
+"""Kinds of `CurveReach`: a size is given, the line does not rise, the curve bends, no size within four times the
+largest one is shown, or the size is beyond that."""
 
 
 @dataclass(frozen=True)
 class CurveLevel:
-    """One size: the mean over its restarts, and each of them."""
+    """One training size: the scores of its restarts, and their mean.
+
+    `asked` is the size by which the trials are named, `sizes` are the numbers of problems they were trained on.
+    """
 
     asked: int
     sizes: tuple[int, ...]
@@ -70,12 +74,12 @@ class CurveLevel:
 
     @property
     def size(self) -> float:
-        """Problems trained on, in the mean."""
+        """Mean number of problems trained on."""
         return fmean(self.sizes)
 
     @property
     def spread(self) -> float | None:
-        """Standard deviation over restarts.
+        """Standard deviation of the scores of restarts.
 
         None for one restart.
         """
@@ -84,9 +88,10 @@ class CurveLevel:
 
 @dataclass(frozen=True)
 class CurveReach:
-    """Whether a curve reaches a goal, in per cent, and with how many problems.
+    """Whether a curve reaches a goal, and with how many training problems.
 
-    `size`, `low` and `high` are known only if `kind` is REACHED.
+    `target` is the goal in per cent, `kind` is REACHED or the reason why no size is given. `size`, `low` and `high`
+    are None unless it is REACHED.
     """
 
     target: float
@@ -98,7 +103,10 @@ class CurveReach:
 
 @dataclass(frozen=True)
 class CurveSeries:
-    """One curve: a formalization on a test set, single or group accuracy."""
+    """One learning curve: a formalization on a test set.
+
+    `measure` is `accuracy` or `group_accuracy`.
+    """
 
     dataset: str
     formalization: str
@@ -109,9 +117,9 @@ class CurveSeries:
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
     bend: Polynomial | None = None
-    """The same with a square; None where there are fewer than three sizes."""
+    """Polynomial of degree 2 instead of the line; None if there are fewer than three sizes."""
     twist: Polynomial | None = None
-    """The same with a square and a cube; None where there are fewer than four sizes."""
+    """Polynomial of degree 3 instead of the line; None if there are fewer than four sizes."""
     reach: CurveReach | None = None
     auc: Metric | None = None
     """The leaderboard's area under the curve, from 0 to 1."""
@@ -122,7 +130,7 @@ class CurveSeries:
 
     @property
     def sure(self) -> bool:
-        """Whether there is enough to say how sure the line is."""
+        """Whether the line's slope has a finite interval."""
         return self.fit is not None and math.isfinite(self.fit.slope_interval().low)
 
 
@@ -133,9 +141,9 @@ def judge_curves(
     fit_from: int = 1,
     trained: Mapping[TrialName, int] | None = None,
 ) -> list[CurveSeries]:
-    """The curves of each scorer, of problems and of whole groups.
+    """Compute the learning curves of each scorer.
 
-    Of groups only if there are complete ones.
+    There is one curve of problems and, if there are complete groups, one of whole groups.
 
     Parameters
     ----------
@@ -149,8 +157,8 @@ def judge_curves(
         How many problems each trial was really trained on, if not its size.
     """
     curves = []
-    for scorer, own in answers.by("scorer"):
-        table = TrialTable.of(own)
+    for scorer, scorer_answers in answers.by("scorer"):
+        table = TrialTable.of(scorer_answers)
         measures = [ACCURACY]
         if layout_of(table.problems).members:
             measures.append(GROUP)
@@ -162,7 +170,10 @@ def judge_curves(
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
-    """One measure of the trials of one scorer."""
+    """Computes one curve: one measure of the trials of one scorer.
+
+    In its methods, `rows` are row indices of trials.
+    """
 
     scorer: Scorer
     measure: str
@@ -171,7 +182,10 @@ class _Curve:
 
     @cached_property
     def is_right(self) -> FloatArray:
-        """Whether each trial has each problem, or complete group, right."""
+        """1 for each problem, or complete group, that a trial has right.
+
+        A row per trial.
+        """
         right = self.table.correct
         if self.measure == GROUP:
             right = self.table.whole_groups(right)
@@ -179,7 +193,7 @@ class _Curve:
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each problem, or of each complete group."""
+        """Unit of each problem, or of each complete group."""
         units = self.table.problems.units
         if self.measure == GROUP:
             layout = self.table.layout
@@ -188,12 +202,12 @@ class _Curve:
 
     @cached_property
     def unit_shares(self) -> FloatArray:
-        """A number per trial and unit, whose mean is the trial's share right.
+        """Numbers by trial and unit whose mean is the trial's share right.
 
-        Units of other sizes weigh by their problems: each adds what it has more than the share gives it.
+        Units of different sizes are weighted by their problems: each adds what it has more than the share gives it.
         """
         sizes = self.units.sizes.astype(np.float64)
-        totals = np.stack([self.units.sums(own) for own in self.is_right])
+        totals = np.stack([self.units.sums(is_trial_right) for is_trial_right in self.is_right])
         shares = self.is_right.mean(axis=1, keepdims=True)
         adjusted: FloatArray = shares + (totals - shares * sizes) / sizes.mean()
         return adjusted
@@ -204,12 +218,15 @@ class _Curve:
         return self.units.sizes.astype(np.float64)
 
     def size_of(self, row: int) -> int:
-        """Number of problems a trial was trained on."""
+        """Number of problems that the trial at a row was trained on."""
         trial = self.table.trials[row]
         return self.trained.get(trial, trial.size or 0)
 
     def series(self, goal: float | None, fit_from: int) -> CurveSeries:
-        """The curve with its line, bend, area and goal."""
+        """Compute the curve with its line, bend, area and goal.
+
+        `goal` is in per cent; None for no goal. The line is fitted to sizes from `fit_from` on.
+        """
         rows_by_size = grouped((trial.size or 0, row) for row, trial in enumerate(self.table.trials))
         levels = tuple(self.level(asked, rows_by_size[asked]) for asked in sorted(rows_by_size))
         auc = self.area_of_trained(levels, rows_by_size)
@@ -224,7 +241,7 @@ class _Curve:
         return replace(series, reach=reach_of(series, series.fit, goal))
 
     def area_of_trained(self, levels: Sequence[CurveLevel], rows_by_size: Mapping[int, list[int]]) -> Metric | None:
-        """The area under the curve over the sizes above zero.
+        """Compute the area under the curve over the sizes above zero.
 
         None if there are fewer than two such sizes.
         """
@@ -237,7 +254,10 @@ class _Curve:
         return self.area(trained, rows)
 
     def fit_series(self, series: CurveSeries, fitted: Sequence[int]) -> CurveSeries:
-        """The curve with its line, bend, twist and the slopes of its restarts."""
+        """Add the line, bend, twist and restart slopes to a curve.
+
+        `fitted` are the rows of the trials to fit them to.
+        """
         sizes = tuple(sorted({self.size_of(row) for row in fitted}))
         fit = self.line(fitted)
         bend = self.polynomial(fitted, 2)
@@ -246,9 +266,9 @@ class _Curve:
         return replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
 
     def level(self, asked: int, rows: Sequence[int]) -> CurveLevel:
-        """The mean over the trials of one size, with its test.
+        """Compute the mean of the trials of one size, with its test.
 
-        The test is against what the trials' own choices would get.
+        The test is under the null: what the trials' own choices would get.
         """
         sizes = tuple(self.size_of(row) for row in rows)
         values = tuple(self.share_of(row) for row in rows)
@@ -265,21 +285,21 @@ class _Curve:
         return CurveLevel(asked, sizes, values, mean)
 
     def null_test(self, rows: Sequence[int]) -> NullTest:
-        """The test of some trials together under the null."""
+        """Test the score of some trials together under the null."""
         trials = self.table.take(rows)
         return trials.whole_groups_test() if self.measure == GROUP else trials.right_test()
 
     def chance(self, row: int) -> float:
-        """Expected score of a coin with the same abstentions."""
+        """Expected score of a coin with the abstentions of one trial."""
         chances = self.table.one(row).chances
         if self.measure == GROUP:
             chances = self.table.layout.reduce(np.multiply, chances)
         return float(chances.mean())
 
     def area(self, levels: Sequence[CurveLevel], rows: Sequence[int]) -> Metric:
-        """The area under the curve over all sizes above zero.
+        """Compute the row of the area under the curve.
 
-        It is a weighted sum of accuracies.
+        It has an interval if each restart has every size.
         """
         sizes = [level.size for level in levels]
         smallest = levels[0].asked
@@ -300,7 +320,10 @@ class _Curve:
         return replace(area, low=low, high=high, n=len(table))
 
     def line(self, rows: Sequence[int]) -> LogFit:
-        """The line through trials, with the variance of restarts and test units."""
+        """Fit a line to trials, in per cent.
+
+        Its variance is that over restarts and test units.
+        """
         sizes = [self.size_of(row) for row in rows]
         values = [PER_CENT * self.share_of(row) for row in rows]
         fit = fit_log(sizes, values)
@@ -315,9 +338,9 @@ class _Curve:
         return replace(fit, variance=(there, both, slope), degrees=degrees)
 
     def polynomial(self, rows: Sequence[int], degree: int) -> Polynomial | None:
-        """The polynomial through trials, with the variance of restarts and test units.
+        """Fit a polynomial to trials, in per cent.
 
-        None if there are too few sizes.
+        Its variance is that over restarts and test units. None if there are too few sizes for the degree.
         """
         if len({self.table.trials[row].size for row in rows}) <= degree:
             return None
@@ -336,15 +359,18 @@ class _Curve:
         return Polynomial(coefficients, centre, Crossed.of(table, self.unit_sizes, scatter=scatter))
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
-        """The slope of each restart's own line, and a test of one slope."""
+        """Slope of each restart's restart_rows line, and the p-value of one slope.
+
+        Both are empty (None) if a restart lacks a size.
+        """
         by_seed = self.by_seed(rows)
         if by_seed is None:
             return (), None
         slopes = []
         sizes_by_seed = []
-        for own in by_seed:
-            sizes = [self.size_of(row) for row in own]
-            shares = [self.share_of(row) for row in own]
+        for restart_rows in by_seed:
+            sizes = [self.size_of(row) for row in restart_rows]
+            shares = [self.share_of(row) for row in restart_rows]
             slopes.append(fit_log(sizes, shares).slope)
             sizes_by_seed.append(sizes)
         mean_sizes = [fmean(level_sizes) for level_sizes in zip(*sizes_by_seed, strict=True)]
@@ -352,48 +378,45 @@ class _Curve:
         return tuple(slopes), p
 
     def by_seed(self, rows: Sequence[int]) -> list[list[int]] | None:
-        """The trials of each restart, from small to large.
+        """Rows of each restart, from the smallest size to the largest.
 
         None if a restart lacks a size.
         """
         restarts = grouped((self.table.trials[row]._replace(size=None), row) for row in rows)
-        ordered = [sorted(own, key=self.asked_size) for own in restarts.values()]
-        size_lists = {tuple(map(self.asked_size, own)) for own in ordered}
+        ordered = [sorted(restart_rows, key=self.asked_size) for restart_rows in restarts.values()]
+        size_lists = {tuple(map(self.asked_size, restart_rows)) for restart_rows in ordered}
         return ordered if len(size_lists) <= 1 else None
 
     def share_of(self, row: int) -> float:
-        """The share right of one trial."""
+        """Share right of the trial at a row."""
         return float(self.is_right[row].mean())
 
     def asked_size(self, row: int) -> int:
-        """The size by which a trial is named."""
+        """Size by which the trial at a row is named."""
         return self.table.trials[row].size or 0
 
     def by_restart(self, rows: Sequence[int], weights: FloatArray) -> FloatArray | None:
         """Weighted sums of trials by restart and unit.
 
-        An array of (restarts, units, sums); the sums are its means over the first two axes.
-
-        `weights` has a row for each trial and a column for each sum. None where a restart lacks a size.
+        `weights` has a row for each trial and a column for each sum. Returns an array of (restarts, units, sums),
+        whose means over the first two axes are the sums. None if a restart lacks a size.
         """
         by_seed = self.by_seed(rows)
         if by_seed is None:
             return None
         index_of_row = {row: at for at, row in enumerate(rows)}
         sums = []
-        for own in by_seed:
-            own_weights = weights[[index_of_row[row] for row in own]]
-            sums.append(len(by_seed) * self.unit_shares[own].T @ own_weights)
+        for restart_rows in by_seed:
+            restart_weights = weights[[index_of_row[row] for row in restart_rows]]
+            sums.append(len(by_seed) * self.unit_shares[restart_rows].T @ restart_weights)
         return np.stack(sums)
 
 
 def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
-    """The number of problems with which a curve reaches a target, if it can be said.
+    """Training size with which a curve reaches a target in per cent.
 
-    The target is in per cent.
-
-    The interval holds every size at which the target is plausible on the line (Fieller's), on the parabola, or between
-    the means at two sizes.
+    The result says why if no size can be given. The interval has every size at which the target is plausible on the
+    line (Fieller's), on the parabola, or between the means at two sizes.
     """
     bend = series.bend
     twist = series.twist
@@ -422,7 +445,10 @@ def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
 
 
 def _find_sizes_at(target: float, sizes: Sequence[float], heights: Sequence[Interval]) -> list[float]:
-    """The sizes at which the interval of the height contains the target."""
+    """Sizes at which the interval of the curve contains the target.
+
+    `heights` are the intervals at the sizes.
+    """
     plausible = []
     for size, height in zip(sizes, heights, strict=True):
         if height.low <= target <= height.high:
@@ -431,11 +457,10 @@ def _find_sizes_at(target: float, sizes: Sequence[float], heights: Sequence[Inte
 
 
 def _find_sizes_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
-    """Sizes at which a target is plausible by the means around them.
+    """Sizes at which the means around them make a target plausible.
 
-    Between the smallest and the largest size; the target is in per cent.
-
-    Between two sizes the intervals of their means are joined by straight lines.
+    The target is in per cent. Between two sizes, the ends of the intervals of their means are joined by straight
+    lines.
     """
     trained_levels = [level for level in levels if level.size > 0]
     sizes = np.array([level.size for level in trained_levels])
@@ -453,12 +478,10 @@ def _find_sizes_between(levels: Sequence[CurveLevel], target: float) -> list[flo
 
 
 def curve_rows(series: CurveSeries) -> Iterator[Metric]:
-    """Rows of the means and fits of a curve.
+    """Make the rows of a curve's means and fits.
 
-    `subset` is a size, "auc" or "fit".
-
-    Slopes, intercepts and bends are in per cent of the logarithm of the size. A goal that is not reached at a size that
-    can be told has no value, and says why.
+    `subset` is a size, "auc" or "fit". Slopes, intercepts and bends are in per cent of the logarithm of the size. If
+    no size can be given for a goal, the row has no value, and its note says why.
     """
     for level in series.levels:
         yield level.mean
@@ -475,7 +498,7 @@ def curve_rows(series: CurveSeries) -> Iterator[Metric]:
 
 
 def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
-    """The line, the bend, whether seeds differ, and where the goal is reached."""
+    """Make the rows of the line, bend, twist, seeds and goal."""
     own_judge = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
     smallest = series.fitted[0]
     largest = series.fitted[-1]

@@ -1,4 +1,4 @@
-"""A door of the judge: intervals, leads and guesses of gradings on a hidden test.
+"""A door of the judge: intervals, leads and luck in grading.
 
 Everything counts units (`winokit.units`): a guesser tosses one coin for each, and problems of one unit are right or
 wrong together in the worst case.
@@ -19,28 +19,28 @@ from winokit.units import Units, require_units
 
 
 def score_interval(values: Values, units: Units) -> Interval:
-    """Interval of a share of right answers, or of credits from 0 to 1."""
+    """Confidence interval of a mean of flags or credits over units."""
     return share_interval(values, units)
 
 
 def interval_at(share: float, units: int) -> Interval:
-    """Interval of a share of which only the value is known.
+    """Confidence interval of a share if only its value is known.
 
-    Over equal units that are right or wrong as a whole.
+    `units` is the number of units, taken to be equal, each right or wrong as a whole.
     """
     is_right = np.arange(units) < round(share * units)
     return share_interval(is_right, Units.alone(units))
 
 
 def spread_of(interval: Interval) -> float:
-    """Standard error of a normal 95 % interval of this width."""
+    """Standard error of a normal 95 % interval with these ends."""
     return (interval.high - interval.low) / (2 * NORMAL)
 
 
 def spread_at(share: float, units: int) -> float:
-    """Standard error of a share over equal units.
+    """Standard error of a share over a number of equal units.
 
-    Units are right or wrong as a whole.
+    Each unit is right or wrong as a whole.
 
     >>> spread_at(0.5, 100)
     0.05
@@ -50,7 +50,7 @@ def spread_at(share: float, units: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The lead of one submission over another on the same problems."""
+    """Difference of two submissions' scores on the same problems."""
 
     difference: float
     low: float
@@ -60,11 +60,10 @@ class Lead:
 
 
 def lead_of(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> Lead:
-    """The lead of the first submission over the second, with its test.
+    """Compute the lead of a first submission over a second.
 
-    p is the probability of what goes beyond the margin if both are equal.
-
-    With a margin, p is never smaller than without.
+    `first` and `second` are their credits by problem. p is that of a difference beyond the margin, for two equal
+    submissions; with a margin it is never smaller than without.
     """
     interval = paired_interval(first, second, units)
     beyond_margin = p_exchanged(first, second, units, least=margin)
@@ -74,15 +73,18 @@ def lead_of(first: FloatArray, second: FloatArray, units: Units, margin: float =
 
 
 def corrected_for_number(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for how many there are, by Holm's method, in the order given."""
+    """P-values corrected for their number by Holm's method.
+
+    They are in the order given.
+    """
     return holm(p_values)
 
 
 def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
-    """Probability that the best of several tries with coins has as many right.
+    """Probability that the best of `tries` coin guesses has as many right.
 
-    One coin for each unit leaves its answers or turns them round: of a unit with 5 right and 1 wrong, turned round, 1
-    is right and 5 are wrong.
+    A guess tosses one coin for each unit, which leaves its answers or turns them round: of a unit with 5 right and 1
+    wrong, turned round, 1 is right and 5 are wrong.
 
     >>> pairs = Units.of_names(["a", "a", "b", "b"])
     >>> round(p_best_by_coins(np.array([True, True, True, True]), pairs, tries=1), 6)
@@ -104,9 +106,9 @@ def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
 
 
 def guess_chances(sizes: IntArray) -> FloatArray:
-    """Probability of each number of right answers if units are guessed as wholes.
+    """Probability of each number right if units are guessed as wholes.
 
-    `sizes` are those of the units.
+    `sizes` are the numbers of problems of the units.
 
     >>> guess_chances(np.array([1, 1])).tolist()
     [0.25, 0.5, 0.25]
@@ -115,9 +117,6 @@ def guess_chances(sizes: IntArray) -> FloatArray:
 
 
 def curve_weights(sizes: Sequence[int]) -> FloatArray:
-    """Weight of each size's accuracy in the area under the curve.
-
-    The area is a weighted mean of accuracies.
-    """
+    """Weight of each size's accuracy in the area under the curve."""
     unit_vectors = np.eye(len(sizes))
     return np.array([leaderboard_auc(list(vector), sizes) for vector in unit_vectors])

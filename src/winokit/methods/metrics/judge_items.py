@@ -1,4 +1,4 @@
-"""A door of the judge: what items are worth, each number with its interval, and which labels are to be doubted.
+"""A door of the judge: what items are worth, and doubtful labels.
 
 Witnesses are families, never models. An item is a suspect for a reason that an interval shows:
 
@@ -11,10 +11,9 @@ Witnesses are families, never models. An item is a suspect for a reason that an 
 A swapped label turns the margin of the strong families round (from m to -m) and the sign of the correlation r. The
 queue is sorted by m + 2 r, the lowest first, as far as families differ reliably in strength (alpha, Cronbach, 1951,
 "Coefficient alpha and the internal structure of tests"): a (m + 2 r) + (1 - a) m', where m' is the margin of all
-families. If they are equally strong, who is strong is luck. Of a model in several languages the evidence of all counts:
-log odds of each choice by the label against the same choice by the other label, and for a pair of both right against
-both wrong, which is much surer.
-`benchmarks/items.py` measures it on planted errors.
+families. If they are equally strong, who is strong is luck. Of a model in several languages the evidence of all
+counts: log odds of each choice by the label against the same choice by the other label, and for a pair of both right
+against both wrong, which is much surer. `benchmarks/items.py` measures it on planted errors.
 """
 
 import math
@@ -36,7 +35,7 @@ from winokit.units import Units
 
 STRONG = "strong"
 REST_WEIGHT = 2.0
-"""How much a correlation counts in the order of suspects, beside the margin of strong families."""
+"""Weight of a correlation in the order of suspects, beside the margin of strong families."""
 SMALL = 0.05
 FEWEST_LANGUAGES = 3
 """Fewer languages are no second opinion."""
@@ -49,7 +48,7 @@ REASONS = (BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval over families, and the number of families."""
+    """A number with its confidence interval over n families or items."""
 
     value: float
     low: float
@@ -59,7 +58,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class JudgedItem:
-    """One item: how often families are right on it, and whether better ones are."""
+    """One item: how often families are right, and which ones are."""
 
     row: int
     """Its row among the problems asked."""
@@ -67,14 +66,17 @@ class JudgedItem:
     right: Estimate
     """The share of families that are right; a family counts by the share of its members."""
     strong_right: Estimate | None
-    """The same of the strong third; None if none of it was asked."""
+    """Share right of the strong third of families; None if none of them was asked."""
     rest: Estimate | None
     """The correlation with the rest over families; None if fewer than four vary."""
 
 
 @dataclass(frozen=True, slots=True)
 class BandShares:
-    """Shares of a third of the families on a pair of twins."""
+    """Shares right and wrong on a pair, in one third of families.
+
+    Families are ordered by strength.
+    """
 
     families: int
     told_apart: float
@@ -85,7 +87,10 @@ class BandShares:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """One pair of twins: told apart, the right way round, both wrong."""
+    """One pair of twins: told apart, right way round, both wrong.
+
+    `rows` are the twins' rows among the problems.
+    """
 
     rows: tuple[int, int]
     told_apart: Estimate
@@ -95,7 +100,7 @@ class JudgedPair:
     margin: float
     """The share of families with both right minus that with both wrong."""
     strong_margin: float
-    """The same among strong families."""
+    """`margin` among the strong third of families."""
     strong_turned: Estimate | None
     """Among strong families that tell the twins apart, the share that has both wrong; None if there are none."""
     rest: Estimate | None
@@ -104,7 +109,10 @@ class JudgedPair:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """An item, or a pair of twins, with a doubtful label and the reasons."""
+    """An item or a pair, how doubtful its label is, and why.
+
+    `reasons` is empty if there is no reason to doubt it.
+    """
 
     rows: tuple[int, ...]
     suspicion: float
@@ -115,7 +123,7 @@ class Suspect:
 
 @dataclass(frozen=True, eq=False)
 class JudgedItems:
-    """The judgements of the items that somebody was asked."""
+    """Judgements on all items that some scorer was asked."""
 
     matrix: AnswerMatrix
     families: IntArray
@@ -125,12 +133,12 @@ class JudgedItems:
 
     @cached_property
     def asked(self) -> AskedProblems:
-        """The problems, of which `row` and `rows` are places."""
+        """The problems: `row` and `rows` are indices into them."""
         return self.matrix.asked
 
     @cached_property
     def rows(self) -> IntArray:
-        """The rows of the items that somebody was asked."""
+        """Row indices of the items that some scorer was asked."""
         return np.flatnonzero(self.matrix.is_asked.any(axis=0))
 
     @cached_property
@@ -140,13 +148,13 @@ class JudgedItems:
 
     @cached_property
     def shares(self) -> FamilyShares:
-        """The share right of each family on each item that somebody was asked."""
+        """Share right of each family on each item in `rows`."""
         family_shares = self.matrix.family_shares(self.families)[:, self.rows]
         return FamilyShares(family_shares, self.asked.units.take(self.rows))
 
     @cached_property
     def items(self) -> list[JudgedItem]:
-        """The judgement of each item, in the order of the problems."""
+        """Judgement of each item, in the order of the problems."""
         models = self.matrix.is_asked[:, self.rows].sum(axis=0)
         strong = self.shares.bands[STRONG]
         items = []
@@ -161,7 +169,7 @@ class JudgedItems:
 
     @cached_property
     def right(self) -> Estimate:
-        """The share of items on which families are right, with its interval over units."""
+        """Mean share right over items, with its interval over units."""
         rights = np.array([item.right.value for item in self.items])
         proportion = share(rights, self.asked.units.take(self.rows))
         interval = proportion.interval()
@@ -169,17 +177,16 @@ class JudgedItems:
 
     @property
     def chance(self) -> float:
-        """The share right by guessing."""
+        """Share right by guessing: the mean of 1/candidates."""
         chances = 1 / self.asked.candidates[self.rows]
         return float(chances.mean())
 
     @cached_property
     def pair_rows(self) -> IntArray:
-        """Rows of both twins of each complete pair, a row per pair.
+        """Rows of both twins of each pair with opposite answers.
 
-        Only pairs that somebody was asked whole.
-
-        Twins have two candidates and different right answers: else wrong on both does not mean told apart.
+        Only complete pairs of which somebody was asked both, with two candidates: else wrong on both does not mean
+        told apart.
         """
         is_asked = np.zeros(len(self.asked), np.bool_)
         is_asked[self.rows] = True
@@ -188,7 +195,7 @@ class JudgedItems:
 
     @cached_property
     def pairs(self) -> list[JudgedPair]:
-        """The judgement of each pair, in the order of the problems."""
+        """Judgement of each pair, in the order of the problems."""
         pair_rows = self.pair_rows
         if not len(pair_rows):
             return []
@@ -205,7 +212,11 @@ class JudgedItems:
         return pairs
 
     def _judge_pair(self, rows: tuple[int, int], right: FloatArray, wrong: FloatArray, rests: FloatArray) -> JudgedPair:
-        """Judge one pair by the shares of each family with both right and both wrong."""
+        """Judge one pair of twins.
+
+        `right` and `wrong` are the shares of each family's members with both twins right and both wrong, `rests` the
+        families' mean leads on other items.
+        """
         told_apart = share_of_families(right + wrong)
         both_wrong = share_of_families(wrong)
         assert told_apart is not None
@@ -234,15 +245,12 @@ class JudgedItems:
 
     @cached_property
     def suspects(self) -> list[Suspect]:
-        """Items and pairs with a reason to doubt the label.
-
-        In the order in which a person should look.
-        """
+        """Items and pairs with a doubtful label, the most doubtful first."""
         return [suspect for suspect in self.ranked if suspect.reasons]
 
     @cached_property
     def ranked(self) -> list[Suspect]:
-        """All pairs, and all items without a pair, the most suspicious first.
+        """All pairs, and items without a pair, most doubtful first.
 
         Most have no reason.
         """
@@ -254,7 +262,7 @@ class JudgedItems:
         return sorted(suspects, key=lambda suspect: (-suspect.suspicion, suspect.rows))
 
     def _rank_pair(self, pair: JudgedPair) -> Suspect:
-        """A pair with the reasons to doubt its labels."""
+        """Rate the doubt about a pair's labels, with the reasons."""
         rest_value = 0.0 if pair.rest is None else pair.rest.value
         reasons = {}
         turned = pair.strong_turned
@@ -270,7 +278,7 @@ class JudgedItems:
         return Suspect(pair.rows, self._rank_value(pair.rows, pair.margin, pair.strong_margin, rest_value), reasons)
 
     def _rank_item(self, item: JudgedItem) -> Suspect:
-        """An item with the reasons to doubt its label."""
+        """Rate the doubt about an item's label, with the reasons."""
         rest_value = 0.0 if item.rest is None else item.rest.value
         margin = 2 * item.right.value - 1
         strong_margin = margin if item.strong_right is None else 2 * item.strong_right.value - 1
@@ -286,16 +294,20 @@ class JudgedItems:
         return Suspect((item.row,), self._rank_value((item.row,), margin, strong_margin, rest_value), reasons)
 
     def _rank_value(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
-        """Suspicion of an item or a pair, from its margins and its correlation."""
+        """Suspicion of an item or pair, from margins and correlation.
+
+        `margin` is the share right minus the share wrong over families, `strong_margin` the same over the strong
+        third, and `rest` the item-rest correlation. With several languages, log odds are used instead.
+        """
         if self.languages:
             return -self._estimate_language_margin(rows)
         reliability = self.shares.reliability
         return -(reliability * (strong_margin + REST_WEIGHT * rest) + (1 - reliability) * margin)
 
     def _add_languages(self, rows: Sequence[int], reasons: dict[str, str]) -> None:
-        """Add the reason that most of several languages are wrong.
+        """Add to `reasons` that the label is wrong in many languages.
 
-        Wrong are an item, or both twins of a pair, in more than half of the languages.
+        A language counts if more than half of its scorers are wrong on the item, or on both twins of the pair.
         """
         if len(self.languages) < FEWEST_LANGUAGES:
             return
@@ -316,11 +328,10 @@ class JudgedItems:
 
     @cached_property
     def _item_weights(self) -> tuple[FloatArray, FloatArray]:
-        """Log odds of the label if a scorer is right, and if it is wrong.
+        """Evidence for a label if a scorer is right, and if wrong.
 
-        By the index of the answer and scorer.
-
-        A scorer that mostly chooses one place says little by it: its choice is as likely by either label.
+        Two arrays of log odds, by index of the right answer and by scorer. A scorer that mostly chooses one place
+        says little by it: its choice is as likely by either label.
         """
         answers = self.asked.answers
         counts = np.zeros((2, 2, len(self.matrix.states)), np.int64)
@@ -337,7 +348,7 @@ class JudgedItems:
 
     @cached_property
     def _pair_weights(self) -> FloatArray:
-        """Log odds of each scorer of both twins right against both wrong.
+        """Log odds of each scorer for both twins right against both wrong.
 
         0 for a scorer no better than a coin.
         """
@@ -347,7 +358,10 @@ class JudgedItems:
         return _compute_log_odds(both_right, both_wrong)
 
     def _estimate_language_margin(self, rows: Sequence[int]) -> float:
-        """Log odds of the labels, summed over languages as if they were independent."""
+        """Log odds that the labels of some rows are right.
+
+        Languages are summed as if they were independent.
+        """
         states = self.matrix.states[:, list(rows)]
         all_right = (states == RIGHT).all(axis=1)
         all_wrong = (states == WRONG).all(axis=1)
@@ -364,10 +378,12 @@ class JudgedItems:
 def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:
     """Judge the items of a table of answers by many scorers.
 
-    Families are numbered from 0.
-
     Parameters
     ----------
+    answers
+        One answer per scorer and problem.
+    families
+        The family number of each scorer, from 0: scorers of one origin are a family.
     languages
         By language, the scorers that answered in it: places in `answers.scorers`.
     """
@@ -375,9 +391,9 @@ def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, In
 
 
 def share_of_families(values: FloatArray) -> Estimate | None:
-    """Mean of the shares of families, each an independent witness.
+    """Mean of the families' shares, with its interval over families.
 
-    None if there is no family.
+    NaN is left out. None if there is no other value.
     """
     shares = values[~np.isnan(values)]
     if not len(shares):
@@ -388,7 +404,10 @@ def share_of_families(values: FloatArray) -> Estimate | None:
 
 
 def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | None:
-    """A correlation over families with Student's interval of its Fisher transform, by the jackknife."""
+    """Correlation over families, with its jackknife interval.
+
+    See `items.correlation`; None as there. Student's interval of the Fisher transform.
+    """
     from scipy import special
 
     estimate = correlation(values, rests)
@@ -402,13 +421,13 @@ def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | N
 
 
 def _compute_log_odds(right: IntArray, wrong: IntArray) -> FloatArray:
-    """Log odds of right against wrong, at least 0."""
+    """Log odds of counts of right against wrong, at least 0."""
     odds: FloatArray = np.log((right + 0.5) / (wrong + 0.5))
     return np.maximum(odds, 0.0)
 
 
 def at_least_p(count: int, n: int, chance: float) -> float:
-    """The probability of so many successes or more.
+    """Probability of at least `count` successes among n.
 
     >>> round(at_least_p(10, 12, 0.5), 3)
     0.019
@@ -418,22 +437,22 @@ def at_least_p(count: int, n: int, chance: float) -> float:
     return float(special.bdtrc(count - 1, n, chance)) if count else 1.0
 
 
-def opposite_pairs(asked: AskedProblems) -> IntArray:
-    """Rows of complete pairs with opposite answers, a row per pair.
-
-    Both problems have the same two candidates, and different ones are right.
-    """
+def opposite_pairs(problems: AskedProblems) -> IntArray:
+    """Rows of complete pairs with opposite answers, a row per pair."""
     pairs = []
-    for rows in complete_groups(asked.groups, asked.group_sizes).values():
-        if len(rows) == 2 and are_opposite(asked, rows[0], rows[1]):
+    for rows in complete_groups(problems.groups, problems.group_sizes).values():
+        if len(rows) == 2 and are_opposite(problems, rows[0], rows[1]):
             pairs.append(rows)
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
-    """Whether two problems have the same two candidates, and different ones are right."""
-    twin = asked.problems[first]
-    other = asked.problems[second]
+def are_opposite(problems: AskedProblems, first: int, second: int) -> bool:
+    """Whether two problems have the same two candidates and opposite answers.
+
+    `first` and `second` are their rows.
+    """
+    twin = problems.problems[first]
+    other = problems.problems[second]
     names = {folded_text(candidate) for candidate in twin.candidates}
     other_names = {folded_text(candidate) for candidate in other.candidates}
     are_same = len(names) == 2 and names == other_names
@@ -442,7 +461,10 @@ def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
 
 
 def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
-    """Summarise the shares of some families on a pair."""
+    """Summarise the shares of some families on a pair.
+
+    `right` and `wrong` are the shares of each family with both twins right and both wrong.
+    """
     told_apart = float((right + wrong).mean())
     right_way = float(right.mean()) / told_apart if told_apart > 0 else None
     both_wrong = float(wrong.mean())
@@ -450,9 +472,9 @@ def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
 
 
 def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
-    """Share with both twins wrong, of families that tell them apart.
+    """Share of families that have both twins wrong rather than right.
 
-    A family leans the way most of its members do.
+    Families without a majority for either are left out; None if none is left.
     """
     leans = right != wrong
     if not leans.any():
@@ -462,11 +484,11 @@ def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
 
 
 def _tell_negative(rest: Estimate) -> str:
-    """A negative correlation in words."""
+    """Write a negative correlation with its interval in words."""
     limits = f"[{rest.low:+.2f}, {rest.high:+.2f}]"
     return f"item-rest correlation {rest.value:+.2f} {limits} over {rest.n:,} families"
 
 
 def _round_percent(value: float) -> str:
-    """A share in whole percent."""
+    """Write a share in whole per cent."""
     return f"{100 * value:.0f} %"

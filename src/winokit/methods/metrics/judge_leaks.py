@@ -1,7 +1,7 @@
-"""A door of the judge: tests of what predicts an answer without reading the problem, for `winokit check`.
+"""A door of the judge: tests of what predicts an answer unread.
 
-None of them knows problems: they take guesses, values and units. By chance each unit has its answers as they are or
-turned, so that a unit counts once however many problems it has.
+`winokit check` uses them. None of them knows problems: they take guesses, values and units. By chance each unit has
+its answers as they are or turned, so that a unit counts once however many problems it has.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from winokit.units import Units, require_units
 def p_binomial(right: int, n: int, chance: float) -> float:
     """Two-sided p-value of `right` among n independent guesses.
 
-    1 without any.
+    1 if n is 0.
     """
     from scipy.stats import binomtest
 
@@ -23,19 +23,20 @@ def p_binomial(right: int, n: int, chance: float) -> float:
 
 
 def p_drift(first: Sequence[float], second: Sequence[float]) -> float:
-    """Two-sided p-value of two samples from one distribution (Mann and Whitney, 1947)."""
+    """P-value of the hypothesis that two samples have one distribution.
+
+    Two-sided test of Mann and Whitney (1947).
+    """
     from scipy.stats import mannwhitneyu
 
     return float(mannwhitneyu(first, second).pvalue)
 
 
 def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -> tuple[float, float]:
-    """Expected share right by chance, and a p-value of `right`.
+    """Expected share right by chance, and the p-value of `right`.
 
-    The p-value is the probability that chance is as far from the expected share.
-
-    The number right is a sum over units, each of which adds one of its `outcomes`, all equally likely; its distribution
-    is computed exactly, as a product of transforms.
+    `outcomes` are the numbers right that each unit may add, all equally likely, and `n` is the number of problems.
+    The p-value is the probability that chance is as far from the expected number; it is exact.
 
     >>> p_of_turned_units([(0, 2), (0, 2)], 4, 4)
     (0.5, 0.5)
@@ -56,9 +57,9 @@ def p_of_turned_units(outcomes: Sequence[tuple[int, ...]], n: int, right: int) -
 
 
 def p_independent(first: Sequence[Hashable], second: Sequence[Hashable], units: Units) -> float:
-    """P-value of a score test that two columns of values are independent.
+    """P-value of the hypothesis that two columns are independent.
 
-    The variance is taken over units.
+    A score test whose variance is estimated over units.
     """
     from scipy.stats import chi2
 

@@ -32,7 +32,7 @@ from winokit.problem import joined
 from winokit.units import Units
 
 MEASURES: tuple[PairMeasure, ...] = get_args(PairMeasure)
-"""What two scorers can be compared by."""
+"""Measures by which two scorers can be compared."""
 SMALL = 0.05
 """The level of all tests together, after correction."""
 
@@ -43,7 +43,7 @@ EQUAL = "equal within the margin"
 NOT_SHOWN = "not shown"
 REFUSES = "answers nothing"
 WORDS = (REFUSES, NOT_SHOWN, EQUAL, LITTLE, AHEAD, BEYOND)
-"""What may be said of two scorers, from the weakest word to the strongest."""
+"""Verdicts on two scorers, from the weakest to the strongest."""
 KEPT_AS = "_keys"
 """The attribute of a table under which the keys of its rows are kept."""
 
@@ -53,7 +53,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class SharedAnswers:
-    """The answers of two scorers to the problems that both answered, row by row.
+    """Answers of two scorers to the problems that both answered.
 
     Rows are matched by variant and problem id, which depends on neither the answer nor the order of candidates. Each
     table is judged by its own right answers: another run may list the candidates in another order.
@@ -64,7 +64,7 @@ class SharedAnswers:
 
     @classmethod
     def of(cls, first: Answers, second: Answers) -> "SharedAnswers":
-        """The problems that both tables answer, in the order of the first.
+        """Take the problems that both tables answer, in the first's order.
 
         Each table has one scorer.
         """
@@ -83,12 +83,12 @@ class SharedAnswers:
 
     @property
     def first(self) -> Answers:
-        """The first sample of the first scorer."""
+        """First sample of the first scorer."""
         return self.samples[0][0]
 
     @property
     def second(self) -> Answers:
-        """The first sample of the second scorer."""
+        """First sample of the second scorer."""
         return self.samples[1][0]
 
     def __len__(self) -> int:
@@ -96,9 +96,9 @@ class SharedAnswers:
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each row.
+        """Unit of each row.
 
-        Rows that either dataset puts into one unit are in one unit.
+        Rows that are one unit in either dataset are one unit.
         """
         first_units = self.first.units
         second_units = self.second.units
@@ -110,9 +110,9 @@ class SharedAnswers:
 
     @cached_property
     def layout(self) -> GroupLayout:
-        """The complete groups of the first dataset, or else of the second.
+        """Complete groups of the first dataset, or of the second.
 
-        A group is complete with all members that either dataset gives it.
+        The second counts if the first has no groups. A complete group has all members that either dataset gives it.
         """
         if self.first.groups == self.second.groups and self.first.group_sizes == self.second.group_sizes:
             return layout_of(self.first)
@@ -129,13 +129,11 @@ class SharedAnswers:
 
 
 Values = tuple[FloatArray, FloatArray, Units]
-"""What both scorers have of each thing, and its unit."""
+"""Scores of both scorers on each problem or group, and the units."""
 
 
 def keys_of(answers: Answers) -> list[Key]:
-    """The variant and the original's id of each row.
-
-    Found once per table.
+    """Variant and original's id of each row, computed once per table.
 
     Samples of a problem have one key. Raises BadInput if two other rows are of one problem.
     """
@@ -157,7 +155,7 @@ def keys_of(answers: Answers) -> list[Key]:
 def usual_measures(shared: SharedAnswers) -> tuple[PairMeasure, ...]:
     """Measures by which two scorers are compared by default.
 
-    Accuracy, and whole groups if there are any.
+    Accuracy, and group accuracy if there are complete groups.
     """
     return ("accuracy", "group_accuracy") if shared.layout.members else ("accuracy",)
 
@@ -170,9 +168,9 @@ def compare_answers(
     switched: tuple[Answers, Answers] | None = None,
     level: float = LEVEL,
 ) -> dict[PairMeasure, Comparison]:
-    """Compare two scorers on what both answered, by measure.
+    """Compare two scorers on what both answered, by each measure.
 
-    Each scorer is judged by its own table.
+    Each table has one scorer, who is judged by its own right answers.
 
     A measure for which there is nothing is left out: whole groups without twins, consistency without `switched`,
     everything if no problem is in both tables.
@@ -202,9 +200,9 @@ def compare_answers(
 def _take_values(
     measure: PairMeasure, shared: SharedAnswers, switched: tuple[Answers, Answers] | None
 ) -> Values | None:
-    """Values of both scorers by a measure.
+    """Scores of both scorers by a measure, with units.
 
-    None if there is nothing to take them from.
+    None if the measure has nothing to be computed from.
     """
     if measure == "consistency":
         return None if switched is None else _compare_roles(shared, switched)
@@ -220,7 +218,10 @@ def _take_values(
 
 
 def _compute_group_shares(tables: Sequence[Answers], layout: GroupLayout) -> FloatArray:
-    """The share of samples in which each group is right as a whole."""
+    """Share of samples in which each group is right as a whole.
+
+    `tables` has one table per sample.
+    """
     return _compute_means([all_right(table.correct, layout) for table in tables])
 
 
@@ -230,7 +231,7 @@ def _are_silent(tables: Sequence[Answers]) -> bool:
 
 
 def _compute_means(values: Sequence[BoolArray | FloatArray]) -> FloatArray:
-    """The mean over samples of each thing."""
+    """Mean over samples of each problem's or group's value."""
     means: FloatArray = np.mean(np.stack(values).astype(np.float64), axis=0)
     return means
 
@@ -241,14 +242,14 @@ def _mark_right(answers: Answers) -> FloatArray:
 
 
 def _compute_credits(answers: Answers) -> FloatArray:
-    """1 for each right answer, and for an abstention what a coin would get."""
+    """1 for each right answer, 1/candidates for an abstention, else 0."""
     return credit(answers.predictions, answers.answers, answers.candidates)
 
 
 def _compare_roles(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> Values | None:
-    """Whether each scorer keeps the role when candidates change places.
+    """Share of samples in which each scorer keeps the role when switched.
 
-    On problems that both answered both ways. None if there is none.
+    Only problems that both scorers answered both ways. None if there is none. See `consistency.role_kept`.
     """
     after = SharedAnswers.of(*switched)
     row_of = {name: row for row, (_, name) in enumerate(keys_of(after.first))}
@@ -270,7 +271,7 @@ def _compare_roles(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> 
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """The verdict on two scorers by one measure, as one of several tests."""
+    """Verdict on two scorers by one measure, as one of several tests."""
 
     comparison: Comparison
     p_corrected: float
@@ -282,9 +283,9 @@ class PairVerdict:
 
     @property
     def lead(self) -> int:
-        """1 if the first is ahead, -1 if the second is, 0 if neither is.
+        """1 if the first is ahead, -1 if the second, else 0.
 
-        Who answers nothing is never ahead.
+        A scorer that answers nothing is never ahead.
         """
         difference = self.comparison.difference
         is_shown = self.p_corrected < SMALL and difference != 0
@@ -294,7 +295,7 @@ class PairVerdict:
 
     @property
     def word(self) -> str:
-        """One of WORDS."""
+        """Verdict in words, one of WORDS."""
         if self.both_refuse or (self._leader_refuses and self.p_corrected < SMALL):
             return REFUSES
         if self.margin is None:
@@ -305,7 +306,7 @@ class PairVerdict:
 
     @property
     def both_refuse(self) -> bool:
-        """Whether neither answers anything.
+        """Whether neither scorer answers anything.
 
         Then there is nothing to compare, and they are not equal.
         """
@@ -315,7 +316,7 @@ class PairVerdict:
     def is_within(self) -> bool:
         """Whether the difference is shown to be smaller than the margin.
 
-        The narrow interval lies inside the margin.
+        The narrow interval lies inside the margin. False without a margin.
         """
         if self.margin is None or self.both_refuse:
             return False
@@ -324,7 +325,7 @@ class PairVerdict:
 
     @property
     def gap_to_find(self) -> float | None:
-        """The smallest gap that would be found four times in five.
+        """Smallest difference that would be found four times in five.
 
         None if none would.
         """
@@ -332,43 +333,41 @@ class PairVerdict:
 
     @property
     def can_show_equality(self) -> bool:
-        """Whether equal models would be shown to be equal every other time.
+        """Whether equal scorers would be shown equal every other time.
 
-        Equal within the margin, on these problems.
+        Equal within the margin, on these problems. False without a margin.
         """
         return self.margin is not None and self.comparison.resolution.can_show_equality(self.margin)
 
     @property
     def _leader_refuses(self) -> bool:
-        """Whether the scorer that has more answers nothing.
+        """Whether the scorer with the higher score answers nothing.
 
-        A coin's part for each abstention is no lead.
+        It has its score by guesses for abstentions, which is no lead.
         """
         if self.comparison.difference > 0:
             return self.comparison.first_refuses
         return self.comparison.second_refuses
 
     def _choose_lead_word(self, margin: float) -> str:
-        """Word for how much the leader is shown to be ahead.
-
-        A lead that may be large is not called little.
-        """
+        """Word for a shown lead: beyond the margin, little, or ahead."""
         if self._is_beyond(margin):
             return BEYOND
         return LITTLE if self.is_within else AHEAD
 
     def _is_beyond(self, margin: float) -> bool:
+        """Whether the interval lies outside the margin."""
         interval = self.comparison.interval
         return interval.low > margin or interval.high < -margin
 
 
 def verdicts(comparisons: Sequence[Comparison], margin: float | None = None) -> list[PairVerdict]:
-    """The verdicts of several tests, corrected for their number.
+    """Make the verdict of each comparison, corrected for their number.
 
-    `margin` is a share.
+    `margin` is the difference that matters, as a share; None for none.
     """
-    corrected = holm([found.p for found in comparisons])
+    corrected = holm([comparison.p for comparison in comparisons])
     open_count = sum(p >= SMALL for p in corrected)
     # Holm's procedure stops at this level: what is still open would have had to be below it.
     alpha = SMALL / max(open_count, 1)
-    return [PairVerdict(found, p, margin, alpha) for found, p in zip(comparisons, corrected, strict=True)]
+    return [PairVerdict(comparison, p, margin, alpha) for comparison, p in zip(comparisons, corrected, strict=True)]

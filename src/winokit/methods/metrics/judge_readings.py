@@ -58,7 +58,10 @@ ANY_RIGHT = "any_right_share"
 
 @dataclass(frozen=True)
 class ReadAnswers:
-    """The answers of one scorer under one reading."""
+    """Answers of one scorer under one reading.
+
+    A reading is a prompt, an order of candidates and a scoring.
+    """
 
     name: str
     levels: Mapping[str, str]
@@ -67,7 +70,7 @@ class ReadAnswers:
 
 
 class AskedReadings:
-    """The answers of one model under several readings, problem by problem.
+    """Answers of one model under several readings, matched by problem.
 
     Raises BadInput if there are no readings, or two of one name.
     """
@@ -79,13 +82,13 @@ class AskedReadings:
         self.readings = tuple(readings)
 
     def of_names(self, names: Sequence[str]) -> "AskedReadings":
-        """The readings of these names, in their order."""
+        """Take the readings of some names, in that order."""
         by_name = {reading.name: reading for reading in self.readings}
         return AskedReadings([by_name[name] for name in names])
 
     @cached_property
     def ids(self) -> list[str]:
-        """The problems that were asked under every reading, in order."""
+        """Ids of the problems asked under every reading, in order."""
         shared_ids = set(self.readings[0].answers.ids)
         for reading in self.readings[1:]:
             shared_ids &= set(reading.answers.ids)
@@ -93,17 +96,20 @@ class AskedReadings:
 
     @cached_property
     def rows(self) -> list[IntArray]:
-        """For each reading its rows, as an array of problems by samples."""
+        """Row indices of each reading's table: problems by samples."""
         tables = [rows_by_problem(reading.answers) for reading in self.readings]
         sample_count = min(self._count_samples(table) for table in tables)
         return [self._arrange_rows(table, sample_count) for table in tables]
 
     def _count_samples(self, table: Mapping[str, list[int]]) -> int:
-        """Number of samples that every problem has at least."""
+        """Smallest number of samples of a problem in `ids`.
+
+        `table` has the rows of each problem.
+        """
         return min((len(table[name]) for name in self.ids), default=1)
 
     def _arrange_rows(self, table: Mapping[str, list[int]], sample_count: int) -> IntArray:
-        """The first rows of every problem, in the order of the problems."""
+        """First rows of each problem, in the order of `ids`."""
         return np.array([table[name][:sample_count] for name in self.ids], np.int64)
 
     @cached_property
@@ -114,20 +120,20 @@ class AskedReadings:
 
     @cached_property
     def choices(self) -> IntArray:
-        """The chosen candidates: problems by readings by samples."""
+        """Chosen candidates: problems by readings by samples."""
         pairs = zip(self.readings, self.rows, strict=True)
         return np.stack([reading.answers.choices[rows] for reading, rows in pairs], axis=1)
 
     @cached_property
     def units(self) -> Units:
-        """The unit of each problem."""
+        """Unit of each problem in `ids`."""
         return self.readings[0].answers.units.take(self.rows[0][:, 0])
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
-        """The factors of which the readings are every combination.
+        """Names of the factors in which the readings differ.
 
-        Readings that are not every combination are one factor.
+        If the readings are not every combination of their levels, "readings" is the only factor.
         """
         levels: dict[str, set[str]] = {}
         for reading in self.readings:
@@ -141,7 +147,7 @@ class AskedReadings:
 
     @cached_property
     def crossed(self) -> CrossedAnswers:
-        """Right or wrong, with an axis for each factor."""
+        """1 for right and 0 for wrong, with an axis per factor."""
         values = self.correct.astype(np.float64)
         if self.factors == (READINGS,):
             return CrossedAnswers(values, self.factors, self.units)
@@ -156,7 +162,7 @@ class AskedReadings:
         return CrossedAnswers(arranged, self.factors, self.units)
 
     def prompt_means(self) -> FloatArray:
-        """For each problem the share right under each prompt, in order.
+        """Share right of each problem (row) under each prompt (column).
 
         Under each reading if there is only one prompt.
         """
@@ -172,15 +178,12 @@ class AskedReadings:
 
 
 def levels_of(reading: ReadAnswers, factors: Sequence[str]) -> tuple[str, ...]:
-    """The level of each factor.
-
-    Empty for a factor that a reading does not have.
-    """
+    """A reading's level of each factor, empty if it has none."""
     return tuple(reading.levels.get(name, "") for name in factors)
 
 
 def rows_by_problem(answers: Answers) -> dict[str, list[int]]:
-    """The rows of each problem, its samples in order."""
+    """Row indices of each problem by its id, in order of samples."""
     samples = np.zeros(len(answers), np.int64) if answers.samples is None else answers.samples
     rows: dict[str, list[int]] = {}
     for row in np.argsort(samples, kind="stable").tolist():
@@ -188,10 +191,10 @@ def rows_by_problem(answers: Answers) -> dict[str, list[int]]:
     return rows
 
 
-def reading_rows(dataset: str, asked: AskedReadings) -> Iterator[Metric]:
-    """The rows of one model under all its readings."""
+def reading_rows(dataset: str, model: AskedReadings) -> Iterator[Metric]:
+    """Make the rows of one model under all its readings."""
     accuracies: list[Metric] = []
-    for reading in asked.readings:
+    for reading in model.readings:
         accuracies += accuracy_rows(dataset, reading)
     p_values = []
     for row in accuracies:
@@ -199,30 +202,30 @@ def reading_rows(dataset: str, asked: AskedReadings) -> Iterator[Metric]:
     corrected = holm(p_values)
     for row, p in zip(accuracies, corrected, strict=True):
         yield replace(row, details={**row.details, CORRECTED: p})
-    for reading in asked.readings:
+    for reading in model.readings:
         yield from pair_rows(dataset, reading)
-    if len(asked.readings) > 1 and asked.ids:
-        own_judge = judge_of_all(dataset, asked)
-        yield from agreement_rows(own_judge, asked)
-        yield from component_rows(own_judge, asked.crossed.components(), len(asked.ids))
+    if len(model.readings) > 1 and model.ids:
+        own_judge = judge_of_all(dataset, model)
+        yield from agreement_rows(own_judge, model)
+        yield from component_rows(own_judge, model.crossed.components(), len(model.ids))
 
 
-def judge_of_all(dataset: str, asked: AskedReadings) -> Judge:
-    """The judge of rows that speak of all readings of a model."""
-    scorers = [reading.answers.scorers[0] for reading in asked.readings]
+def judge_of_all(dataset: str, model: AskedReadings) -> Judge:
+    """Judge for rows about all readings of a model."""
+    scorers = [reading.answers.scorers[0] for reading in model.readings]
     scorings = dict.fromkeys(scorer.scoring.partition("?")[0] for scorer in scorers)
     return Judge(dataset, scorers[0]._replace(scoring="+".join(scorings)))
 
 
 def judge_of_reading(dataset: str, reading: ReadAnswers) -> Judge:
-    """The judge of the rows of one reading."""
+    """Judge for the rows of one reading."""
     return Judge(dataset, reading.answers.scorers[0], dict(reading.levels))
 
 
 def accuracy_rows(dataset: str, reading: ReadAnswers) -> Iterator[Metric]:
-    """The row for the share right under one reading.
+    """Make the row of the accuracy under one reading.
 
-    Of several samples it is the mean over them.
+    With several samples it is the mean over them.
     """
     own_judge = judge_of_reading(dataset, reading)
     name = (READINGS, reading.name, "accuracy")
@@ -238,7 +241,10 @@ def accuracy_rows(dataset: str, reading: ReadAnswers) -> Iterator[Metric]:
 
 
 def pair_rows(dataset: str, reading: ReadAnswers) -> Iterator[Metric]:
-    """The row for the complete groups that are right under one reading."""
+    """Make the row of the group accuracy under one reading.
+
+    With several samples it is the mean over them.
+    """
     own_judge = judge_of_reading(dataset, reading)
     name = (READINGS, reading.name, "group_accuracy")
     answers = reading.answers
@@ -262,23 +268,27 @@ def has_samples(answers: Answers) -> bool:
     return answers.samples is not None and len(set(answers.samples.tolist())) > 1
 
 
-def agreement_rows(own: Judge, asked: AskedReadings) -> Iterator[Metric]:
-    """Rows for the problems with one choice under every reading."""
-    choices = asked.choices.reshape(len(asked.ids), -1)
-    correct = asked.correct.reshape(len(asked.ids), -1)
+def agreement_rows(scorer_judge: Judge, model: AskedReadings) -> Iterator[Metric]:
+    """Make the rows on agreement between readings.
+
+    They are the shares of problems with one choice under every reading, with all answers right, and with any right.
+    """
+    choices = model.choices.reshape(len(model.ids), -1)
+    correct = model.correct.reshape(len(model.ids), -1)
     is_same = (choices == choices[:, :1]).all(axis=1)
     is_answered = choices[:, 0] != ABSTAINED
     all_right = correct.all(axis=1)
     any_right = correct.any(axis=1)
     flags = {SAME_CHOICE: is_same & is_answered, ALL_RIGHT: all_right, ANY_RIGHT: any_right}
     for metric, values in flags.items():
-        yield from own.share((READINGS, ALL, metric), values, asked.units)
+        yield from scorer_judge.share((READINGS, ALL, metric), values, model.units)
 
 
-def component_rows(own: Judge, components: Sequence[Component], n: int) -> Iterator[Metric]:
-    """A row for the standard deviation of each part of the variance.
+def component_rows(scorer_judge: Judge, components: Sequence[Component], n: int) -> Iterator[Metric]:
+    """Make a row for the standard deviation of each variance component.
 
-    The variance itself, which may be below zero, is a detail, as is its part of the whole.
+    The variance itself, which may be below zero, is a detail, as is its share of the whole. `n` is the number of
+    problems.
     """
     total = sum(max(part.variance, 0.0) for part in components)
     tested = [part for part in components if part.p is not None]
@@ -294,11 +304,11 @@ def component_rows(own: Judge, components: Sequence[Component], n: int) -> Itera
         high = math.sqrt(part.interval.high)
         name = (READINGS, ".".join(part.source), DEVIATION)
         deviation = math.sqrt(max(part.variance, 0.0))
-        yield own.row(name, deviation, n, low, high, details=details)
+        yield scorer_judge.row(name, deviation, n, low, high, details=details)
 
 
 class ComparedReading(NamedTuple):
-    """Two models under one reading."""
+    """Comparison of two models under one reading."""
 
     reading: ReadAnswers
     other: ReadAnswers
@@ -306,9 +316,9 @@ class ComparedReading(NamedTuple):
 
 
 def lead_rows(dataset: str, models: Sequence[AskedReadings]) -> Iterator[Metric]:
-    """Rows for how far the first of two models is ahead under each reading.
+    """Make the rows of the differences between models, by reading.
 
-    One family of tests: all readings of all pairs of models.
+    Each two models are compared. P-values are corrected for the number of all readings of all pairs of models.
     """
     pairs: list[ComparedReading] = []
     for first, second in combinations(models, 2):
@@ -328,7 +338,7 @@ def lead_rows(dataset: str, models: Sequence[AskedReadings]) -> Iterator[Metric]
 
 
 def common_names(models: Sequence[AskedReadings]) -> list[str]:
-    """The readings under which all of some models were asked."""
+    """Names of the readings under which all models were asked."""
     counts: Counter[str] = Counter()
     for model in models:
         counts.update(reading.name for reading in model.readings)
@@ -336,9 +346,10 @@ def common_names(models: Sequence[AskedReadings]) -> list[str]:
 
 
 def compared_readings(first: AskedReadings, second: AskedReadings) -> Iterator[ComparedReading]:
-    """The test of two models under each reading, then under all together.
+    """Compare two models under each reading, then under all together.
 
-    On the problems that both were asked. Of several samples, and of all readings, the mean counts.
+    Both have the same readings in one order. Only problems that both were asked count. With several samples, and for
+    all readings together, means are compared.
     """
     ids = common_ids([first, second])
     if not ids:
@@ -363,7 +374,7 @@ def compared_readings(first: AskedReadings, second: AskedReadings) -> Iterator[C
 
 
 def common_ids(models: Sequence[AskedReadings]) -> list[str]:
-    """The problems that all of some models were asked under every reading."""
+    """Ids of the problems that all models were asked under every reading."""
     counts: Counter[str] = Counter()
     for model in models:
         counts.update(model.ids)
@@ -371,17 +382,17 @@ def common_ids(models: Sequence[AskedReadings]) -> list[str]:
 
 
 def rows_of(model: AskedReadings, ids: Sequence[str]) -> list[int]:
-    """The rows of some problems in the arrays of a model."""
+    """Indices of some problems in the arrays of a model."""
     row_of = {name: row for row, name in enumerate(model.ids)}
     return [row_of[name] for name in ids]
 
 
 def wording_rows(dataset: str, models: Sequence[AskedReadings]) -> Iterator[Metric]:
-    """A row that says whether the wording or the model decides more.
+    """Make the row that says if wording or model matters more.
 
-    Nothing for one model or one wording. The value is the variance between the wordings of one model minus that between
-    the models under one wording, both without the noise of having asked so few problems. Its interval is normal over
-    units, by the delta method. It is on the wide side, since the noise counts in it twice.
+    Nothing for one model or one wording. The value is the variance between the wordings of one model minus that
+    between the models under one wording, both without the noise of having asked so few problems. Its interval is
+    normal over units, by the delta method. It is on the wide side, since the noise counts in it twice.
     """
     names = common_names(models) if len(models) > 1 else []
     if len(names) < 2:
@@ -410,7 +421,7 @@ def wording_rows(dataset: str, models: Sequence[AskedReadings]) -> Iterator[Metr
 
 @dataclass(frozen=True, slots=True)
 class WordingSpread:
-    """Variances of the share right, without their noise."""
+    """Variances of accuracy between wordings and between models, without noise."""
 
     of_wordings: float
     """Between the wordings of one model, in the mean over models."""
@@ -421,7 +432,7 @@ class WordingSpread:
 
     @classmethod
     def of(cls, cells: FloatArray, model_count: int, units: Units) -> "WordingSpread":
-        """The variances in the share right of each problem.
+        """Estimate the variances from the share right of each problem.
 
         Parameters
         ----------

@@ -13,11 +13,11 @@ from winokit.methods.metrics.null import right_test, whole_groups_test
 from winokit.results import SAMPLES, Metric
 
 
-def sample_rows(own: Judge, answers: Answers) -> Iterator[Metric]:
-    """The rows over all samples of each problem.
+def sample_rows(scorer_judge: Judge, answers: Answers) -> Iterator[Metric]:
+    """Make the rows over all samples of a scorer.
 
     The mean, all and any of them right, the same answer every time, and whole groups right in every sample, of the
-    problems that have all samples. Nothing for a scorer that was asked once.
+    problems that have all samples. Yields nothing for a scorer that was asked once.
     """
     tables = answers.sample_tables()
     if len(tables) < 2 or not len(tables[0]):
@@ -27,7 +27,7 @@ def sample_rows(own: Judge, answers: Answers) -> Iterator[Metric]:
     choices = np.stack([table.choices for table in tables], axis=1)
     chances = np.stack([table.chances for table in tables], axis=1)
     by_all = replace(first, choices=samples.unanimous(choices))
-    judge = replace(own, details={**own.details, SAMPLES: len(tables)})
+    judge = replace(scorer_judge, details={**scorer_judge.details, SAMPLES: len(tables)})
     yield from judge.accuracy(("samples", "all", "accuracy"), answers)
     all_chance = samples.all_right_chance(chances)
     yield judge.tested_share(("samples", "all", "all_right"), by_all.correct, units, all_chance, right_test(by_all))

@@ -1,9 +1,7 @@
-"""A door of the judge: whether more groups are solved than by chance.
+"""A door of the judge: whether groups are solved beyond chance.
 
-Chance is right answers that change places.
-
-`winokit evolve` retires what models solve beyond chance. What several models agree on is one scorer's choices, and its
-null is the one null (`winokit.methods.metrics.null`).
+Chance is right answers that change places. `winokit evolve` retires what models solve beyond chance. What several
+models agree on is one scorer's choices, and its null is the one null (`winokit.methods.metrics.null`).
 """
 
 from winokit.answers import Answers
@@ -12,10 +10,11 @@ from winokit.methods.metrics.null import NullTest, right_test, whole_groups_test
 
 
 def p_solved(answers: Answers) -> float:
-    """Probability that right answers which change places make at least as many groups right.
+    """Probability that chance solves at least as many groups.
 
-    Problems alone count one by one. Not a mid-p-value: the observed count is in it whole, so that what is claimed at a
-    level is claimed no more often. 1 if nothing can change places, or if there is nothing to solve.
+    Chance is right answers that change places. Without groups, problems are counted. Not a mid-p-value: the observed
+    count is in it whole, so that what is claimed at a level is claimed no more often. 1 if nothing can change places,
+    or if there are no answers.
     """
     if not len(answers):
         return 1.0
@@ -25,7 +24,7 @@ def p_solved(answers: Answers) -> float:
 
 
 def p_at_least(test: NullTest) -> float:
-    """Probability of at least the observed count.
+    """Probability of at least the observed count under the null.
 
     1 if the count cannot vary.
     """

@@ -1,7 +1,7 @@
-"""A door of the judge: whether a trait is more frequent on one side than on the other, for `winokit debias`.
+"""A door of the judge: traits more frequent on one side.
 
-Counts are of units. Log odds ratios have the informative prior of Monroe, Colaresi and Quinn, "Fightin' Words" (2008);
-`methods/aflite/overuse.py` says how.
+`winokit debias` uses it. Counts are of units. Log odds ratios have the informative prior of Monroe, Colaresi and
+Quinn, "Fightin' Words" (2008); `methods/aflite/overuse.py` says how.
 """
 
 from typing import Any
@@ -20,9 +20,10 @@ LEVEL = 0.95
 def log_odds(
     a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log odds ratios of a of A against b of B, with their intervals.
+    """Log odds ratios of traits on two sides, with interval ends.
 
-    The ratios, the lower ends and the upper ends.
+    `a` of `of_a` units have a trait on the first side, `b` of `of_b` on the second. `prior` is the number of units
+    that the prior counts on either side. Returns the ratios, the lower ends and the upper ends.
 
     >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
     >>> [round(float(value[0]), 2) for value in (ratio, low, high)]
@@ -43,9 +44,9 @@ def log_odds(
 
 
 def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArray:
-    """Two-sided p-value of Fisher's exact test of a of A against b of B.
+    """Two-sided p-values of Fisher's exact test, for each trait.
 
-    Twice the smaller tail.
+    Counts are as in `log_odds`. It is twice the smaller tail.
     """
     count = np.rint(a)
     having = count + np.rint(b)
@@ -57,6 +58,9 @@ def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArr
 
 
 def discovery_rates(p_values: FloatArray) -> FloatArray:
-    """False discovery rate that each p-value allows (Benjamini and Hochberg, 1995)."""
+    """False discovery rate at which each p-value would be accepted.
+
+    Benjamini and Hochberg (1995).
+    """
     rates: FloatArray = false_discovery_control(p_values)
     return rates

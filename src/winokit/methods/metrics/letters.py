@@ -11,11 +11,12 @@ from itertools import combinations
 
 
 def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozenset[int]]:
-    """For each letter the members that have it.
+    """Assign letters so that two members share one if not distinguishable.
 
-    Members are numbered from 0, and letters are ordered by their first member.
+    `many` is the number of members, numbered from 0, and `apart` are the pairs that can be distinguished. Returns the
+    members of each letter, ordered by their first member.
 
-    The best is told from the worst, and the one between them from neither:
+    The best differs from the worst, and the one between from neither:
 
     >>> [sorted(members) for members in compact_letters(3, [(0, 2)])]
     [[0, 1], [1, 2]]
@@ -32,9 +33,9 @@ def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozens
 
 
 def _split_letters(letters: set[frozenset[int]], one: int, other: int) -> set[frozenset[int]]:
-    """Split the letters of two members that can be distinguished.
+    """Split every letter that both of two distinguishable members have.
 
-    Letters inside a wider one are absorbed.
+    Letters inside a wider one are dropped.
     """
     split = {letter for letter in letters if one in letter and other in letter}
     remaining = letters - split
@@ -44,26 +45,27 @@ def _split_letters(letters: set[frozenset[int]], one: int, other: int) -> set[fr
 
 
 def _has_wider(letter: frozenset[int], letters: set[frozenset[int]]) -> bool:
-    """Whether another letter has all its members, and more."""
+    """Whether another letter has all members of this one, and more."""
     return any(letter < wider for wider in letters)
 
 
 def _is_implied(letter: frozenset[int], other_letters: Sequence[frozenset[int]]) -> bool:
     """Whether the other letters say all that this one says.
 
-    A letter says that its pairs cannot be distinguished; of one member alone, that it has a letter.
+    A letter says that each two of its members cannot be distinguished. A letter of one member says that the member
+    has a letter.
     """
     claims = [frozenset(pair) for pair in combinations(letter, 2)] or [letter]
     return all(_is_within_any(claim, other_letters) for claim in claims)
 
 
 def _is_within_any(members: frozenset[int], letters: Sequence[frozenset[int]]) -> bool:
-    """Whether some letter has all these members."""
+    """Whether a set of members is inside one of the letters."""
     return any(members <= letter for letter in letters)
 
 
 def letter_name(place: int) -> str:
-    """The name of a letter by its index.
+    """Name of the letter at an index.
 
     a to z, then aa, ab, …
 

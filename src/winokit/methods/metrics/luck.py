@@ -12,7 +12,7 @@ from winokit.methods.arrays import Counts, FloatArray, IntArray, Values, as_valu
 
 
 def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | None = None) -> float:
-    """Probability that independent guessing gets at least as many right, exactly.
+    """Exact probability that guessing gets at least `right` answers right.
 
     The paper asks for *more* than 150 of 273, which is at least 151.
 
@@ -51,9 +51,9 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
 
 
 def guessed(chances: FloatArray, times: IntArray) -> FloatArray:
-    """Probability of each number of right answers.
+    """Probability of each number of right answers by independent guesses.
 
-    Guesses of one kind are binomial; kinds are convolved.
+    `chances` is the probability that each guess is right, `times` the number of problems that it answers.
     """
     distribution: FloatArray = np.ones(1)
     guesses = np.stack([chances, times.astype(np.float64)], axis=1)
@@ -68,7 +68,7 @@ def guessed(chances: FloatArray, times: IntArray) -> FloatArray:
 def binomial(n: int, share: float) -> FloatArray:
     """Probability of each number of right answers among n.
 
-    Each is right with the same probability.
+    Each is right with probability `share`, independently.
     """
     from scipy import special
 
@@ -81,7 +81,9 @@ def binomial(n: int, share: float) -> FloatArray:
 
 
 def p_best_of(tries: int, p_once: float) -> float:
-    """Probability that the best of several guessers does what one does with probability `p_once`.
+    """Probability that at least one of several guessers succeeds.
+
+    Each succeeds with probability `p_once`, independently.
 
     >>> round(p_best_of(10, p_chance(151, 273)), 3)
     0.369
@@ -97,10 +99,9 @@ def n_to_beat_chance(
 ) -> int | None:
     """Number of problems that tell this accuracy from chance.
 
-    None if it is not above chance, where no number would.
-
-    The score test over groups, two-sided at level `alpha`, finds it with probability `power`, where twins inflate the
-    variance by `design_effect`; by the normal approximation.
+    None if it is not above chance, where no number would. The score test over units, two-sided at level `alpha`,
+    finds the difference with probability `power`, where twins inflate the variance by `design_effect`; by the normal
+    approximation.
 
     >>> n_to_beat_chance(0.55)
     783
@@ -124,12 +125,11 @@ def n_to_beat_chance(
 def share_to_find(
     chance: float, error: float, *, alpha: float = 0.05, power: float = 0.8, most: float = 1.0
 ) -> float | None:
-    """The least share that a test finds to be above chance with that power.
+    """Smallest share that a test finds to be above chance.
 
-    None if none up to `most`.
-
-    `error` is the standard deviation of the share by chance. Two-sided at level `alpha`, by the normal approximation; a
-    share near 0 or 1 varies less.
+    It is found with probability `power`, two-sided at level `alpha`, by the normal approximation. `error` is the
+    standard deviation of the share by chance; a share near 0 or 1 varies less. None if no share up to `most` is found
+    so often.
 
     >>> share_to_find(0.5, 0.035), share_to_find(0.5, 0.3)
     (0.5975, None)
@@ -151,5 +151,6 @@ def share_to_find(
 
 
 def _check_share(value: float, what: str) -> None:
+    """Raise BadInput unless a value is from 0 to 1."""
     if not 0 <= value <= 1:
         raise BadInput(f"{what} is a share from 0 to 1, found {value}")

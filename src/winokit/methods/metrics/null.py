@@ -58,7 +58,10 @@ _GroupTable: TypeAlias = tuple[tuple[int, ...], BoolArray]
 
 @dataclass(frozen=True)
 class CountDistribution:
-    """Probabilities of the counts `start`, `start + 1`, …"""
+    """Probability distribution of a count.
+
+    `chances` are the probabilities of the counts `start`, `start + 1`, …
+    """
 
     start: int
     chances: FloatArray
@@ -67,24 +70,27 @@ class CountDistribution:
 
     @classmethod
     def constant(cls, count: int) -> CountDistribution:
-        """A count that cannot vary."""
+        """Distribution of a count that cannot vary."""
         return cls(count, np.ones(1))
 
     @classmethod
     def of_draws(cls, counts: IntArray) -> CountDistribution:
-        """Relative frequencies of drawn counts."""
+        """Distribution estimated from randomly drawn counts."""
         return replace(cls.of_all(counts), resolution=1 / len(counts))
 
     @classmethod
     def of_all(cls, counts: IntArray) -> CountDistribution:
-        """Distribution of equally likely counts, with one entry per case."""
+        """Distribution of equally likely counts, one entry per case."""
         start = int(counts.min())
         frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
         return cls(start, frequencies)
 
     @classmethod
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
-        """Probabilities that are added up by count."""
+        """Distribution from counts and their probabilities.
+
+        Probabilities of equal counts are added up.
+        """
         start = int(counts.min())
         return cls(start, np.bincount(counts - start, weights=chances).astype(np.float64))._cut_ends()
 
@@ -100,13 +106,13 @@ class CountDistribution:
         return CountDistribution(self.start + other.start, chances, resolution)._cut_ends()
 
     def times(self, factor: int) -> CountDistribution:
-        """Distribution of a multiple of the count."""
+        """Distribution of the count times a factor."""
         chances = np.zeros(factor * (len(self.chances) - 1) + 1)
         chances[::factor] = self.chances
         return replace(self, start=factor * self.start, chances=chances)
 
     def _cut_ends(self) -> CountDistribution:
-        """Cut off the negligible ends."""
+        """Drop counts of negligible probability at both ends."""
         likely_indices = np.flatnonzero(self.chances > NEGLIGIBLE)
         first = int(likely_indices[0])
         last = int(likely_indices[-1])
@@ -119,26 +125,26 @@ class CountDistribution:
 
     @property
     def most(self) -> int:
-        """The largest count that is possible or was drawn."""
+        """Largest count that is possible, or that was drawn."""
         return self.start + len(self.chances) - 1
 
     @property
     def mean(self) -> float:
-        """The expected count."""
+        """Expected count."""
         counts = self.start + np.arange(len(self.chances))
         return float((counts * self.chances).sum() / self.chances.sum())
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the count."""
+        """Standard deviation of the count."""
         distances = self.start + np.arange(len(self.chances)) - self.mean
         squares = (distances**2 * self.chances).sum()
         return math.sqrt(float(squares / self.chances.sum()))
 
     def upper_mid_p(self, observed: int) -> float:
-        """Probability of a larger count, and half of that of the observed one.
+        """Probability of a larger count, plus half that of the observed one.
 
-        Never closer to 0 or 1 than draws can tell.
+        It is never closer to 0 or 1 than random draws can tell.
         """
         index = observed - self.start
         total = float(self.chances.sum())
@@ -148,16 +154,16 @@ class CountDistribution:
         return min(max(upper, self.resolution), 1 - self.resolution)
 
     def two_sided(self, observed: int) -> float:
-        """Two-sided mid-p-value of a count."""
+        """Two-sided mid-p-value of an observed count."""
         upper = self.upper_mid_p(observed)
         return min(2 * min(upper, 1 - upper), 1.0)
 
 
 @dataclass(frozen=True)
 class NullTest:
-    """A count and its distribution if right answers changed places.
+    """An observed count, and its distribution if right answers change places.
 
-    The scorer's own choices stay.
+    The scorer's choices stay as they are.
     """
 
     observed: int
@@ -169,12 +175,15 @@ class NullTest:
 
     @property
     def null(self) -> float | None:
-        """Expected share under the null."""
+        """Expected share under the null, or None if n is 0."""
         return self.distribution.mean / self.n if self.n else None
 
     @property
     def error(self) -> float | None:
-        """Standard deviation of the share under the null."""
+        """Standard deviation of the share under the null.
+
+        None if n is 0.
+        """
         return self.distribution.deviation / self.n if self.n else None
 
     @property
@@ -187,7 +196,7 @@ class NullTest:
 
     @property
     def p_most(self) -> float | None:
-        """Two-sided p-value of the largest count of the distribution.
+        """Two-sided p-value that the largest possible count would have.
 
         None if the count cannot vary. No smaller than `LEAST_P_MOST`: what is below depends on rounding.
         """
@@ -197,9 +206,9 @@ class NullTest:
 
     @property
     def p_of_folds(self) -> float | None:
-        """Two-sided p-value if the count varies twice as much.
+        """Two-sided p-value if the count has twice the variance.
 
-        As it does for classifiers trained on one another's rows.
+        That is so for classifiers trained on one another's rows. None if the count cannot vary.
         """
         if not self.distribution.varies:
             return None
@@ -213,16 +222,19 @@ class NullTest:
 
     @property
     def p_as_high(self) -> float | None:
-        """Probability that the scorer's preferences alone get as much.
+        """Probability of a count at least as high under the null.
 
-        None if the count cannot vary.
+        It is a mid-p-value: of the observed count, half. None if the count cannot vary.
         """
         return self.distribution.upper_mid_p(self.observed) if self.distribution.varies else None
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The pairs of units that have no larger group, a row each."""
+    """Complete groups of two, in units without larger groups.
+
+    Each array has a row per pair.
+    """
 
     rows: IntArray
     """The two members."""
@@ -232,16 +244,16 @@ class _Pairs:
     """The unit of each pair: one draw turns all its pairs."""
 
     def coins(self, now: IntArray, turned: IntArray) -> CountDistribution:
-        """Distribution of a count to which each pair adds `now` or `turned`.
+        """Distribution of a count over pairs whose units are turned at random.
 
-        `turned` if its unit is turned.
+        A pair adds `turned` if its unit is turned (its members exchange their answers), else `now`.
         """
         return _add_coins(self.units.sums(now), self.units.sums(turned))
 
 
 @dataclass(frozen=True)
 class _LargerGroup:
-    """A group of a unit that has not only pairs."""
+    """A complete group in a unit that has other groups than pairs."""
 
     rows: IntArray
     right_places: IntArray
@@ -252,9 +264,9 @@ class _LargerGroup:
 
 @dataclass(frozen=True)
 class _Pool:
-    """Units of one shape outside complete groups.
+    """Units of the same shape, whose problems are in no complete group.
 
-    A row per unit, a column per member.
+    `rows` has a row per unit and a column per member. Units of a pool exchange their right answers.
     """
 
     rows: IntArray
@@ -263,19 +275,21 @@ class _Pool:
 
     @cached_property
     def exchanges_within(self) -> bool:
-        """Whether members of one text exchange their answers."""
+        """Whether yes/no questions on one text exchange their answers."""
         asked_texts = [text for text in self.texts if text >= 0]
         return len(set(asked_texts)) < len(asked_texts)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no right answers can change places in this pool."""
+        """Whether no right answer of this pool can change places."""
         return len(self.rows) < 2 and not self.exchanges_within
 
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """The null of one scorer's answers to the problems of one variant.
+    """Null of one scorer's answers to problems of one variant.
+
+    The scorer's choices stay, and right answers change places. Its methods test what the choices get against that.
 
     >>> from winokit.problem import Dataset, Problem
     >>> twins = [Problem(f"{pair} ", end, ("one", "two"), answer, group=str(pair))
@@ -317,14 +331,14 @@ class Null:
 
     @cached_property
     def choices(self) -> IntArray:
-        """The choices that are counted: trials by problems."""
+        """Choices that are counted, with a row per trial."""
         return self.answers.choices[None, :] if self.trials is None else self.trials
 
     @cached_property
     def answers_vary(self) -> bool:
-        """Whether any exchange changes which candidate is right.
+        """Whether some exchange changes which candidate is right.
 
-        If not, nothing can be told from this file.
+        If not, no test of these answers is possible.
         """
         right = self.answers.answers
         if bool((right[self._pairs.rows] != self._pairs.turned_answers).any()):
@@ -338,11 +352,14 @@ class Null:
 
     @cached_property
     def untestable(self) -> int:
-        """Problems whose right answers have nowhere to go."""
+        """Number of problems whose right answers cannot change places."""
         return sum(pool.rows.size for pool in self._pools if pool.is_fixed)
 
     def right(self, is_counted: BoolArray | None = None) -> NullTest:
-        """Test the number of right answers, over all or some rows."""
+        """Test the number of right answers among the counted rows.
+
+        `is_counted` flags them; by default all. Trials are added up.
+        """
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
         is_silent = (self.choices == ABSTAINED).all(axis=0)
         key = (counted & ~is_silent).tobytes()
@@ -352,7 +369,7 @@ class Null:
         return replace(test, n=len(self.choices) * int(counted.sum()))
 
     def _find_right(self, counted: BoolArray) -> NullTest:
-        """Test the number right among the counted rows.
+        """Compute the test of the number right among the counted rows.
 
         Silent rows add nothing.
         """
@@ -370,9 +387,9 @@ class Null:
         return NullTest(observed, n, distribution, untestable)
 
     def whole_groups(self, is_counted: BoolArray | None = None) -> NullTest:
-        """Test the number of complete groups whose every member is right.
+        """Test the number of complete groups that are right as a whole.
 
-        Only groups all of whose members are counted; their number is `n`.
+        Only groups all of whose members are counted (by default all groups); their number is `n`.
         """
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
         choices = self.choices[:, self._pairs.rows]
@@ -400,11 +417,10 @@ class Null:
         return NullTest(observed, len(self.choices) * group_count, distribution)
 
     def draw(self, draws: int, rng: np.random.Generator) -> IntArray:
-        """Draw right answers that changed places, draws by problems.
+        """Draw right answers that changed places at random.
 
-        For what several scorers get together.
-
-        The exchanges that `right` and `whole_groups` count out.
+        A row per draw, a column per problem. The exchanges are those of `right` and `whole_groups`. It serves counts
+        that depend on several scorers at once.
         """
         right = np.tile(self.answers.answers, (draws, 1))
         pair_rows = self._pairs.rows
@@ -425,7 +441,10 @@ class Null:
         return right
 
     def _count_right_in_groups(self, counted: BoolArray) -> CountDistribution:
-        """Distribution of the number right in complete groups."""
+        """Distribution of the number right in complete groups.
+
+        Only counted rows add to it.
+        """
         choices = self.choices[:, self._pairs.rows]
         own_counted = counted[self._pairs.rows]
         right_now = choices == self.answers.answers[self._pairs.rows]
@@ -445,17 +464,18 @@ class Null:
         return distribution
 
     def _is_right(self, group: _LargerGroup) -> BoolArray:
-        """Whether members are right with one another's answers.
+        """Whether each member of a group is right with each member's answer.
 
-        Entry (t, i, j): member i in trial t if it had the answer of member j.
+        Entry (t, i, j): member i in trial t, if it had the right answer of member j.
         """
         is_right: BoolArray = self.choices[:, group.rows, None] == group.right_places
         return is_right
 
     def _count_over_permutations(self, tables: Sequence[_GroupTable], combine: np.ufunc) -> CountDistribution:
-        """Distribution over the permutations of texts.
+        """Distribution of a count over permutations of answers within groups.
 
-        Groups of as many texts and members are permuted alike.
+        `tables` say which members are right with which answers, and `combine` makes one number of a group: the sum,
+        or whether all are right. Groups of as many texts and members are permuted alike.
         """
         distribution = CountDistribution.constant(0)
         for texts in sorted({table_texts for table_texts, _ in tables}):
@@ -472,9 +492,10 @@ class Null:
         return distribution
 
     def _list_orders(self, texts: tuple[int, ...]) -> IntArray:
-        """Orders of members that exchange by their texts: all, or a seeded sample.
+        """Orders of a group's members, a row each.
 
-        A row for each order.
+        `texts` is the text number of each member: members exchange answers by text. All orders, or a seeded sample if
+        there are too many.
         """
         text_count = len(set(texts))
         if text_count <= LARGEST_ENUMERATED:
@@ -488,7 +509,7 @@ class Null:
         return members
 
     def _make_larger_group(self, rows: IntArray) -> _LargerGroup:
-        """Sort a group by its texts, and number these."""
+        """Sort a group's rows by text, and number its texts."""
         sorted_rows = sort_by_text(self.answers.problems, rows)
         right_places = self._make_answer_table(sorted_rows)
         number_of: dict[Hashable, int] = {}
@@ -503,7 +524,10 @@ class Null:
         return _LargerGroup(sorted_rows, right_places, tuple(numbers))
 
     def _find_pairs(self, members: Sequence[Sequence[int]]) -> _Pairs:
-        """Pairs with the right candidates of their members after an exchange."""
+        """Build the pairs, with the right candidates after an exchange.
+
+        `members` are the two rows of each pair.
+        """
         rows = np.array(members, np.int64).reshape(-1, 2)
         turned = self.answers.answers[rows][:, ::-1].copy()
         problems = self.answers.problems
@@ -514,10 +538,10 @@ class Null:
         return _Pairs(rows, turned, self.answers.units.take(rows[:, 0]))
 
     def _make_answer_table(self, rows: IntArray) -> IntArray:
-        """Table of right candidates, by member and by whose answer it gets.
+        """Right candidate of each member (row) with each member's answer (column).
 
-        By candidate; by place if a member does not list another's right candidate. Members with other numbers of
-        candidates, and other ones, keep their answers.
+        Answers are matched by candidate, or by place if a member does not list another's right candidate. If the
+        numbers of candidates differ too, every member keeps its answer.
         """
         right = self.answers.answers[rows]
         listed = [self.answers.problems[row].candidates for row in rows]
@@ -529,7 +553,10 @@ class Null:
         return np.tile(right[:, None], (1, len(rows)))
 
     def _find_pools(self, members: Sequence[Sequence[int]]) -> list[_Pool]:
-        """Units outside complete groups, by shape."""
+        """Group the units outside complete groups by shape.
+
+        `members` are the rows of complete groups.
+        """
         is_alone = np.ones(len(self.answers), np.bool_)
         for rows in members:
             is_alone[list(rows)] = False
@@ -550,7 +577,7 @@ class Null:
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
 
     def _find_single_problem_pools(self, rows: IntArray) -> list[_Pool]:
-        """Units of one problem each, by their number of candidates.
+        """Group units of one problem by number of candidates.
 
         Yes/no questions have pools of their own.
         """
@@ -566,11 +593,10 @@ class Null:
         return pools
 
     def _number_texts(self, rows: IntArray) -> tuple[int, ...]:
-        """The number of each yes/no question's text among those of the unit.
+        """Number the texts of a unit's yes/no questions, for each row.
 
-        -1 for other problems.
-
-        Each sample of a text is a text: questions exchange their answers alike in all of them.
+        -1 for other problems. Each sample of a text is a text of its own: questions exchange their answers alike in
+        all samples.
         """
         numbers: dict[tuple[str, str, int], int] = {}
         texts = []
@@ -584,7 +610,10 @@ class Null:
         return tuple(texts)
 
     def _count_right_in_pool(self, pool: _Pool, counted: BoolArray, number: int) -> CountDistribution:
-        """Distribution of the number right among the counted rows of a pool."""
+        """Distribution of the number right among a pool's counted rows.
+
+        `number` is the pool's number, which seeds its draws.
+        """
         choices = np.where(counted[pool.rows], self.choices[:, pool.rows], ABSTAINED)
         right = self.answers.answers[pool.rows]
         if pool.is_fixed:
@@ -598,7 +627,7 @@ class Null:
 
 
 def null_of(answers: Answers) -> Null:
-    """The null of a table, made once however many rows are read under it."""
+    """Null of a table of answers, computed once per table."""
     null = vars(answers).get(KEPT_AS)
     if not isinstance(null, Null):
         null = Null(answers)
@@ -607,9 +636,9 @@ def null_of(answers: Answers) -> Null:
 
 
 def counted_rows(answers: Answers) -> tuple[Null, BoolArray]:
-    """The null of the whole table, and the flags of the subset's rows.
+    """Null of the whole table, and flags of a subset's rows.
 
-    A table that is no subset is the whole.
+    For a table that is no subset, all flags are true.
     """
     if answers.whole is None:
         return null_of(answers), np.ones(len(answers), np.bool_)
@@ -619,26 +648,32 @@ def counted_rows(answers: Answers) -> tuple[Null, BoolArray]:
 
 
 def right_test(answers: Answers) -> NullTest:
-    """Test the number right, in a table or a subset of one."""
+    """Test the number right against right answers that change places.
+
+    `answers` is a table or a subset of one: answers change places over the whole table.
+    """
     null, is_counted = counted_rows(answers)
     return null.right(is_counted)
 
 
 def whole_groups_test(answers: Answers) -> NullTest:
-    """Test the number of whole groups right, in a table or a subset of one."""
+    """Test the number of whole groups right, likewise.
+
+    `answers` is as in `right_test`.
+    """
     null, is_counted = counted_rows(answers)
     return null.whole_groups(is_counted)
 
 
 def told_apart_test(first: IntArray, second: IntArray, units: Units, ranks: IntArray | None = None) -> NullTest:
-    """Test how often two twins get different choices.
+    """Test the number of pairs with different choices.
 
-    Against choices that know nothing of each other.
+    The null is choices that know nothing of each other: second choices change places between units of one size, whose
+    pairs list candidates in as many orders (`ranks`, of `listing_ranks`).
 
-    Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
-    choices change places between units of one size, whose pairs list candidates in as many orders (`ranks`, of
-    `listing_ranks`). Which twin is first must be no matter of the right answer
-    (`sort_pairs_by_text`): else choices that know it would seem to prefer a place.
+    `first` and `second` are the choices of the twins of each pair, without abstentions, both in the first twin's
+    order of candidates. Which twin is first must not depend on the right answer (`sort_pairs_by_text`): else choices
+    that know it would seem to prefer a place.
     """
     require_units(units, len(first))
     same = CountDistribution.constant(0)
@@ -655,10 +690,11 @@ def told_apart_test(first: IntArray, second: IntArray, units: Units, ranks: IntA
 
 
 def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
-    """Distribution of the number of equal entries if the rows of `second` are permuted.
+    """Distribution of the number of matches if rows of `second` are permuted.
 
-    Both have a row per unit and a column per member; -1 in `first` matches nothing. Exact for one column with the
-    values 0 and 1; otherwise drawn. Columns that are copies of others are counted out, or drawn, as one.
+    A match is an entry that is equal in both arrays. Both have a row per unit and a column per member; -1 in `first`
+    matches nothing. Exact for one column with the values 0 and 1; otherwise drawn. Columns that are copies of others
+    are counted out, or drawn, as one.
     """
     columns, copies = _drop_copied_columns(first, second)
     if copies > 1:
@@ -679,10 +715,10 @@ def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Gener
 
 
 def _drop_copied_columns(first: IntArray, second: IntArray) -> tuple[IntArray, int]:
-    """Return column indices with a common repetition divided out, and that repetition.
+    """Indices of columns without copies, and the number of copies of each.
 
-    The number is the same for all columns: the greatest common divisor of their frequencies. Columns are equal if they
-    are so in both tables.
+    That number is the same for all columns: the greatest common divisor of their frequencies. Columns are copies if
+    they are equal in both tables.
     """
     both = np.concatenate([first, second])
     _, first_places, frequencies = np.unique(both, axis=1, return_index=True, return_counts=True)
@@ -693,12 +729,10 @@ def _drop_copied_columns(first: IntArray, second: IntArray) -> tuple[IntArray, i
 
 
 def matches_of_two(chosen_first: int, chosen_second: int, right_first: int, right_second: int) -> CountDistribution:
-    """Distribution of the number right if right answers are dealt out at random.
+    """Distribution of the number right if right answers are permuted.
 
-    For two candidates.
-
-    Of `right_first + right_second` problems, `chosen_first` and `chosen_second` were answered with the first and the
-    second candidate; the rest were not answered.
+    For problems with two candidates. Of `right_first + right_second` problems, `chosen_first` and `chosen_second`
+    were answered with the first and the second candidate; the rest were not answered.
     """
     total = right_first + right_second
     first_hits, first_chances = _compute_hypergeometric(total, right_first, chosen_first)
@@ -717,7 +751,11 @@ def matches_of_two(chosen_first: int, chosen_second: int, right_first: int, righ
 
 
 def _compute_hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArray, FloatArray]:
-    """Likely numbers of marked things among those drawn without replacement, and their probabilities."""
+    """Hypergeometric distribution: likely counts and their probabilities.
+
+    A count is the number of marked things among those drawn without replacement. Counts far from the mean are left
+    out.
+    """
     from scipy import special
 
     low = max(0, drawn - (total - marked))
@@ -743,9 +781,9 @@ def _compute_hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArr
 
 
 def _add_coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
-    """Distribution of a sum of fair coins, one per unit.
+    """Distribution of a sum that each unit adds one number to.
 
-    Each unit gives one of two counts.
+    A unit adds `now` or `turned` with equal probability, independently.
     """
     distribution = CountDistribution.constant(round(float(np.minimum(now, turned).sum())))
     steps = np.abs(now - turned).astype(np.int64)
@@ -760,9 +798,9 @@ def _add_coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
 def _draw_tables(
     matches: IntArray, first_counts: IntArray, second_counts: IntArray, rng: np.random.Generator
 ) -> CountDistribution:
-    """Draw numbers of matches between patterns.
+    """Draw numbers of matches by drawing tables of pattern counts.
 
-    From tables of their counts with these margins.
+    `matches` has the matches of each pattern of `first` with each of `second`, whose frequencies are the margins.
     """
     counts = np.zeros(DRAWS, np.int64)
     remaining_counts = np.tile(second_counts, (DRAWS, 1))
@@ -783,7 +821,7 @@ def _draw_tables(
 
 
 def _draw_permutations(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
-    """Draw numbers of matches when the rows of `second` are permuted."""
+    """Draw numbers of matches by permuting the rows of `second`."""
     unit_count = len(first)
     is_equal = first[:, None, :] == second[None, :, :]
     matches = is_equal.sum(axis=2)
@@ -799,9 +837,9 @@ def _draw_permutations(first: IntArray, second: IntArray, rng: np.random.Generat
 def _draw_within_texts(
     choices: IntArray, right: IntArray, texts: tuple[int, ...], rng: np.random.Generator
 ) -> CountDistribution:
-    """Draw numbers right, over trials, for units with yes/no questions.
+    """Draw numbers right for units with yes/no questions.
 
-    Units swap, and the members of each text exchange their answers.
+    Units exchange answers, and so do questions on one text. Trials (rows of `choices`) are added up.
     """
     at_once = max(DRAWN_AT_ONCE // right.size, 1)
     # Two streams, so that the size of blocks, which copies of problems change, changes no draw.
@@ -809,15 +847,15 @@ def _draw_within_texts(
     counts = []
     for start in range(0, DRAWS, at_once):
         drawn_answers = _draw_exchanged_within(right, texts, min(at_once, DRAWS - start), of_units, of_members)
-        trial_counts = [(drawn_answers == own).sum(axis=(1, 2)) for own in choices]
+        trial_counts = [(drawn_answers == trial_choices).sum(axis=(1, 2)) for trial_choices in choices]
         counts.append(sum(trial_counts))
     return CountDistribution.of_draws(np.concatenate(counts))
 
 
 def _draw_exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generator) -> IntArray:
-    """Draw right answers of a pool whose units swap.
+    """Draw right answers of a pool whose units exchange them.
 
-    Draws by units by members.
+    An array of draws by units by members.
     """
     if pool.exchanges_within:
         return _draw_exchanged_within(right, pool.texts, draws, rng, rng)
@@ -830,11 +868,10 @@ def _draw_exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Gen
 def _draw_exchanged_within(
     right: IntArray, texts: tuple[int, ...], draws: int, of_units: np.random.Generator, of_members: np.random.Generator
 ) -> IntArray:
-    """Draw right answers of units that swap, with exchanges within texts.
+    """Draw right answers of units that exchange them, also within texts.
 
-    Draws by units by members.
-
-    Texts of a unit with one number of questions exchange alike, by one draw: copies of a text are no further evidence.
+    An array of draws by units by members. Texts of a unit with one number of questions exchange alike, by one draw:
+    copies of a text are no further evidence.
     """
     unit_count, size = right.shape
     # A member that is no yes/no question stays at its place.
@@ -853,9 +890,10 @@ def _draw_exchanged_within(
 
 
 def _number_slots(text_numbers: Sequence[int]) -> list[int]:
-    """Number the slots of members: size of the text, and index in it.
+    """Number the members of a unit so that copies share a number.
 
-    Equal slots of a unit are drawn alike.
+    Members share one if their texts have equally many questions, and they have the same index in their text. They are
+    drawn alike.
     """
     text_sizes = Counter(text_numbers)
     seen: Counter[int] = Counter()
@@ -869,9 +907,10 @@ def _number_slots(text_numbers: Sequence[int]) -> list[int]:
 
 
 def _find_places_by_candidate(listed: Sequence[tuple[str, ...]], right: IntArray) -> IntArray | None:
-    """The index at which each member lists the right candidate of each member.
+    """Index at which each member (row) lists each member's right candidate.
 
-    None if one of them does not list it.
+    `listed` are the candidates of each member, `right` their right indices. None if some member does not list a
+    candidate.
     """
     places = np.zeros((len(listed), len(listed)), np.int64)
     for at, candidates in enumerate(listed):

@@ -1,4 +1,4 @@
-"""Several answers of one scorer to each problem: how often they agree, and what all or some of them get right.
+"""Measures of several answers (samples) of one scorer to each problem.
 
 Choices are a table with a row for each problem and a column for each sample; -1 is an abstention.
 """
@@ -9,7 +9,9 @@ from winokit.methods.arrays import ABSTAINED, BoolArray, FloatArray, IntArray
 
 
 def same_answer(choices: IntArray) -> BoolArray:
-    """Whether each problem gets one answer in every sample, or none in any.
+    """Whether all samples of each problem have the same choice.
+
+    Abstentions in all samples are the same too.
 
     >>> same_answer(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
     [True, False, True]
@@ -19,7 +21,7 @@ def same_answer(choices: IntArray) -> BoolArray:
 
 
 def unanimous(choices: IntArray) -> IntArray:
-    """The answer that every sample gives, or an abstention.
+    """Choice that all samples of each problem agree on, else an abstention.
 
     >>> unanimous(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
     [1, -1, -1]
@@ -28,7 +30,7 @@ def unanimous(choices: IntArray) -> IntArray:
 
 
 def any_right(choices: IntArray, answers: IntArray) -> BoolArray:
-    """Whether some sample of each problem is right.
+    """Whether any sample of each problem is right.
 
     >>> any_right(np.array([[1, 1], [0, 1], [-1, -1]]), np.array([0, 0, 0])).tolist()
     [False, True, False]
@@ -38,19 +40,24 @@ def any_right(choices: IntArray, answers: IntArray) -> BoolArray:
 
 
 def all_right_chance(guesses: FloatArray) -> FloatArray:
-    """The chance of each problem that coins are right in all samples."""
+    """Probability that guesses are right in all samples of each problem.
+
+    `guesses` is the probability that one guess is right, by problem and sample.
+    """
     chances: FloatArray = guesses.prod(axis=1)
     return chances
 
 
 def any_right_chance(guesses: FloatArray) -> FloatArray:
-    """The chance of each problem that a coin is right in some sample."""
+    """Probability that guesses are right in some sample of each problem."""
     chances: FloatArray = 1 - (1 - guesses).prod(axis=1)
     return chances
 
 
 def same_answer_chance(choices: IntArray, candidates: IntArray) -> FloatArray:
-    """The chance that coins with the same abstentions agree in all samples.
+    """Probability that guesses with the same abstentions agree, by problem.
+
+    `candidates` are the numbers of candidates.
 
     >>> same_answer_chance(np.array([[0, 1], [0, 2], [0, -1], [-1, -1]]), np.array([2, 3, 2, 2])).round(3).tolist()
     [0.5, 0.333, 0.0, 1.0]

@@ -1,4 +1,4 @@
-"""Several trials on the same problems: their choices side by side, and what luck gives them together.
+"""Choices of several trials on the same problems, and their common null.
 
 Trials of one scorer differ in seed, size or settings, and are scored on one test set. Under the null right answers
 change places once, for all trials alike, so that what trials have in common is not counted as luck several times.
@@ -25,7 +25,7 @@ Counted = Callable[[BoolArray], IntArray]
 
 @dataclass(frozen=True, eq=False)
 class TrialTable:
-    """The choices of trials, a row each, for the same problems, a column each."""
+    """Choices of several trials: a row per trial, a column per problem."""
 
     trials: tuple[TrialName, ...]
     problems: Answers
@@ -34,9 +34,9 @@ class TrialTable:
 
     @classmethod
     def of(cls, answers: Answers) -> TrialTable:
-        """The trials of a table of one scorer and one variant.
+        """Arrange the answers of one scorer and one variant by trial.
 
-        Each trial has the same problems.
+        Raises BadInput unless each trial has the same problems in one order.
         """
         index = answers.trial_index
         if index is None:
@@ -55,7 +55,7 @@ class TrialTable:
 
     @cached_property
     def correct(self) -> BoolArray:
-        """Whether each trial has each problem right.
+        """Whether each trial is right on each problem.
 
         An abstention is not right.
         """
@@ -64,23 +64,23 @@ class TrialTable:
 
     @property
     def layout(self) -> GroupLayout:
-        """The complete groups of the problems."""
+        """Layout of the complete groups of the problems."""
         return layout_of(self.problems)
 
     def take(self, rows: Sequence[int]) -> TrialTable:
-        """Some of the trials, by their rows."""
+        """Table of the trials at some row indices."""
         trials = tuple(self.trials[row] for row in rows)
         choices = self.choices[list(rows)]
         return TrialTable(trials, self.problems, choices)
 
     def one(self, row: int) -> Answers:
-        """The answers of one trial, by its row."""
+        """Answers of the trial at a row index."""
         return replace(self.problems, choices=self.choices[row], trials=(self.trials[row],), trial_index=None)
 
     def whole_groups(self, is_right: BoolArray) -> BoolArray:
         """Whether every member of each complete group is right.
 
-        The last axis of `is_right` are the problems.
+        The last axis of `is_right` is the problem; that of the result is the group.
         """
         layout = self.layout
         member_flags = is_right[..., layout.rows]
@@ -89,37 +89,40 @@ class TrialTable:
 
     @cached_property
     def null(self) -> Null:
-        """The null of all trials together: right answers change places once for all."""
+        """Null of all trials together: answers change places once for all."""
         return Null(self.problems, trials=self.choices)
 
     def right_test(self) -> NullTest:
-        """The test of the number right over all trials together."""
+        """Test the number right, summed over all trials."""
         return self.null.right()
 
     def whole_groups_test(self) -> NullTest:
-        """The test of the number of whole groups right over all trials together."""
+        """Test the number of whole groups right, summed over all trials."""
         return self.null.whole_groups()
 
     def drawn_counts(self, counted: Counted, draws: int = DRAWS, seed: int = 0) -> IntArray:
-        """The count of each trial in each draw of the null.
+        """Count of each trial in many draws of the null.
 
-        Draws by trials.
+        A row per draw, a column per trial. `counted` makes a count of flags that say which problems are right.
         """
         blocks = []
         for right_answers in drawn_answers(self.problems, draws, seed):
-            each = [counted(right_answers == own) for own in self.choices]
+            each = [counted(right_answers == trial_choices) for trial_choices in self.choices]
             blocks.append(np.stack(each, axis=1))
         return np.concatenate(blocks)
 
 
 def count_right(is_right: BoolArray) -> IntArray:
-    """Number of things right, along the last axis."""
+    """Number of true flags along the last axis."""
     counts: IntArray = is_right.sum(axis=-1, dtype=np.int64)
     return counts
 
 
 def drawn_answers(answers: Answers, draws: int = DRAWS, seed: int = 0) -> Iterator[IntArray]:
-    """Blocks of right answers that changed places, draws by problems."""
+    """Yield blocks of right answers that changed places at random.
+
+    A row per draw, a column per problem.
+    """
     null = null_of(answers)
     rng = np.random.default_rng(seed)
     at_once = max(DRAWN_AT_ONCE // max(len(answers), 1), 1)

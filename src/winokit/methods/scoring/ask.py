@@ -28,7 +28,10 @@ ORDERS = (BOTH, GIVEN, REVERSED)
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """Lettered questions in the chosen orders, or one open question."""
+    """Make the questions about a problem.
+
+    One with lettered options for each order of candidates, or a single one without letters.
+    """
     is_reversed = _get_order(setting) == REVERSED
     if problem.query is not None:
         return (Ask(open_question(problem, setting.prompt, is_reversed=is_reversed), ("no", "yes")),)
@@ -47,7 +50,11 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Average each candidate's log-probabilities, or its votes, over the orders."""
+    """Score of each candidate: its mean over the orders of candidates.
+
+    It is the mean log-probability of its letter, or of votes if some reply has no log-probabilities. Raises Abstain
+    if no reply can be read.
+    """
     count = len(problem.candidates)
     replies = list(map(_check_reply, answers))
     readable: list[tuple[tuple[int, ...], Reply]] = []
@@ -67,7 +74,10 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
 
 
 def _explain_silence(replies: Sequence[Reply]) -> str:
-    """Why no reply can be read, with the replies unless they were cut off."""
+    """Say why no reply can be read, and quote the replies.
+
+    A thought that was cut off is not quoted.
+    """
     reason = next((reply.why for reply in replies if reply.why), "no readable answer")
     if reason == UNFINISHED:
         return reason
@@ -76,31 +86,35 @@ def _explain_silence(replies: Sequence[Reply]) -> str:
 
 
 def _count_votes(reply: Reply, count: int) -> Sequence[float]:
-    """1 for the option chosen, 0 for the others."""
+    """1 for the option that a reply chooses, 0 for the others.
+
+    `count` is the number of options.
+    """
     chosen = reply.choice if reply.logprobs is None else int(np.argmax(reply.logprobs))
     return [float(index == chosen) for index in range(count)]
 
 
 def _check_reply(answer: Answer) -> Reply:
+    """Return an answer that must be a reply, or raise TypeError."""
     if not isinstance(answer, Reply):
         raise TypeError(f"expected a reply, found {type(answer).__name__}")
     return answer
 
 
 def _get_order(setting: Setting) -> str:
-    """The chosen order, one of ORDERS."""
+    """Order of candidates that the options ask for, one of ORDERS."""
     order = setting.options.get("order", BOTH)
     check_known("order for ?order=", order, ORDERS)
     return order
 
 
 def _is_lettered(problem: Problem, setting: Setting) -> bool:
-    """Whether the candidates are listed by letters, and a reply names one."""
+    """Whether candidates are listed with letters, of which a reply names one."""
     return problem.query is None and setting.kind in ("chat", "any")
 
 
 def _list_orders(problem: Problem, setting: Setting) -> list[tuple[int, ...]]:
-    """Order of the candidates in each question."""
+    """Order of candidates in each question, as tuples of indices."""
     as_given = tuple(range(len(problem.candidates)))
     if not _is_lettered(problem, setting):
         return [as_given]
@@ -110,7 +124,10 @@ def _list_orders(problem: Problem, setting: Setting) -> list[tuple[int, ...]]:
 
 
 def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemplate | None = None) -> str:
-    """Write the question with lettered options."""
+    """Write a question with the candidates `shown` as lettered options.
+
+    Without a `prompt` it has the usual wording.
+    """
     prompt = _check_prompt(problem, prompt) or (WHOLE_LETTERED if problem.is_whole else LETTERED)
     prompt.require("options")
     letters = LETTERS[: len(shown)]
@@ -120,7 +137,10 @@ def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemp
 
 
 def open_question(problem: Problem, prompt: PromptTemplate | None = None, *, is_reversed: bool = False) -> str:
-    """Write the question without letters."""
+    """Write a question whose answer is a candidate, or yes or no.
+
+    Without a `prompt` it has the usual wording. `is_reversed` lists the answers in reverse order.
+    """
     options = problem.candidates if problem.query is None else ("yes", "no")
     if is_reversed:
         options = options[::-1]
@@ -129,9 +149,9 @@ def open_question(problem: Problem, prompt: PromptTemplate | None = None, *, is_
 
 
 def _check_prompt(problem: Problem, prompt: PromptTemplate | None) -> PromptTemplate | None:
-    """Return a user's template after checking that it shows the text.
+    """Return a user's template after checking that it shows the problem.
 
-    Whole texts are among the options.
+    The template needs a place for the sentence, or for the options if these are whole texts.
     """
     if prompt is not None:
         prompt.require("options" if problem.is_whole else "sentence")
@@ -139,14 +159,14 @@ def _check_prompt(problem: Problem, prompt: PromptTemplate | None) -> PromptTemp
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Names to choose from, as in "A, B or C"."""
+    """Join names as in "A, B or C"."""
     return " or ".join((", ".join(names[:-1]), names[-1]))
 
 
 def _build_question(problem: Problem) -> dict[str, str]:
-    """The sentence and the question about it.
+    """Write the sentence and the question about it, as template values.
 
-    Asterisks mark its pronoun, since the same letters may be elsewhere.
+    Asterisks mark the sentence's pronoun, since the same letters may be elsewhere.
     """
     if problem.is_whole:
         return {"sentence": "", "question": "Which of these texts is the most acceptable?"}
@@ -161,9 +181,9 @@ def _build_question(problem: Problem) -> dict[str, str]:
 
 
 def _write_examples(setting: Setting, *, lettered: bool) -> str:
-    """Solved questions to put before the question.
+    """Write solved questions to put before the question.
 
-    Their right letters alternate, as the order of candidates does.
+    Empty without shots.
     """
     parts = []
     for shot in setting.shots:

@@ -28,12 +28,12 @@ class Asking(Settings):
     cache: CacheFile = None
 
     def opened(self) -> AbstractContextManager[Cache]:
-        """Open the cache, with a ledger of spending."""
+        """Open the answer cache, with a ledger for these limits."""
         return open_cache(self.cache, self.spending)
 
     @contextmanager
     def loaded(self, model: ModelLike) -> Iterator[Model]:
-        """Load the model on its engine and release it at the end.
+        """Load a model inside the context, and release it at the end.
 
         So two large models are never in memory together. A model that was given as an object stays loaded.
         """
@@ -46,7 +46,7 @@ class Asking(Settings):
                 release(loaded)
 
     def _load_by_engine(self, model: str | Model) -> Model:
-        """Load the model on this machine, or as copies on a cluster."""
+        """Load a model on this machine, or as copies on a cluster."""
         if self.cluster.engine == "local":
             return load_model(model)
         from winokit.methods.scoring.ray_model import load_on

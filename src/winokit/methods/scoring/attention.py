@@ -21,7 +21,10 @@ from winokit.text.language import language_of
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """Ask for the attention in the text with its pronoun."""
+    """Request the attention from the pronoun to each candidate's first mention.
+
+    Raises Abstain without a pronoun, or if a candidate is not mentioned.
+    """
     if problem.pronoun is None:
         raise Abstain("no pronoun is known for the blank, so there is nothing to attend from")
     text = problem.sentence
@@ -36,7 +39,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Share of each candidate in the attention of the heads where it has most."""
+    """Share of attention of each candidate, over heads where it has most."""
     attention = np.asarray(answers[0], dtype=np.float64)
     largest = attention * (attention == attention.max(axis=0, keepdims=True))
     sums = largest.reshape(len(attention), -1).sum(axis=1)

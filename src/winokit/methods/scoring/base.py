@@ -19,12 +19,12 @@ from winokit.text.language import language_of
 
 
 class Abstain(Exception):
-    """A scoring cannot judge a problem. The problem counts as not answered."""
+    """Raised if a scoring cannot judge a problem, which is then unanswered."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Facts that a scoring may need beside the problem."""
+    """Facts about the model and the run that a scoring may need."""
 
     kind: str = "any"
     """The model's kind: `ask` words its questions for it."""
@@ -35,14 +35,15 @@ class Setting:
     """Solved problems to put before it."""
     options: Mapping[str, str] = field(default_factory=dict)
     prompt: PromptTemplate | None = None
-    """How a question is worded, unless as usual."""
+    """Wording of questions; None for the usual one."""
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """One way to score problems.
+    """One way to score the candidates of a problem.
 
-    `ask` gives the requests of a problem, `judge` turns their answers into scores.
+    `ask` makes the requests to a model for a problem, `judge` turns their answers into a score per candidate. `about`
+    describes it for users, and `options` are the names of its options.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Scoring:
 
     @property
     def reads_pronoun(self) -> bool:
-        """Whether it leaves the pronoun where it is.
+        """Whether it leaves the pronoun in the text.
 
         A scoring that replaces the pronoun by candidates never sees its gender.
         """
@@ -88,25 +89,24 @@ SCORINGS: Registry[Scoring] = Registry(
 """Every scoring by its name. Another package adds one by an entry point that names a `Scoring`."""
 DEFAULTS = {"causal": "partial", "masked": "masked-candidate", "seq2seq": "ask", "chat": "ask", "any": "own"}
 UNFOLLOWED = DEFAULTS | {"causal": "full"}
-"""The same where nothing follows any blank, so that partial scoring has nothing to score (COPA)."""
+"""Defaults if nothing follows any blank, so that partial scoring has nothing to score (COPA)."""
 WHOLE = UNFOLLOWED | {"masked": "pseudo-likelihood"}
-"""The same for choices between whole texts."""
+"""Defaults for choices between whole texts."""
 PER: Mapping[str, Callable[[str, Sized], int]] = {
     "text": lambda text, pieces: 1,
     "token": lambda text, pieces: max(len(pieces), 1),
     "character": lambda text, pieces: len(text),
 }
-"""What a log-probability is divided by, for `?per=`: nothing, the tokens that were scored, or the characters."""
+"""Divisor of a log-probability, by `?per=`: 1, the number of scored tokens, or of characters."""
 
 
 def choose_scoring(
     name: str | None, model: Model, problems: Sequence[Problem] = ()
 ) -> tuple[Scoring, Mapping[str, str]]:
-    """The scoring of a name with its options, or the default one.
+    """Find the scoring of a name, with its options.
 
-    A name may have options: `masked-candidate?reduce=sum`.
-
-    A model that cannot answer what the scoring asks is told which scorings fit.
+    A name may have options: `masked-candidate?reduce=sum`. None is the default for the model and the problems. Raises
+    BadInput if the model cannot answer the scoring's requests.
     """
     scoring, options = parse_scoring(name or default_scoring(model, problems))
     if not fits(scoring, model):
@@ -122,9 +122,9 @@ def choose_scoring(
 
 
 def check_scorings(names: Sequence[str | None]) -> None:
-    """Refuse an empty list of scorings, and one that is named twice.
+    """Raise BadInput for an empty list of scorings, or a repeated one.
 
-    None is the default of a model's kind.
+    None stands for the default of a model.
     """
     if not names:
         raise BadInput("scoring: expected a name or several, found none; leave it out for the default")
@@ -134,9 +134,9 @@ def check_scorings(names: Sequence[str | None]) -> None:
 
 
 def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
-    """Parse a name into a scoring and its options.
+    """Parse a name with options into a scoring and its options.
 
-    Raises UnknownName for an option that the scoring does not know.
+    Raises UnknownName for an option that the scoring does not have.
     """
     head, _, query = name.partition("?")
     scoring = SCORINGS[head]
@@ -147,7 +147,7 @@ def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
 
 
 def default_scoring(model: Model, problems: Sequence[Problem] = ()) -> str:
-    """Name of the scoring for a model on these problems, if none is given."""
+    """Name of the default scoring for a model on these problems."""
     are_whole = all_whole(problems)
     followed = not len(problems) or any(problem.after.strip() for problem in problems)
     if are_whole:
@@ -164,17 +164,23 @@ def default_scoring(model: Model, problems: Sequence[Problem] = ()) -> str:
 
 
 def all_whole(problems: Sequence[Problem]) -> bool:
-    """Whether there are problems, and all are choices between whole texts."""
+    """Whether all problems are choices between whole texts.
+
+    False if there are none.
+    """
     return bool(len(problems)) and all(problem.is_whole for problem in problems)
 
 
 def fits(scoring: Scoring, model: Model) -> bool:
-    """Whether a model can answer at least one kind of request of a scoring."""
+    """Whether a model can answer some kind of request of a scoring."""
     return any(need in model.can for need in scoring.needs)
 
 
 def pieces(answer: Answer) -> tuple[Piece, ...]:
-    """Return an answer that must be pieces."""
+    """Tokens of an answer with their log-probabilities.
+
+    Raises BadInput for a refusal.
+    """
     if isinstance(answer, Refusal):
         raise BadInput(answer.why)
     if not isinstance(answer, tuple):
@@ -183,19 +189,20 @@ def pieces(answer: Answer) -> tuple[Piece, ...]:
 
 
 def total(answer: Answer) -> float:
-    """Summed log-probability of an answer's pieces."""
+    """Summed log-probability of an answer's tokens."""
     return float(sum(piece.logprob for piece in pieces(answer)))
 
 
-def summed(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Judge by summed log-probabilities, one answer per candidate."""
+def sum_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Score of each candidate: the summed log-probability of its answer."""
     return tuple(total(answer) for answer in answers)
 
 
-def normalised(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Judge by log-probabilities of whole texts, divided by their length if asked.
+def normalize_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Score of each candidate: the log-probability of its text by length.
 
-    Long texts are less likely than short ones, whatever they say: divided by their length, they compete.
+    The option `per` names the unit of length; by default it is not divided. Long texts are less likely than short
+    ones, whatever they say: divided by their length, they compete.
     """
     size = length_by(setting)
     texts = [substitute(problem, candidate, setting.substitution).text for candidate in problem.candidates]
@@ -207,9 +214,9 @@ def normalised(problem: Problem, setting: Setting, answers: Sequence[Answer]) ->
 
 
 def length_by(setting: Setting) -> Callable[[str, Sized], int]:
-    """Function that counts the length of a text, by `?per=`.
+    """Function from a text and its tokens to a length, by `?per=`.
 
-    It is called before a model is asked, to refuse a wrong unit early.
+    Call it before a model is asked, to refuse a wrong unit early.
     """
     per = setting.options.get("per", "text")
     check_known("unit for ?per=", per, PER)
@@ -217,7 +224,10 @@ def length_by(setting: Setting) -> Callable[[str, Sized], int]:
 
 
 def unread_languages(models: Iterable[object], dataset: Dataset) -> list[str]:
-    """Notes on languages that the built-in model is asked about and does not read."""
+    """Note that the built-in model does not read the data's languages.
+
+    An empty list if it is not among the models, or the data are in English.
+    """
     others = [str(language) for language in map(language_of, dataset.languages) if language.name != "English"]
     if "builtin" not in models or not others:
         return []

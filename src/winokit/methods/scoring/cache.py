@@ -40,7 +40,7 @@ An answer of such a version has no date."""
 
 
 def default_path() -> Path:
-    """Path of the answer cache if no other is named.
+    """Path of the answer cache if the user names no other.
 
     It is $WINOKIT_CACHE, else a file in the user's cache folder.
     """
@@ -48,9 +48,9 @@ def default_path() -> Path:
 
 
 class Cache:
-    """Answers by key, in a file or only in memory.
+    """Store of model answers by key, in SQLite or in memory.
 
-    Without a path they are forgotten at the end.
+    Without a path, answers are forgotten at the end.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -82,7 +82,10 @@ class Cache:
 
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
-        """Enter what a verb asks as a part of a larger job, inside the context."""
+        """Count the verbs inside the context as parts of a larger job.
+
+        `whole` is the job's ledger.
+        """
         self.whole = self.ledger = whole
         try:
             yield whole
@@ -90,9 +93,9 @@ class Cache:
             self.whole = None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
-        """Kept answers by their keys.
+        """Look up stored answers by their keys.
 
-        Keys without an answer are missing.
+        Keys without an answer are missing from the result.
         """
         all_keys = list(keys)
         kept_answers = {key: self._remembered[key] for key in all_keys if key in self._remembered}
@@ -107,14 +110,17 @@ class Cache:
         return kept_answers
 
     def keep(self, key: bytes, answer: Answer) -> None:
-        """Write an answer with the time. It is on disk when this returns."""
+        """Store an answer under a key, with the time.
+
+        It is on disk when this returns.
+        """
         if self.path is None:
             self._remembered[key] = KeptAnswer(key, answer, int(time.time()))
             return
         self._run_statement("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
 
     def forget(self, keys: Iterable[bytes]) -> None:
-        """Drop answers."""
+        """Delete the answers of some keys."""
         for key in keys:
             self._remembered.pop(key, None)
             if self.path is not None:
@@ -122,7 +128,7 @@ class Cache:
                 self._run_statement("DELETE FROM dates WHERE key = ?", (key,))
 
     def last_identity(self, fingerprint: str) -> str:
-        """Last identity that the server of a model gave, as text.
+        """Identity that a model's server gave last, as text.
 
         Empty if it gave none, or was never asked.
         """
@@ -132,12 +138,13 @@ class Cache:
         return str(rows[0][0]) if rows else ""
 
     def keep_identity(self, fingerprint: str, identity: str) -> None:
-        """Keep the identity that the server of a model gives."""
+        """Store the identity that a model's server gives."""
         self._identities[fingerprint] = identity
         if self.path is not None:
             self._run_statement("INSERT OR REPLACE INTO servers VALUES (?, ?)", (fingerprint, identity))
 
     def _decode_value(self, value: bytes) -> Answer:
+        """Decode a stored answer. Raises BadInput if it cannot be read."""
         try:
             return decode(value)
         except (ValueError, TypeError, KeyError) as error:
@@ -148,6 +155,10 @@ class Cache:
             ) from None
 
     def _run_statement(self, statement: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
+        """Run an SQL statement and return its rows.
+
+        Raises BadInput if the file fails.
+        """
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:  # damaged, locked for too long, or on a disk that is full
@@ -165,9 +176,10 @@ CacheFile = Annotated[
 
 @contextmanager
 def open_cache(cache: str | Path | Cache | None, spending: Spending = Spending()) -> Iterator[Cache]:
-    """Open the cache that a verb was given.
+    """Open the answer cache that a verb was given, inside the context.
 
-    None or "" is the user's own, "off" keeps none. A `Cache` stays open.
+    None or "" is the user's own, "off" keeps answers in memory. A `Cache` object stays open at the end. Limits on
+    spending count from here.
     """
     with ExitStack() as stack:
         if not isinstance(cache, Cache):
@@ -177,7 +189,7 @@ def open_cache(cache: str | Path | Cache | None, spending: Spending = Spending()
 
 
 def _resolve_path(cache: str | Path | None) -> Path | None:
-    """The file of a cache, or None to keep answers in memory only."""
+    """Path of a cache's file, or None to keep answers in memory."""
     if cache == "off":
         return None
     return Path(cache) if cache else default_path()
@@ -186,10 +198,11 @@ def _resolve_path(cache: str | Path | None) -> Path | None:
 def answer_all(
     model: Model, requests: Iterable[Request], cache: Cache, progress: Progress | None = None
 ) -> Mapping[Request, Answer]:
-    """Answer requests from the cache or the model, each distinct one once.
+    """Answer requests from the cache or by the model.
 
-    Raises AskingStopped if a server does not give the answers that it gave before, or if none of its first replies can
-    be read.
+    Each distinct request is answered once. `progress` is called with the amounts of text answered and in all. Raises
+    AskingStopped if a server does not give the answers that it gave before, or if none of its first replies can be
+    read; BadInput if a limit on spending is reached.
     """
     from winokit.methods.scoring.shelf import ModelShelf
 
@@ -228,9 +241,9 @@ def answer_all(
 def _answer_by_members(
     model: ModelOfModels, requests: Sequence[Request], cache: Cache, progress: Progress | None
 ) -> dict[Request, Answer]:
-    """Combine the members' answers.
+    """Answer requests by combining the answers of a model's members.
 
-    Those are kept as well, so that an interruption loses nothing.
+    Members' answers are cached as well, so that an interruption loses nothing.
     """
     by_member = [answer_all(member, requests, cache, progress) for member in model.members]
     combined_answers: dict[Request, Answer] = {}
@@ -241,13 +254,13 @@ def _answer_by_members(
 
 
 def size(request: Request) -> int:
-    """Amount of text in a request."""
+    """Number of characters in a request, plus 1, to measure progress."""
     fields = (getattr(request, name) for name in request.__slots__)
     return 1 + sum(len(value) for value in fields if isinstance(value, str))
 
 
 def key_of(fingerprint: str, request: Request) -> bytes:
-    """Key under which an answer is kept."""
+    """Cache key of a request to the model with this fingerprint."""
     value_of = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
     if not value_of.get("sample"):  # the first is what earlier versions asked for
         value_of.pop("sample", None)
@@ -257,9 +270,9 @@ def key_of(fingerprint: str, request: Request) -> bytes:
 
 
 def encode(answer: Answer) -> bytes:
-    """Encode an answer as bytes, of which the first names its type.
+    """Encode an answer as bytes for the cache.
 
-    Raises TypeError for a refusal, which is not kept.
+    The first byte names its type. Raises TypeError for a refusal, which is not stored.
     """
     if isinstance(answer, Refusal):
         raise TypeError(f"not an answer to keep: {answer.why}")
@@ -280,7 +293,7 @@ def encode(answer: Answer) -> bytes:
 
 
 def decode(data: bytes) -> Answer:
-    """Decode an answer from bytes."""
+    """Decode an answer that `encode` has written."""
     kind = data[:1]
     body = data[1:]
     if kind == b"A":

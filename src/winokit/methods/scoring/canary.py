@@ -1,4 +1,4 @@
-"""Ask a few kept answers of a server again before the others are replayed.
+"""Repeat some cached requests before other cached answers are used.
 
 A server that was mended, or serves another model under the old name, answers some of them differently, and then none
 is replayed. Replies that vary by themselves, at a temperature above 0, cannot be compared in this way.
@@ -15,17 +15,20 @@ from winokit.models.base import Answer, Ask, Model, Pieces, Refusal, Reply, Requ
 CANARIES = 5
 """Answers that are asked again of one model under one scoring, at most."""
 SEED = 0
-"""The same answers are chosen from the same cache, so that a dry run counts the texts that will be sent."""
+"""Seed of the choice, fixed so that a dry run counts the texts that will be sent."""
 NEAR_PROBABILITY = 0.1
 """Options whose probabilities differ by no more are the same: servers round differently from batch to batch."""
 NEAR_LOGPROB = 0.2
-"""The same for log-probabilities of a text, on average over its tokens."""
+"""Log-probabilities of a text whose tokens differ by no more on average are the same."""
 SHOWN = 90
 """Characters of a prompt or a reply that an error shows."""
 
 
 def choose_canaries(kept: Mapping[Request, KeptAnswer], most: int) -> list[Request]:
-    """Choose requests to ask again, one from each stretch of time."""
+    """Choose up to `most` requests to repeat, spread over their dates.
+
+    `kept` has the cached answer of each request.
+    """
 
     def date_and_key(request: Request) -> tuple[int, bytes]:
         return kept[request].asked_at or 0, kept[request].key
@@ -40,14 +43,15 @@ def choose_canaries(kept: Mapping[Request, KeptAnswer], most: int) -> list[Reque
 
 
 def find_different(kept: Mapping[Request, KeptAnswer], answers: Mapping[Request, Answer]) -> list[Request]:
-    """Requests whose answers differ from those that were kept."""
+    """Requests whose new answers differ from the cached ones."""
     return [request for request, answer in answers.items() if not is_same_answer(kept[request].answer, answer)]
 
 
 def is_same_answer(old: Answer, new: Answer) -> bool:
     """Whether two answers to one request are the same, except for rounding.
 
-    Of replies the choice counts, not the wording; of log-probabilities the tokens, and about the numbers.
+    Replies are the same if they choose the same, whatever their wording. Log-probabilities need the same tokens and
+    nearly the same numbers.
     """
     if isinstance(old, Reply) and isinstance(new, Reply):
         return _is_same_reply(old, new)
@@ -59,9 +63,9 @@ def is_same_answer(old: Answer, new: Answer) -> bool:
 
 
 def replay_refusal(model: Model, request: Request, kept: Mapping[Request, KeptAnswer], answer: Answer) -> AskingStopped:
-    """Error about a server that now answers differently.
+    """Error that says that a server's answers have changed.
 
-    It names the prompt, the dates and the ways out.
+    It names the prompt, both answers, the dates of the cached answers and the ways out.
     """
     old = kept[request]
     dates = kept_date_words(kept.values())
@@ -76,7 +80,7 @@ def replay_refusal(model: Model, request: Request, kept: Mapping[Request, KeptAn
 
 
 def shown_prompt(request: Request) -> str:
-    """Beginning of a request's prompt, without solved examples."""
+    """Beginning of a request's prompt for an error, without solved examples."""
     if isinstance(request, Ask):
         return shortened(request.prompt.rpartition("\n\n")[2])
     texts = (getattr(request, name) for name in request.__slots__)
@@ -84,12 +88,13 @@ def shown_prompt(request: Request) -> str:
 
 
 def shortened(text: str, most: int = SHOWN) -> str:
-    """Text in one line, cut off if it is long."""
+    """Text in one line, cut off after `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _are_same_pieces(old: Pieces, new: Pieces) -> bool:
+    """Whether two answers have the same tokens and similar log-probabilities."""
     old_places = [(piece.start, piece.end) for piece in old]
     new_places = [(piece.start, piece.end) for piece in new]
     if old_places != new_places:
@@ -99,6 +104,7 @@ def _are_same_pieces(old: Pieces, new: Pieces) -> bool:
 
 
 def _is_same_reply(old: Reply, new: Reply) -> bool:
+    """Whether two replies choose the same option, or with similar probabilities."""
     if old.logprobs is None or new.logprobs is None:
         return _get_choice(old) == _get_choice(new)
     old_probabilities = np.exp(old.logprobs)
@@ -107,13 +113,14 @@ def _is_same_reply(old: Reply, new: Reply) -> bool:
 
 
 def _get_choice(reply: Reply) -> int | None:
+    """Option that a reply names or finds likeliest, or None."""
     if reply.choice is None and reply.logprobs is not None:
         return int(np.argmax(reply.logprobs))
     return reply.choice
 
 
 def _describe_answer(answer: Answer) -> str:
-    """Describe an answer for an error."""
+    """Describe an answer in words for an error."""
     match answer:
         case Reply(text=text):
             return repr(shortened(text))

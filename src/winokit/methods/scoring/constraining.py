@@ -1,8 +1,9 @@
-"""Decide whether a server holds replies to the options, before the first question.
+"""Decide whether a server must constrain its replies to the options.
 
 A constrained reply is the answer to another task, and is kept apart. By default a server that can constrain does,
-unless free replies to these questions are kept: what a user has begun goes on as it was, and says so. What was decided
-for a model is remembered beside its answers, so that a replay needs no server, and a run that goes on does so alike.
+unless free replies to these questions are kept: what a user has begun goes on as it was, and says so. What was
+decided for a model is remembered beside its answers, so that a replay needs no server, and a run that goes on does so
+alike.
 """
 
 from collections.abc import Sequence
@@ -25,9 +26,10 @@ UNDECIDED = "whether the server holds replies to the options is found out when i
 
 
 def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
-    """Decide by what the replies of a model are constrained.
+    """Decide how a model's replies are constrained, and tell the model.
 
-    None stands for free replies. A SPEC that says it has nothing to decide.
+    Returns the way, such as `choice` or `grammar`, or None for free replies. A model whose SPEC names one keeps it.
+    The decision is stored in the cache.
     """
     if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)
@@ -45,9 +47,9 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
 
 
 def _find_decision(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> str:
-    """Decide for a model that has no decision yet.
+    """Decide for a model without a stored decision.
 
-    Empty if it stays open.
+    "off" stands for free replies. Empty if it stays open.
     """
     if _has_kept_replies(chat, requests, cache):
         chat.constraint_notes = [KEPT_FREE]
@@ -64,7 +66,7 @@ def _find_decision(chat: "ChatModel", requests: Sequence[Request], cache: Cache)
 
 
 def _has_kept_replies(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> bool:
-    """Whether a free reply to any of these questions is kept."""
+    """Whether the cache has a free reply to any of these questions."""
     identity = server_identity(chat, cache)
     names = dict.fromkeys((served_fingerprint(chat, identity), chat.fingerprint, *chat.earlier))
     keys = [key_of(name, request) for name, request in product(names, requests)]

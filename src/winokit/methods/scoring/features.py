@@ -38,7 +38,11 @@ def embed(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.float32]:
-    """Vectors of the problems, a row each, in the dataset's order."""
+    """Compute the feature vectors of problems, a row each.
+
+    Rows are in the dataset's order. `features` is `concat`, `difference` or `single`; `pooling` is `first`, `mean` or
+    `span`.
+    """
     check_known("kind of features", features, get_args(FeatureKind))
     check_known("pooling", pooling, get_args(Pooling))
     if Embed not in model.can:
@@ -59,15 +63,16 @@ def embed(
 
 
 def _get_vector(answer: Answer, problem: Problem) -> npt.NDArray[np.float32]:
+    """Vector of an answer. Raises BadInput for a refusal."""
     if isinstance(answer, Refusal):
         raise BadInput(f"problem {problem.id} has no vector: {answer.why}")
     return np.asarray(answer, dtype=np.float32)
 
 
 def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, Any]) -> Path:
-    """Write rows to a .npy file, and their settings to a .json beside it.
+    """Write vectors to a .npy file, and their settings beside it.
 
-    The latter has ids, answers and groups too.
+    The .json beside it has ids, answers and groups too. Returns its path.
     """
     check_features_file(path)
     settings_path = path.with_suffix(".json")
@@ -88,7 +93,10 @@ def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, 
 
 
 def check_features_file(path: Path) -> None:
-    """Refuse a features file if it, or the .json beside it, would overwrite other data."""
+    """Raise BadInput if writing features would overwrite other data.
+
+    The features are in `path`, their settings in a .json beside it.
+    """
     settings_path = path.with_suffix(".json")
     if path == settings_path:
         raise BadInput(f"{path}: settings and ids go into a .json beside the features; name a .npy file with --out")
@@ -100,11 +108,13 @@ def check_features_file(path: Path) -> None:
 
 
 def _is_features(path: Path) -> bool:
+    """Whether a file begins like a .npy file."""
     with path.open("rb") as file:
         return file.read(len(NPY)) == NPY
 
 
 def _is_settings(path: Path) -> bool:
+    """Whether a file has the settings of features, as JSON."""
     try:
         contents = json.loads(path.read_bytes())
     except ValueError:
@@ -113,6 +123,10 @@ def _is_settings(path: Path) -> bool:
 
 
 def _build_requests(problem: Problem, features: str, pooling: str) -> tuple[Request, ...]:
+    """Requests for the vectors of one problem: one or two.
+
+    Raises BadInput if this kind of features does not fit the problem.
+    """
     if features == "single":
         if problem.is_whole:
             raise BadInput(f"single features need a blank, and problem {problem.id} has none: use concat")
@@ -132,4 +146,8 @@ def _build_requests(problem: Problem, features: str, pooling: str) -> tuple[Requ
 
 
 def _build_embed(text: str, pooling: str, start: int, end: int) -> Embed:
+    """Request for the vector of a text.
+
+    `start` and `end` are the span of the candidate or blank, for the pooling `span`.
+    """
     return Embed(text, pooling, start, end) if pooling == "span" else Embed(text, pooling)

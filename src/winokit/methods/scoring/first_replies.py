@@ -22,17 +22,17 @@ WAYS_OUT = {
     ALL_THOUGHT: "check the server's reasoning parser, or name the marks of thoughts, ?thoughts=OPEN,CLOSE",
     UNREADABLE: "check the server's chat template, or word the question otherwise with --prompt FILE",
 }
-"""What to do, by the commonest reason."""
+"""Advice for the user, by the most frequent reason."""
 OTHERWISE = "word the question otherwise with --prompt FILE, or ask another model"
 
 
 class FirstReplies:
-    """Watches replies as they come, until one of them can be read.
+    """Watches the first replies of a server until one can be read.
 
     Parameters
     ----------
     kept
-        Whether replies that are replayed could be read: then so can those that come.
+        Whether a cached reply could be read: then nothing is watched.
     """
 
     def __init__(self, kept: bool) -> None:
@@ -40,14 +40,20 @@ class FirstReplies:
         self._unread: list[tuple[Request, Reply]] = []
 
     def parts(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
-        """Split the requests into a first part to look at and the rest."""
+        """Split requests into the first few, to be watched, and the rest.
+
+        One part if there is nothing to watch.
+        """
         questions = any(isinstance(request, Ask) for request in requests)
         if not self._watching or not questions or len(requests) <= FIRST:
             return [requests]
         return [requests[:FIRST], requests[FIRST:]]
 
     def look_at(self, request: Request, answer: Answer) -> None:
-        """Note an answer. One that is no reply does not count."""
+        """Note whether an answer could be read.
+
+        Answers that are not replies do not count.
+        """
         if not self._watching or not isinstance(answer, Reply):
             return
         if is_read(answer):
@@ -58,7 +64,7 @@ class FirstReplies:
 
     @property
     def hopeless(self) -> bool:
-        """Whether enough replies have come and none could be read."""
+        """Whether none of the first 20 replies could be read."""
         return self._watching and len(self._unread) >= FIRST
 
     @property
@@ -67,7 +73,7 @@ class FirstReplies:
         return [request for request, _ in self._unread]
 
     def error(self, model: Model) -> AskingStopped:
-        """Error that says why no more is asked.
+        """Error that says why asking stopped.
 
         It shows one reply, and what to do.
         """
@@ -85,5 +91,5 @@ class FirstReplies:
 
 
 def is_read(answer: Answer) -> bool:
-    """Whether a reply chooses something."""
+    """Whether an answer is a reply that chooses an option."""
     return isinstance(answer, Reply) and (answer.choice is not None or answer.logprobs is not None)

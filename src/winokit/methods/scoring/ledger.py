@@ -22,9 +22,9 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Spending(Settings):
-    """Limits on what may be asked, and prices for a million tokens.
+    """Limits on requests, tokens and cost, and prices for tokens.
 
-    Prices are in any currency.
+    Prices are for a million tokens, in any currency.
     """
 
     dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no calls.")] = False
@@ -54,17 +54,20 @@ class Spending(Settings):
 
     @property
     def limited(self) -> bool:
-        """Whether there is any limit."""
+        """Whether any limit is set."""
         return any(limit is not None for limit in (self.max_requests, self.max_tokens_total, self.max_cost))
 
     def cost(self, read: int, written: int) -> float | None:
-        """Cost of tokens, or None without prices."""
+        """Cost of input and output tokens, or None without prices.
+
+        `read` and `written` are their numbers.
+        """
         if self.price_in is None and self.price_out is None:
             return None
         return (read * (self.price_in or 0.0) + written * (self.price_out or 0.0)) / MILLION
 
     def exhausted(self, usages: Iterable[Usage]) -> str | None:
-        """The option whose limit is reached, as the user gave it, or None."""
+        """Option whose limit is reached, as the user typed it, or None."""
         used = Usage.total(usages)
         spent_by_limit = {
             "max_requests": used.requests,
@@ -80,10 +83,7 @@ class Spending(Settings):
 
 @dataclass
 class Texts:
-    """Texts to be sent, each under its model's fingerprint.
-
-    New ones have their numbers of tokens.
-    """
+    """Texts that requests send to models, each with the model's fingerprint."""
 
     new: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """Tokens read, and written at most."""
@@ -92,7 +92,7 @@ class Texts:
     """Texts of kept answers that are sent all the same, to see if the server still says so: both new and cached."""
 
     def add(self, other: "Texts") -> None:
-        """Add texts of another part of the job.
+        """Add the texts of another part of the job.
 
         A text is sent to a model once.
         """
@@ -102,30 +102,33 @@ class Texts:
 
 
 class Ledger:
-    """Counts what is asked of models in one run, under headings."""
+    """Counts requests, tokens and cost of one run, under headings.
+
+    `whole` is the ledger of a larger job, if this is a part of it.
+    """
 
     def __init__(self, spending: Spending, whole: "Ledger | None" = None) -> None:
         self.spending = spending
         self.usages: list[Usage] = [] if whole is None else whole.usages
-        """Of all parts of a whole together: what one of them spent is spent."""
+        """Usage of each model, of all parts of a job together."""
         self._before = Usage.total(self.usages)
         self._parts: list[Ledger] = []
         self.exact = True
         """Whether all tokens were counted with a tokenizer."""
         self._entries: dict[tuple[str, ...], Texts] = {}
         self.heading: tuple[str, ...] = ()
-        """What is asked about at the moment."""
+        """Heading under which requests are counted now."""
         self.replays: Replays = Replays() if whole is None else Replays(whole.replays)
-        """What is not asked, since it is known from before."""
+        """Counts of answers that came from the cache."""
 
     def part(self) -> "Ledger":
-        """Return a ledger for a part of a job, within the limits of the whole."""
+        """Make a ledger for a part of this job, with common limits."""
         self._parts.append(Ledger(self.spending, self))
         return self._parts[-1]
 
     @contextmanager
     def under(self, *heading: str) -> Iterator[None]:
-        """Enter what is asked inside the context under a heading.
+        """Count requests inside the context under a heading.
 
         A heading is model, scoring and variant, or model and protocol.
         """
@@ -136,15 +139,15 @@ class Ledger:
     def enter(
         self, model: Model, requests: Sequence[Request], missing: Sequence[Request], again: Sequence[Request] = ()
     ) -> None:
-        """Note the texts that would be sent for requests.
+        """Note the texts that a dry run would send.
 
-        These are the texts of missing answers and of those that are asked again.
+        `missing` are the requests without a cached answer, `again` those that are asked again in spite of one.
         """
         entry = self._entries.setdefault(self.heading, Texts())
         unknown = set(missing)
         compared = set(again)
         for request in requests:
-            for text, written in sent(model, request):
+            for text, written in list_sent_texts(model, request):
                 sample = getattr(request, "sample", 0)
                 key = (model.fingerprint, f"{text}\n(sample {sample})" if sample else text)
                 if request in compared:
@@ -158,14 +161,17 @@ class Ledger:
 
     @property
     def requests_left(self) -> int | None:
-        """Number of requests that may still be made, or None without a limit."""
+        """Number of requests that may still be made.
+
+        None without a limit.
+        """
         most = self.spending.max_requests
         return None if most is None else most - Usage.total(self.usages).requests
 
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
-        """The requests that may be asked.
+        """Take the first requests that the limits allow, and count them.
 
-        These are all if the model itself asks before each call.
+        All of them if the model counts by itself and asks before each call.
         """
         usage = getattr(model, "usage", None)
         if usage is not None:
@@ -181,12 +187,15 @@ class Ledger:
             if self.spending.exhausted(self.usages):
                 return missing[:place]
             new_usage.requests += 1
-            texts = [text for text, _ in sent(model, request)]
+            texts = [text for text, _ in list_sent_texts(model, request)]
             new_usage.read += sum(self._count_tokens(model, text) for text in texts)
         return missing
 
     def stopped(self, answered: int, asked: int, kept: Path | None) -> BadInput:
-        """Error of a run that reached its limit, or of an incomplete answer."""
+        """Error for a run with unanswered requests.
+
+        It names the limit that was reached, if any. `kept` is the cache's file, or None.
+        """
         limit = self.spending.exhausted(self.usages)
         if limit is None:
             return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
@@ -198,7 +207,10 @@ class Ledger:
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 
     def spent(self) -> dict[str, Any]:
-        """Requests, tokens and cost of this run, or an empty dict."""
+        """Counts of requests, tokens and cost in this run.
+
+        Empty if there were no requests.
+        """
         used = Usage.total(self.usages)
         before = self._before
         requests = used.requests - before.requests
@@ -216,7 +228,7 @@ class Ledger:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on changes of servers, and on spending."""
+        """Notes for the user on changes of servers, and on spending."""
         changes = self.replays.changes
         spent = self.spent()
         if not spent:
@@ -234,7 +246,7 @@ class Ledger:
         return [*changes, line]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-        """The plan of a run, in all, by variant and by protocol.
+        """Plan of a dry run: counts in all, by variant and protocol.
 
         Parameters
         ----------
@@ -258,6 +270,7 @@ class Ledger:
         return {**total, "estimated": estimated, "by_variant": by_variant, "by_protocol": by_protocol}
 
     def _count_texts(self, entries: Iterable[Texts]) -> dict[str, Any]:
+        """Counts of requests, tokens and cost of some texts."""
         texts = Texts()
         for entry in entries:
             texts.add(entry)
@@ -272,6 +285,7 @@ class Ledger:
         return counts if cost is None else {**counts, "cost_at_most": round(cost, 6)}
 
     def _count_tokens(self, model: Model, text: str) -> int:
+        """Number of tokens in a text, estimated without a tokenizer."""
         count = getattr(model, "count_tokens", None)
         if count is None:
             self.exact = False
@@ -279,8 +293,11 @@ class Ledger:
         return int(count(text))
 
 
-def sent(model: Model, request: Request) -> Sequence[tuple[str, int]]:
-    """Texts that a model reads for a request, each with the most tokens it may write."""
+def list_sent_texts(model: Model, request: Request) -> Sequence[tuple[str, int]]:
+    """Texts that a request sends to a model.
+
+    Each has the largest number of tokens that the model may write.
+    """
     sends = getattr(model, "sends", None)
     if sends is not None:
         texts: Sequence[tuple[str, int]] = sends(request)

@@ -15,10 +15,10 @@ def majority_name(model: str, samples: int) -> str:
 
 
 def majority_predictions(predictions: Sequence[Prediction]) -> Iterator[Prediction]:
-    """Votes over the samples of each scorer that has several.
+    """Yield majority votes over the samples of each scorer with several.
 
-    Abstentions cast no vote, and a tie is an abstention. A vote that is among the predictions already is not taken
-    again, as of a run that is read as predictions.
+    Abstentions cast no vote, and a tie is an abstention. A vote that is among the predictions already, as in a run
+    that is read as predictions, is not taken again.
     """
     scorers = {(row.model, row.scoring) for row in predictions}
     sampled = [row for row in predictions if row.sample is not None]
@@ -32,7 +32,10 @@ def majority_predictions(predictions: Sequence[Prediction]) -> Iterator[Predicti
 
 
 def refuse_samples(predictions: Sequence[Prediction], verb: str) -> None:
-    """Refuse several samples, for a verb that takes one answer."""
+    """Raise BadInput if predictions have several samples.
+
+    `verb` takes one answer only, and is named in the error.
+    """
     sampled = next((row for row in predictions if row.sample is not None), None)
     if sampled is not None:
         samples = [row.sample or 0 for row in predictions if row.model == sampled.model]
@@ -44,7 +47,10 @@ def refuse_samples(predictions: Sequence[Prediction], verb: str) -> None:
 
 
 def elected(name: str, votes: Sequence[Prediction]) -> Prediction:
-    """Prediction of a majority. Its scores are shares of votes."""
+    """Prediction of the majority of votes, under the name of a model.
+
+    Its scores are shares of votes.
+    """
     first = replace(votes[0], model=name, sample=None, scores=None, prediction=None)
     cast = [vote.prediction for vote in votes if vote.prediction is not None]
     if not cast:

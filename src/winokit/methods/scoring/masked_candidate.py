@@ -17,13 +17,16 @@ REDUCTIONS = ("mean", "sum")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """Fill the blank with each candidate."""
+    """Request the log-probability of each candidate in the blank."""
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Fill(part.before, part.candidate, part.after) for part in filled)
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Mean, or summed, log-probability of each candidate's pieces."""
+    """Mean log-probability of each candidate's tokens, or their sum.
+
+    The option `reduce` chooses between them.
+    """
     reduce = setting.options.get("reduce", "mean")
     check_known("way to reduce", reduce, REDUCTIONS)
     if reduce == "sum":

@@ -11,7 +11,7 @@ READ_BY = ("asks_for", "substitution", "span1_index")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """Send the problem's parts as they are."""
+    """Send the parts of the problem to the model."""
     labels = tuple((name, problem.labels[name]) for name in READ_BY if name in problem.labels)
     if problem.language != "en":
         labels += (("language", problem.language),)
@@ -19,7 +19,10 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Return the scores that the model gave."""
+    """Scores that the model gave.
+
+    Raises Abstain if it gave none, or a wrong number of them.
+    """
     (answer,) = answers
     if not isinstance(answer, Scores):
         raise TypeError(f"expected scores, found {type(answer).__name__}")

@@ -10,14 +10,17 @@ pay for their length, unless it is divided by that: `full?per=token`, `full?per=
 Solved problems go before as filled texts with a blank line between them, as lm-evaluation-harness puts them.
 """
 
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, length_by, normalised, summed
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, length_by, normalize_logprobs, sum_logprobs
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Continuation, Request
 from winokit.problem import Problem
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One continuation per candidate."""
+    """Request the log-probability of the text after each candidate.
+
+    Raises Abstain if nothing follows the blank.
+    """
     if not problem.after.strip():
         raise Abstain("nothing follows the blank, so there is nothing to score: use --scoring full")
     shots = _write_shots(setting)
@@ -26,7 +29,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def ask_whole(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One whole text per candidate."""
+    """Request the log-probability of the whole text with each candidate."""
     length_by(setting)
     shots = _write_shots(setting)
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
@@ -34,7 +37,7 @@ def ask_whole(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def _write_shots(setting: Setting) -> str:
-    """Solved problems as text, or an empty text without any."""
+    """Solved problems as text to put before, empty without any."""
     filled = [substitute(shot, shot.right or "", setting.substitution) for shot in setting.shots]
     return "".join(f"{part.text}\n\n" for part in filled)
 
@@ -44,7 +47,7 @@ PARTIAL = Scoring(
     "log p(text after the blank | text before it with the candidate)",
     (Continuation,),
     ask,
-    summed,
+    sum_logprobs,
     takes_shots=True,
     needs_blank=True,
 )
@@ -53,7 +56,7 @@ FULL = Scoring(
     "log p(whole text with the candidate); ?per=token, ?per=character",
     (Continuation,),
     ask_whole,
-    normalised,
+    normalize_logprobs,
     takes_shots=True,
     options=("per",),
 )

@@ -22,9 +22,9 @@ KNOWN = f": {', '.join(f'{{{name}}}' for name in PLACES)} are places, and a brac
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """The wording of a question.
+    """The wording of a question, with places for the problem's parts.
 
-    Shots are worded the same, each with its answer after it.
+    Solved problems put before it are worded the same, each with its answer after it.
 
     >>> PromptTemplate("{sentence} {question}").fill(sentence="It fell.", question="What fell?")
     'It fell. What fell?'
@@ -44,29 +44,32 @@ class PromptTemplate:
         self.require("sentence", "options")
 
     def require(self, *places: str) -> None:
-        """Refuse a template with none of these places, without which there is no question."""
+        """Raise BadInput if the template has none of these places.
+
+        Without them there is no question.
+        """
         text = self.text.replace("{{", "").replace("}}", "")
         if not any(f"{{{place}}}" in text for place in places):
             raise BadInput(f"{self.file}: the prompt must contain {{{places[0]}}}")
 
     def fill(self, **places: str) -> str:
-        """Fill the places of the template."""
+        """Template with its places replaced by these values."""
         return self.text.format(**places)
 
     @property
     def name(self) -> str:
-        """Beginning of the template's hash, which distinguishes it from others."""
+        """Short hash of the template, which names it in results."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
 
 def _is_place(part: tuple[str, str | None, str | None, str | None]) -> bool:
-    """Whether a part of a line ends with a valid place, or has none."""
+    """Whether a parsed part of a line has no invalid place."""
     _, name, style, conversion = part
     return name is None or (name in PLACES and not style and conversion is None)
 
 
 def read_prompt(prompt: str | Path | PromptTemplate | None) -> PromptTemplate | None:
-    """Read the template in a file.
+    """Read a template from its file, if it is not one already.
 
     A newline at the end of the file is not part of it.
     """

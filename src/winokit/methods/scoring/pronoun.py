@@ -18,7 +18,11 @@ THINGS = frozenset({"it", "its", "itself"})
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One text per candidate, in which the others have no name."""
+    """Request the pronoun's log-probability, with one named candidate each.
+
+    The other candidates are replaced by "someone" or "something". Raises Abstain without a pronoun, or if no other
+    candidate is mentioned.
+    """
     if refusal := language_of(problem.language).refusal("pronoun"):
         raise Abstain(refusal)
     if problem.pronoun is None:
@@ -42,7 +46,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def _hide_name(text: str, name: str, pronoun: str) -> str:
     """Replace mentions of a name by "someone" or "something".
 
-    Its article goes too.
+    Its article or possessive goes too.
     """
     word = "something" if pronoun.casefold() in THINGS and ENGLISH.gender_of(name) is None else "someone"
     for start, end in reversed(ENGLISH.mention_places(text, name)):
@@ -55,7 +59,7 @@ def _hide_name(text: str, name: str, pronoun: str) -> str:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Log-probability of the pronoun.
+    """Log-probability of the pronoun in the text of each candidate.
 
     It is all of a masked model's answer, and the first word of a causal model's.
     """

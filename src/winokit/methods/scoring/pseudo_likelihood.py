@@ -8,7 +8,7 @@ agree within 1e-5.
 """
 
 from winokit.errors import check_known
-from winokit.methods.scoring.base import Scoring, Setting, length_by, normalised
+from winokit.methods.scoring.base import Scoring, Setting, length_by, normalize_logprobs
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import PseudoLikelihood, Request
 from winokit.problem import Problem
@@ -17,7 +17,7 @@ WORDS = ("whole", "left-to-right")
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """One whole text per candidate."""
+    """Request the pseudo-likelihood of the text with each candidate."""
     words = setting.options.get("words", "whole")
     check_known("way to read words", words, WORDS)
     length_by(setting)
@@ -30,6 +30,6 @@ PSEUDO_LIKELIHOOD = Scoring(
     "sum of log p(token | all others), each masked by itself; ?words=left-to-right, ?per=token, ?per=character",
     (PseudoLikelihood,),
     ask,
-    normalised,
+    normalize_logprobs,
     options=("words", "per"),
 )

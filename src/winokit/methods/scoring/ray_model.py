@@ -35,18 +35,17 @@ PIECES = 16
 """A shard whose copy died is cut into so many pieces: 256 texts are one by one at the third try."""
 SERVED = ("chat", "completions")
 FACTS = ("spec", "kind", "can", "fingerprint", "notes", "plan", "formalization")
-"""What is known here of a model that is loaded elsewhere."""
+"""Attributes of a model that its copies report."""
 PATIENCE = 2.0
 GB = 10**9
 """Seconds until it is looked again whether machines have come; bytes."""
 
 
 def load_on(model: str | Spec | Model, cluster: ClusterSettings, *, in_turns: bool = False) -> Model:
-    """Load the model on its engine.
+    """Load a model here, or as copies on a Ray cluster.
 
-    That is this machine, or copies on a Ray cluster.
-
-    A model behind a server is asked from here in any case. The members of an ensemble take turns on the cluster.
+    A model behind a server is always asked from this machine. The members of an ensemble take turns on the cluster,
+    which `in_turns` says.
     """
     if cluster.engine == "local" or isinstance(model, ClusterModel):
         return load_model(model)
@@ -64,7 +63,7 @@ def load_on(model: str | Spec | Model, cluster: ClusterSettings, *, in_turns: bo
 
 
 class ModelCopy:
-    """One copy of a model in a process of its own."""
+    """One copy of a model, in a process of its own."""
 
     def __init__(self, model: Spec | Model, threads: int) -> None:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # what torch and onnxruntime go by
@@ -72,11 +71,10 @@ class ModelCopy:
         self._model: Model | None = None
 
     def answer(self, requests: Sequence[Request]) -> tuple[list[tuple[int, Answer]], dict[str, Any]] | str:
-        """Return the answers and facts about the model, or an error in one line.
+        """Answer requests, and return the answers with facts about the model.
 
-        Not every error can travel between machines.
-
-        It is loaded when it is first asked, be it for nothing.
+        An error is returned as a text, because not every error can be sent between machines. The model is loaded at
+        the first call, which may have no requests.
         """
         try:
             self._model = model = self._model or load_model(self._given)
@@ -89,22 +87,25 @@ class ModelCopy:
 
 @dataclass(frozen=True)
 class Shard:
-    """Requests that one copy answers, by their indices among all."""
+    """Requests that one copy answers, as indices among all.
+
+    `tries` counts the copies that died on them.
+    """
 
     places: range
     tries: int = 0
 
     def pieces(self) -> "list[Shard]":
-        """Split the requests into smaller shards, tried once more."""
+        """Split into smaller shards, with one more try counted."""
         size = max(1, len(self.places) // PIECES)
         starts = range(0, len(self.places), size)
         return [Shard(self.places[start : start + size], self.tries + 1) for start in starts]
 
 
 class ClusterModel:
-    """A model on a Ray cluster.
+    """A model whose copies run on a Ray cluster.
 
-    It is known as soon as its first copy is loaded.
+    Its attributes are known as soon as its first copy is loaded.
     """
 
     spec: str
@@ -129,7 +130,10 @@ class ClusterModel:
         list(self.answer(()))  # a first copy tells what the model is
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests shard by shard, as copies finish them."""
+        """Answer requests on the cluster, as copies finish them.
+
+        Yields the index of a request and its answer.
+        """
         waiting = self._cut_shards(len(requests))
         try:
             while waiting or self._is_answering() or not self._is_loaded:
@@ -154,25 +158,31 @@ class ClusterModel:
                 self.close()
 
     def _cut_shards(self, request_count: int) -> deque[Shard]:
-        """Cut the indices of all requests into shards."""
+        """Cut the indices of all requests into shards.
+
+        Each shard has 32 to 256 requests, so that each copy gets several.
+        """
         _, room = self._plan_copies()
         size = min(max(request_count // (SHARDS_EACH * room), SMALLEST), LARGEST)
         indices = range(request_count)
         return deque(Shard(indices[start : start + size]) for start in range(0, request_count, size))
 
     def _is_answering(self) -> bool:
-        """Whether a copy is at a shard, not only being loaded."""
+        """Whether any copy has requests, and is not only being loaded."""
         return any(shard.places for _, shard in self._busy.values())
 
     def _stop_answering(self) -> None:
-        """Stop the copies whose answers nobody waits for any more."""
+        """Stop the copies that are busy with requests."""
         for done, (copy, shard) in list(self._busy.items()):
             if shard.places:
                 del self._busy[done]
                 self._ray.kill(copy)
 
     def _count_death(self, shard: Shard, requests: Sequence[Request], reason: str) -> None:
-        """Count a copy that died. Raises BadInput if as many died as are allowed."""
+        """Count a copy that died on a shard.
+
+        Raises BadInput after three deaths while loading, or on one shard. `reason` is the error's text.
+        """
         if not shard.places:
             self._died_loading += 1
         if TRIES in (self._died_loading, shard.tries + 1):
@@ -181,7 +191,7 @@ class ClusterModel:
             raise BadInput(f"{self._name}: {TRIES} copies died {what} ({reason})")
 
     def close(self) -> None:
-        """Stop every copy. Asking again starts new ones."""
+        """Stop all copies. Another request starts new ones."""
         busy_copies = [copy for copy, _ in self._busy.values()]
         for copy in (*self._free, *busy_copies):
             self._ray.kill(copy)
@@ -190,12 +200,13 @@ class ClusterModel:
 
     @property
     def _is_loaded(self) -> bool:
+        """Whether a first copy was loaded, so that the model is known."""
         return "fingerprint" in vars(self)
 
     def _plan_copies(self) -> tuple[dict[str, int], int]:
-        """Resources of one copy, and the number of copies the cluster has room for.
+        """Resources of one copy, and how many copies the cluster can hold.
 
-        All machines count as empty.
+        All machines count as empty. Raises BadInput if there is no room for any.
         """
         machines = self._list_machines()
         gpus = self._cluster.gpus_each
@@ -215,14 +226,14 @@ class ClusterModel:
         return share, room
 
     def _list_machines(self) -> list[dict[str, float]]:
-        """Resources of the machines that are alive and have processors."""
+        """Resources of each machine of the cluster that can run a copy."""
         resources = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         return [machine for machine in resources if machine.get("CPU")]
 
     def _start_copies(self, shards: int) -> None:
-        """Ask for as many copies as there is room and work for.
+        """Start as many copies as there is room and work for.
 
-        Those that find no room yet wait in Ray's queue.
+        `shards` is the number of shards that wait. Copies that find no room yet wait in Ray's queue.
         """
         share, room = self._plan_copies()
         loading = [shard for _, shard in self._busy.values() if not shard.places]
@@ -234,6 +245,7 @@ class ClusterModel:
             self._send_shard(copy, Shard(range(0)), ())
 
     def _send_shard(self, copy: Any, shard: Shard, requests: Sequence[Request]) -> None:
+        """Send a shard's requests to a copy."""
         shard_requests = [requests[place] for place in shard.places]
         done = copy.answer.remote(shard_requests)
         self._busy[done] = copy, shard
@@ -241,7 +253,7 @@ class ClusterModel:
     def _receive_answers(self, done: Any) -> list[tuple[int, Answer]] | str:
         """Answers of a copy, or a text that says why it died.
 
-        A copy that was only loaded has no answers. What the model refuses is raised here.
+        A copy that was only loaded has no answers. Raises BadInput for an error of the model.
         """
         try:
             outcome = self._ray.get(done)
@@ -261,14 +273,17 @@ class ClusterModel:
 
 
 def _count_room(machine: Mapping[str, float], share: Mapping[str, int]) -> int:
-    """Number of copies that a machine has room for, if each takes this share."""
+    """Number of copies for which a machine has room.
+
+    `share` are the resources of one copy.
+    """
     return int(min(machine.get(name, 0) // need for name, need in share.items() if need))
 
 
 def weight_bytes(model: Spec | Model) -> int:
     """Size of a model's files in bytes.
 
-    Zero if they are not on this machine, or if it has none.
+    0 if it has none on this machine.
     """
     if not isinstance(model, Spec) or not model.place:
         return 0

@@ -1,7 +1,7 @@
-"""Count and date the kept answers that a run replays, for each model.
+"""Count and date the cached answers that a run uses.
 
-A number that rests on answers of last month says so wherever it is shown: `results.json` has the counts and dates
-(`replayed`), and `replay_sentence` makes the line that the terminal, the notes and the pages show.
+A number that rests on answers of last month says so wherever it is shown: `results.json` has the counts and dates for
+each model (`replayed`), and `replay_sentence` makes the line that the terminal, the notes and the pages show.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ ASKED_AGAIN = "asked again"
 SAME_MODEL = "same model"
 SAMPLED = "sampled"
 UNREACHED = "not reached"
-"""How kept answers of a server were checked: some were asked again and the same; the server names the same model; not
-at all, since its replies vary by themselves; not at all, since it was not there."""
+"""Ways in which cached answers of a server were checked: some were asked again and the same; the server names the same
+model; not at all, since its replies vary by themselves; not at all, since it was not there."""
 CHECKS = {
     SAME_MODEL: "the server names the same model as then",
     SAMPLED: "not checked, since replies at a temperature above 0 vary by themselves (--set forget=on asks anew)",
@@ -31,7 +31,7 @@ CHECKS = {
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer that was kept, and the time it was given."""
+    """A cached answer with its key and date."""
 
     key: bytes
     answer: Answer
@@ -43,7 +43,7 @@ class KeptAnswer:
 
 @dataclass
 class ModelReplay:
-    """Answers of one model in a run: given now, or replayed."""
+    """Answers of one model in a run: new ones and cached ones."""
 
     asked: set[bytes] = field(default_factory=set)
     """Keys of answers given now."""
@@ -52,7 +52,7 @@ class ModelReplay:
     checked: set[bytes] = field(default_factory=set)
     """Keys of those that were asked again, and were the same."""
     check: str | None = None
-    """How they were checked; None for a model that is not behind a server."""
+    """Way in which they were checked, one of the names above; None for a model without a server."""
 
     def to_json(self) -> dict[str, Any]:
         """Counts and dates, as in `results.json`."""
@@ -71,9 +71,9 @@ class ModelReplay:
 
 
 class Replays:
-    """Counts what each model answered now and what is replayed.
+    """Counts of new and cached answers of a run, by model.
 
-    Parts of a suite count for the suite too.
+    What a part of a suite counts is counted for the suite too (`whole`).
     """
 
     def __init__(self, whole: "Replays | None" = None) -> None:
@@ -88,21 +88,24 @@ class Replays:
         """Notes on servers that name another model than the last time."""
 
     def identity_of(self, model: Model, ask: Callable[[], "ServerIdentity"]) -> "ServerIdentity":
-        """Identity of a model's server in this run, which is asked once."""
+        """Identity of a model's server, asked once in a run.
+
+        `ask` is the function that asks for it.
+        """
         if model.fingerprint not in self._identities:
             self._identities[model.fingerprint] = ask()
         return self._identities[model.fingerprint]
 
     def note_asked(self, model: Model, key: bytes) -> None:
-        """Note an answer that was given now."""
+        """Note that a model gave the answer of a key now."""
         self.asked_now.add(key)
         for replay in self._find_entries(model):
             replay.asked.add(key)
 
     def note_kept(self, model: Model, kept: Collection[KeptAnswer]) -> None:
-        """Note answers that were kept.
+        """Note that cached answers of a model are used.
 
-        Those given earlier in this run are not replayed.
+        Those that were asked earlier in this run do not count as replayed.
         """
         if not kept:
             return
@@ -114,9 +117,10 @@ class Replays:
             replay.replayed |= replayed_times
 
     def note_check(self, model: Model, check: str, checked: Iterable[KeptAnswer] = ()) -> None:
-        """Note how kept answers of a server were checked.
+        """Note how cached answers of a server were checked.
 
-        `checked` are those that were asked again.
+        `check` is one of ASKED_AGAIN, SAME_MODEL, SAMPLED and UNREACHED; `checked` are the answers that were asked
+        again.
         """
         keys = {each.key for each in checked}
         for replay in self._find_entries(model):
@@ -124,46 +128,49 @@ class Replays:
             replay.checked |= keys
 
     def accept(self, kept: Iterable[KeptAnswer]) -> None:
-        """Allow kept answers in this run without a further check."""
+        """Allow cached answers to be used in this run without further checks."""
         self._accepted.update(each.key for each in kept)
 
     def is_accepted(self, kept: KeptAnswer) -> bool:
-        """Whether a kept answer needs no further check in this run."""
+        """Whether a cached answer needs no further check in this run."""
         return kept.key in self._accepted or kept.key in self.asked_now
 
     def canaries_left(self, heading: Hashable, most: int) -> int:
-        """Number of kept answers that may still be asked again under a heading."""
+        """Number of cached answers that may still be repeated under a heading.
+
+        A heading is a model and a scoring, and `most` is its limit.
+        """
         return most - self._canary_counts[heading]
 
     def note_canaries(self, heading: Hashable, count: int) -> None:
-        """Note that kept answers are asked again under a heading."""
+        """Note that some cached answers are repeated under a heading."""
         self._canary_counts[heading] += count
 
     def to_json(self) -> dict[str, dict[str, Any]]:
-        """Counts and dates of what is replayed, by model.
+        """Counts and dates of cached answers, by model.
 
-        Models that replay nothing are missing.
+        Models without any are missing.
         """
         return {spec: replay.to_json() for spec, replay in self._models.items() if replay.replayed}
 
     @property
     def notes(self) -> list[str]:
-        """One sentence for each model that replays answers."""
+        """One sentence for each model with cached answers."""
         return replay_sentences(self.to_json())
 
     def _find_entries(self, model: Model) -> list[ModelReplay]:
-        """Entries of a model in this run, and in the whole one."""
+        """Entries of a model in this run and in the whole job."""
         entry = self._models.setdefault(model.spec, ModelReplay())
         return [entry] if self._whole is None else [entry, *self._whole._find_entries(model)]
 
 
 def replay_sentences(replayed: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """One sentence for each model of a run's `replayed`."""
+    """One sentence for each model in a run's `replayed`."""
     return [replay_sentence(spec, row) for spec, row in replayed.items()]
 
 
 def replay_sentence(spec: str, row: Mapping[str, Any]) -> str:
-    """Say how many answers are replayed, from when, and how they were checked.
+    """Sentence on a model's cached answers: how many, from when, how checked.
 
     >>> row = {"answers": 60, "replayed": 40, "first": "2026-03-01T09:30:00+00:00", "last": "2026-03-01T09:30:59+00:00"}
     >>> replay_sentence("builtin", {**row, "of_unknown_date": 0, "check": None, "asked_again": 0})
@@ -180,9 +187,9 @@ def replay_sentence(spec: str, row: Mapping[str, Any]) -> str:
 
 
 def date_words(first: str | None, last: str | None, unknown_count: int = 0) -> str:
-    """Dates of kept answers in words, from ISO times.
+    """Write the dates of cached answers in words, from ISO times.
 
-    The times are None if no date is known.
+    `first` and `last` are None if no date is known; `unknown_count` is the number of answers without a date.
 
     >>> date_words("2026-03-01T09:30:00+00:00", "2026-03-04T10:00:00+00:00", 3)
     'of 2026-03-01 09:30 to 2026-03-04 10:00 UTC, 3 of unknown date'
@@ -196,13 +203,13 @@ def date_words(first: str | None, last: str | None, unknown_count: int = 0) -> s
 
 
 def kept_date_words(kept: Iterable[KeptAnswer]) -> str:
-    """The dates of kept answers in words."""
+    """Write the dates of some cached answers in words."""
     counts = ModelReplay(replayed={each.key: each.asked_at for each in kept}).to_json()
     return date_words(counts["first"], counts["last"], counts["of_unknown_date"])
 
 
 def minute_words(iso_time: str) -> str:
-    """An ISO time to the minute, as people write it.
+    """Write an ISO time to the minute, as people do.
 
     >>> minute_words("2026-03-01T09:30:59+00:00")
     '2026-03-01 09:30'
@@ -211,4 +218,5 @@ def minute_words(iso_time: str) -> str:
 
 
 def _format_time(seconds: int) -> str:
+    """ISO time of seconds since 1970."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -33,9 +33,9 @@ CLOSE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One row of predictions.jsonl.
+    """One row of predictions.jsonl: a scorer's choice for a problem.
 
-    `prediction` is a candidate's index, or None for an abstention, and then `why` says why.
+    `prediction` is a candidate's index, or None for an abstention, and then `why` has the reason.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Prediction:
     answer: int | None
     why: str | None = None
     sample: int | None = None
-    """Which of several answers of one scorer to this problem, from 0; None where there is only one."""
+    """Number of the sample, from 0; None if there is only one answer."""
 
     @property
     def is_right(self) -> bool:
@@ -59,20 +59,20 @@ class Prediction:
 
     @property
     def margin(self) -> float | None:
-        """Distance of the best score from the next, or None without scores."""
+        """Best score minus the second best, or None without scores."""
         if self.scores is None:
             return None
         best, second = sorted(self.scores, reverse=True)[:2]
         return best - second
 
     def to_json(self) -> dict[str, Any]:
-        """The row, without `why` and `sample` if they are None."""
+        """Row of the file, without `why` and `sample` if they are None."""
         row = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in row.items() if value is not None or name not in LEFT_OUT}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Prediction":
-        """Read a prediction from such a row."""
+        """Make a prediction from a row of the file."""
         scores = row["scores"]
         other_fields = {name: row.get(name) for name in cls.__slots__ if name != "scores"}
         return cls(scores=None if scores is None else tuple(scores), **other_fields)  # type: ignore[arg-type]
@@ -121,12 +121,10 @@ def score_variants(
     progress: Progress | None = None,
     transcripts: "list[Transcript] | None" = None,
 ) -> list[Prediction]:
-    """Score several variants of a dataset in one pass.
+    """Score the problems of several variants with a model.
 
-    The model is asked once for all of them.
-
-    A variant's problem has its original's id in `provenance["of"]`, and its row carries that. What was said in
-    questions and replies is added to `transcripts`.
+    The model is asked once for all of them. A variant's problem has its original's id in `provenance["of"]`, and its
+    prediction has that id. `transcripts`, if given, is extended by the questions and replies.
     """
     plan = plan or ScoringPlan()
     cache = cache or Cache()
@@ -160,7 +158,7 @@ def score_variants(
 
 
 def _check_plan(plan: ScoringPlan, scoring: Scoring, problems: Dataset) -> None:
-    """Refuse settings that mean nothing to a scoring, or to these problems."""
+    """Raise BadInput for settings that do not fit the scoring or problems."""
     name = f"scoring {scoring.name!r}"
     are_whole = all_whole(problems)
     if scoring.needs_blank and are_whole:
@@ -179,7 +177,10 @@ def _check_plan(plan: ScoringPlan, scoring: Scoring, problems: Dataset) -> None:
 
 
 def _decide_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
-    """Constraint of a model's replies, decided now if it is open."""
+    """Way in which a model's replies are constrained, or None.
+
+    It is decided now if it is open.
+    """
     if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)
     from winokit.methods.scoring.constraining import settle_constraint
@@ -188,13 +189,16 @@ def _decide_constraint(model: Model, requests: Sequence[Request], cache: Cache) 
 
 
 def _sample_numbers(model: Model) -> Sequence[int | None]:
-    """Numbers of the samples to ask for, or a single None."""
+    """Numbers of the samples to ask a model for.
+
+    A single None if it is asked once.
+    """
     count = samples_of(model)
     return [None] if count == 1 else range(count)
 
 
 def notes_on_replies(transcripts: "Sequence[Transcript]") -> list[str]:
-    """Notes on how the replies of each scorer were read.
+    """Notes for the user on how each scorer's replies were read.
 
     Empty if no model was asked in words.
     """
@@ -208,7 +212,10 @@ def notes_on_replies(transcripts: "Sequence[Transcript]") -> list[str]:
 def _build_settings(
     dataset: Dataset, kind: str, plan: ScoringPlan, options: Mapping[str, str]
 ) -> Iterable[tuple[Problem, Setting]]:
-    """Each problem with its twins and its shots."""
+    """Each problem with its setting, which has its twins and shots.
+
+    `kind` is that of the model.
+    """
     prompt = read_prompt(plan.prompt)
     pool = dataset if plan.shots_from is None else plan.shots_from
     if not isinstance(pool, Dataset):
@@ -221,11 +228,10 @@ def _build_settings(
 
 
 def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:
-    """For each problem the first `k` problems of one shuffled pool.
+    """Choose `k` solved problems of a pool for each problem.
 
-    A shot is neither the problem nor in its group.
-
-    One shuffle for all: most problems then share their shots, and a causal model reads them once.
+    A shot is neither the problem nor in its group. All problems take the first that fit from one shuffled order, so
+    that most share their shots, and a causal model reads them once. Raises BadInput if the pool is too small.
     """
     if not k:
         return [()] * len(problems)
@@ -246,9 +252,9 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
 
 
 def _count_ballots(ensemble: ModelOfModels, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
-    """Combine predictions of several models by votes.
+    """Combine predictions of an ensemble's members by votes.
 
-    The scores are the shares of votes.
+    `ballots` has the predictions of each member. The scores are the shares of votes.
     """
     predictions = []
     if len(set(map(len, ballots))) > 1:
@@ -269,16 +275,16 @@ def _count_ballots(ensemble: ModelOfModels, ballots: Sequence[Sequence[Predictio
 def _decide_prediction(named: tuple[str, str, str, str], scores: tuple[float, ...], answer: int | None) -> Prediction:
     """Predict the candidate with the highest score.
 
-    A tie is an abstention, and so is a score that is not a number.
+    `named` are id, variant, model and scoring. A tie is an abstention, and so is a score that is not a number.
     """
     prediction, reason = decide(scores)
     return Prediction(*named, None if reason == NOT_A_NUMBER else scores, prediction, answer, reason)
 
 
 def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str], constraint: str | None = None) -> str:
-    """Name of a scoring in rows, with the options that change its scores.
+    """Name of a scoring in results, with the options that change scores.
 
-    `constraint` is what the server holds replies to the options by.
+    `constraint` is how the server holds replies to the options, or None.
     """
     name_options = dict(options)
     if plan.shots:
@@ -298,7 +304,10 @@ def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]
 
 
 class _Question:
-    """A problem with its requests, before its prediction is known."""
+    """A problem with its requests, until its answers are known.
+
+    `named` are variant and model. `why` is the reason if nothing can be asked.
+    """
 
     def __init__(
         self,
@@ -324,7 +333,10 @@ class _Question:
             self.why = str(refusal)
 
     def predicted(self, answers: Mapping[Request, Answer], scoring: str) -> Prediction:
-        """The prediction under a scoring's name, from the answers."""
+        """Make the prediction from the answers.
+
+        `scoring` is the scoring's name in results.
+        """
         names = (*self.named, scoring)
         own_answers = [answers[request] for request in self.requests]
         refusals = [answer.why for answer in own_answers if isinstance(answer, Refusal)]
@@ -340,12 +352,15 @@ class _Question:
 
 
 def _number_request(request: Request, sample: int | None) -> Request:
-    """Return a request for one of several answers."""
+    """Return a question with the number of its sample.
+
+    Other requests, and the first sample, stay as they are.
+    """
     return replace(request, sample=sample) if sample and isinstance(request, Ask) else request
 
 
 def sample_column(predictions: Sequence[Prediction]) -> NDArray[np.int64] | None:
-    """Samples of predictions, from 0, or None if none has several."""
+    """Sample numbers of predictions, or None if there are no samples."""
     numbers = [prediction.sample for prediction in predictions]
     if all(number is None for number in numbers):
         return None
@@ -353,13 +368,16 @@ def sample_column(predictions: Sequence[Prediction]) -> NDArray[np.int64] | None
 
 
 def close_calls(predictions: Iterable[Prediction]) -> int:
-    """Number of predictions with a margin that another batch size could turn."""
+    """Number of predictions that another batch size could change.
+
+    Their best two scores nearly agree.
+    """
     margins = [row.margin for row in predictions if row.prediction is not None]
     return sum(margin is not None and margin < CLOSE for margin in margins)
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse to overwrite a file that does not hold predictions."""
+    """Raise BadInput if a path holds anything but predictions."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it with --out")
     if path.is_file() and path.stat().st_size and not _has_predictions(path):
@@ -367,6 +385,7 @@ def check_replaceable(path: Path) -> None:
 
 
 def _has_predictions(path: Path) -> bool:
+    """Whether the first line of a file is a prediction."""
     try:
         with path.open(encoding="utf-8") as file:
             row = json.loads(file.readline())
@@ -376,5 +395,5 @@ def _has_predictions(path: Path) -> bool:
 
 
 def write_predictions(predictions: Iterable[Prediction], path: Path) -> None:
-    """Write predictions.jsonl, whole or not at all."""
+    """Write a file of predictions, completely or not at all."""
     write_whole(path, json_rows(prediction.to_json() for prediction in predictions).encode())

@@ -1,4 +1,4 @@
-"""Decide which kept answers of a model may be replayed.
+"""Decide which cached answers of a model may be used again.
 
 Answers of a model on this machine are kept under a digest of its weights, and hold for good. What determines the
 answers of a server is not known here. What it says of its model is part of the key (`models.identity`); where that
@@ -22,7 +22,10 @@ Kept = Mapping[Request, KeptAnswer]
 
 
 class ModelShelf:
-    """Kept answers of one model, and the model for the missing ones."""
+    """Cached answers of one model, and the model for missing ones.
+
+    `find` comes first, then `check`, then `ask`.
+    """
 
     def __init__(self, model: Model, cache: Cache) -> None:
         self._model = model
@@ -31,20 +34,20 @@ class ModelShelf:
         self._replays = cache.ledger.replays
         self._identity = server_identity(model, cache)
         self._keys: dict[Request, bytes] = {}
-        """What new answers are kept under."""
+        """Cache key of each request, under which new answers are kept."""
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint under which new answers are kept.
+        """Fingerprint under which new answers are cached.
 
         It is the model's, with its server's identity.
         """
         return served_fingerprint(self._model, self._identity)
 
     def find(self, requests: Sequence[Request]) -> dict[Request, KeptAnswer]:
-        """Kept answers to requests.
+        """Look up the cached answers to requests.
 
-        They are looked up for the model as it is, then under names of earlier versions of winokit.
+        They are looked up for the model as it is, then under fingerprints of earlier versions of winokit.
         """
         sure = self._identity is None or self._identity.tells
         self._keys = {request: key_of(self.fingerprint, request) for request in requests}
@@ -64,9 +67,9 @@ class ModelShelf:
         return kept_answers
 
     def choose_canaries(self, kept: Kept, missing: Sequence[Request]) -> list[Request]:
-        """Choose kept answers to ask again.
+        """Choose requests to repeat, to check the cached answers.
 
-        None if they need no check, or cannot be checked.
+        `kept` are the cached answers, `missing` the requests without one. Empty if no check is needed or possible.
         """
         unsure = self._list_unsure(kept)
         is_comparable = not self._is_sampled and not self._is_out_of_reach(missing)
@@ -86,7 +89,10 @@ class ModelShelf:
         return canaries
 
     def check(self, kept: Kept, canaries: Sequence[Request], missing: Sequence[Request]) -> None:
-        """Compare kept answers with new ones. Raises AskingStopped if they differ."""
+        """Repeat the canaries, and compare the answers with the cached ones.
+
+        Raises AskingStopped if they differ. Results are noted in the ledger's replays.
+        """
         if self._identity is None:
             return
         unsure = self._list_unsure(kept)
@@ -107,16 +113,16 @@ class ModelShelf:
             self._replays.accept(unsure.values())
 
     def is_checked(self, kept: Kept) -> bool:
-        """Whether all kept answers may be used.
+        """Whether all cached answers may be used.
 
-        A limit may have prevented the check.
+        A limit on spending may have prevented the check.
         """
         return not self._list_unsure(kept)
 
     def ask(self, missing: Sequence[Request], kept: Kept) -> Iterator[tuple[Request, Answer]]:
-        """Ask the model and keep every answer as it comes.
+        """Ask the model, and cache every answer as it comes.
 
-        Raises AskingStopped if a server's first replies cannot be read.
+        Yields requests with their answers. Raises AskingStopped if a server's first replies cannot be read.
         """
         if self._identity is None:
             yield from self._ask_and_keep(missing)
@@ -134,6 +140,7 @@ class ModelShelf:
                 yield request, answer
 
     def _ask_and_keep(self, missing: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+        """Yield the model's answers, and cache those that are no refusals."""
         for index, answer in self._model.answer(missing) if missing else ():
             request = missing[index]
             # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
@@ -143,15 +150,15 @@ class ModelShelf:
             yield request, answer
 
     def _is_out_of_reach(self, missing: Sequence[Request]) -> bool:
-        """Whether there is no server to compare with, and no need for one.
+        """Whether the server cannot be reached, and nothing is missing.
 
-        A server that is asked more is compared.
+        If something is missing, it must be asked anyway.
         """
         return self._identity is not None and not self._identity.reached and not missing
 
     @property
     def _is_sampled(self) -> bool:
-        """Whether the model's replies vary by themselves.
+        """Whether the model's replies vary from time to time.
 
         A server may say so only when it is asked.
         """
@@ -167,31 +174,32 @@ class ModelShelf:
 
     @property
     def _count_canaries_left(self) -> int:
+        """Number of canaries that may still be asked."""
         from winokit.methods.scoring.canary import CANARIES
 
         return self._replays.canaries_left(self._canary_heading, CANARIES)
 
     def _list_unsure(self, kept: Kept) -> dict[Request, KeptAnswer]:
-        """Kept answers that were not checked in this run and may be outdated."""
+        """Cached answers that may be outdated and were not checked yet."""
         unsure = {request: each for request, each in kept.items() if not each.sure}
         return {request: each for request, each in unsure.items() if not self._replays.is_accepted(each)}
 
     def _accept_unchecked(self, unsure: Kept, check: str) -> None:
-        """Use kept answers that could not be compared, and note it."""
+        """Allow cached answers that cannot be compared, and note the reason."""
         self._replays.note_check(self._model, check)
         self._replays.accept(unsure.values())
 
     def _ask_again(self, requests: Sequence[Request]) -> dict[Request, Answer]:
-        """Answers that the model gives now, without keeping them."""
+        """Ask the model now, within the limits, without caching the answers."""
         affordable = self._ledger.affordable(self._model, requests)
         if not affordable:
             return {}
         return {affordable[index]: answer for index, answer in self._model.answer(affordable)}
 
     def _refuse_different(self, unsure: Kept, answers: Mapping[Request, Answer]) -> None:
-        """Raise AskingStopped if answers differ from the kept ones.
+        """Raise AskingStopped if new answers differ from the cached ones.
 
-        What differs is asked once more: a server that is of two minds about a question has not changed.
+        A request that differs is asked once more: a server that is of two minds about a question has not changed.
         """
         from winokit.methods.scoring.canary import find_different, replay_refusal
 
@@ -201,10 +209,14 @@ class ModelShelf:
             raise replay_refusal(self._model, different[0], unsure, again[different[0]])
 
     def _build_other_keys(self, fingerprint: str, kept: Kept) -> dict[Request, bytes]:
-        """Keys of requests not found yet, under another fingerprint."""
+        """Keys under another fingerprint, for requests without a cached answer."""
         return {request: key_of(fingerprint, request) for request in self._keys if request not in kept}
 
     def _find_under(self, keys: Mapping[Request, bytes], sure: bool) -> dict[Request, KeptAnswer]:
+        """Look up cached answers by the key of each request.
+
+        `sure` says whether the key identifies the model for certain.
+        """
         found_answers = self._find_keys(keys.values())
         kept_answers = {request: found_answers[key] for request, key in keys.items() if key in found_answers}
         if sure:
@@ -212,9 +224,9 @@ class ModelShelf:
         return {request: replace(each, sure=False) for request, each in kept_answers.items()}
 
     def _find_keys(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
-        """Answers that the cache has under keys.
+        """Look up cached answers by key.
 
-        With --set forget=on what is kept of a server is dropped, except for what it said in this run.
+        With --set forget=on those of a server are deleted, except for answers of this run.
         """
         found_answers = self._cache.find(keys)
         if self._identity is None or not self._ledger.spending.forget:
@@ -233,9 +245,9 @@ def is_served(model: Model) -> bool:
 
 
 def lasting_fingerprint(model: Model, cache: Cache) -> str | None:
-    """Fingerprint that identifies a model in later runs, or None.
+    """Fingerprint that identifies a model in later runs too.
 
-    None if a server's model cannot be told from the one before it.
+    None if a server does not say enough to tell its models apart.
     """
     if isinstance(model, ModelOfModels) and is_served(model):
         members = [lasting_fingerprint(member, cache) for member in model.members]
@@ -247,7 +259,7 @@ def lasting_fingerprint(model: Model, cache: Cache) -> str | None:
 
 
 def served_fingerprint(model: Model, identity: "ServerIdentity | None") -> str:
-    """A model's fingerprint with its server's identity."""
+    """Fingerprint of a model with its server's identity, if it has one."""
     if identity is None or not identity.text:
         return model.fingerprint
     return f"{model.fingerprint} served as {identity.text}"
@@ -256,9 +268,7 @@ def served_fingerprint(model: Model, identity: "ServerIdentity | None") -> str:
 def server_identity(model: Model, cache: Cache) -> "ServerIdentity | None":
     """Identity of a model's server, asked once in a run.
 
-    None for a model on this machine.
-
-    A dry run asks nobody, and takes the server for what it was the last time.
+    None for a model on this machine. A dry run asks nobody, and takes the identity of the last time.
     """
     identify = getattr(model, "identify", None)
     if identify is None:

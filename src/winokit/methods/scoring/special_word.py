@@ -9,14 +9,17 @@ candidate c is that of the special word that would make c right.
 from collections.abc import Sequence
 
 from winokit.methods.scoring import masked_candidate, partial
-from winokit.methods.scoring.base import Abstain, Scoring, Setting, summed
+from winokit.methods.scoring.base import Abstain, Scoring, Setting, sum_logprobs
 from winokit.methods.transforms.special_word import special_word_problem
 from winokit.models.base import Answer, Continuation, Fill, Request
 from winokit.problem import Problem
 
 
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
-    """The requests of the special-word problem."""
+    """Request the scores of the special words of problem and twin.
+
+    Raises Abstain without an answer, or without exactly one twin.
+    """
     special_problem = _make_special_problem(problem, setting)
     return (
         masked_candidate.ask(special_problem, setting)
@@ -26,9 +29,9 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
-    """Scores of the special words, each for the candidate it makes right."""
+    """Score each candidate by the special word that makes it right."""
     special_problem = _make_special_problem(problem, setting)
-    judge_words = masked_candidate.judge if _is_filling(setting) else summed
+    judge_words = masked_candidate.judge if _is_filling(setting) else sum_logprobs
     own_score, other_score = judge_words(special_problem, setting, answers)
     scores = [other_score] * len(problem.candidates)
     if problem.answer is not None:
@@ -45,6 +48,10 @@ def _is_filling(setting: Setting) -> bool:
 
 
 def _make_special_problem(problem: Problem, setting: Setting) -> Problem:
+    """Problem whose blank is the special word.
+
+    Its candidates are the special words of the problem and its twin. Raises Abstain if it cannot be made.
+    """
     if problem.answer is None:
         raise Abstain("the answer is hidden, and the question is made from it")
     if len(setting.twins) != 1:

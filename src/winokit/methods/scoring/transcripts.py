@@ -10,7 +10,7 @@ from winokit.models.base import Answer, Ask, Reply, Request
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One question about a problem, and the reply to it.
+    """One question about a problem, and the model's reply.
 
     Several may make one prediction.
     """
@@ -26,14 +26,14 @@ class Transcript:
     choice: int | None
     """The option it names, or that is likeliest; None where there is none."""
     logprobs: tuple[float, ...] | None
-    """Of each option, where the model gives them."""
+    """Log-probability of each option; None if the model gives none."""
     why: str | None = None
     """Why it chose nothing, where that is known."""
     sample: int | None = None
-    """Which of several answers to this question, from 0; None where there is only one."""
+    """Number of the sample, from 0; None if there is only one answer."""
 
     def to_json(self) -> dict[str, Any]:
-        """Write a row of transcripts.jsonl.gz."""
+        """Row of transcripts.jsonl.gz."""
         row = asdict(self)
         if self.sample is None:
             del row["sample"]
@@ -41,7 +41,7 @@ class Transcript:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Transcript":
-        """Read a transcript from such a row."""
+        """Make a transcript from a row of the file."""
         fields = dict(row)
         fields["options"] = tuple(row["options"])
         if row["logprobs"]:
@@ -55,9 +55,10 @@ def transcripts_of(
     answers: Mapping[Request, Answer],
     sample: int | None = None,
 ) -> Iterator[Transcript]:
-    """Transcripts of one problem's questions.
+    """Yield the transcripts of one problem's questions.
 
-    `named` is its id, variant, model and scoring. Requests that are no question have no transcript.
+    `named` is its id, variant, model and scoring. Requests that are not questions, and questions without a reply,
+    have none.
     """
     for request in requests:
         answer = answers[request]
@@ -70,7 +71,10 @@ def transcripts_of(
 
 
 def reply_notes(transcripts: Iterable[Transcript]) -> list[str]:
-    """Notes on how the replies of each scorer were read."""
+    """Notes for the user on how each scorer's replies were read.
+
+    None for a scorer whose replies were all read by log-probabilities.
+    """
     counts: dict[tuple[str, str], Counter[str]] = {}
     for row in transcripts:
         by = f"read by {'log-probabilities' if row.logprobs else 'their text'}"

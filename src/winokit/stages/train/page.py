@@ -127,5 +127,5 @@ def _draw_dev_measure(curve: Mapping[str, Any], measure: str, title: str, chance
         chance,
         mark_name="guessing",
         band=band,
-        kept=curve["kept_step"],
+        kept_step=curve["kept_step"],
     )
