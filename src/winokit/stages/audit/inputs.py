@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +34,25 @@ from winokit.stages.audit.settings import AuditSettings
 
 @dataclass(frozen=True)
 class AuditInputs:
-    """Problems, their variants, the models to ask, and what files of predictions say."""
+    """Problems, their variants, the models to ask, and the predictions of files."""
 
     whole: Dataset
+    """All problems that were loaded."""
     dataset: Dataset
-    """The first problems of the whole, if there is a limit."""
+    """The problems to audit: all, or the first ones if there is a limit."""
     variants: Mapping[str, Variant]
+    """The variants of these problems by name."""
     models: Sequence[str | Model]
     files: Sequence[PredictionSource]
+    """Files and tables of predictions."""
     reads: Mapping[Path, Sequence[ReadPredictions]]
+    """By file, its predictions: a part for each model, scoring and variant."""
     variants_needed: Collection[str]
     """The variants that were to be made. Some may suit no problem."""
     notes: Sequence[str]
     """Notes on columns of predictions in the data, and on the style of variants."""
     notes_on_files: Sequence[str]
+    """Notes on the files of predictions."""
 
     @property
     def texts(self) -> dict[str, Dataset]:
@@ -55,12 +61,12 @@ class AuditInputs:
 
     @property
     def parts(self) -> list[ReadPredictions]:
-        """Predictions by model, scoring and variant."""
-        return [part for parts in self.reads.values() for part in parts]
+        """The parts of all files: one for each model, scoring and variant in a file."""
+        return list(chain.from_iterable(self.reads.values()))
 
     @property
     def predictions_by_file(self) -> dict[str, list[Prediction]]:
-        """The predictions of each file for these problems."""
+        """The predictions of each file for the problems to audit, by its path."""
         ids = {problem.id for problem in self.dataset}
         by_file: dict[str, list[Prediction]] = {}
         for path, parts in self.reads.items():
@@ -78,46 +84,37 @@ def read_inputs(
 ) -> AuditInputs:
     """Read and check everything that an audit works on.
 
-    What cannot be audited is refused here, before a model spends minutes on it.
+    `model` is None for the built-in model, or for no model if there are predictions. Raises BadInput for what cannot be
+    audited, before a model spends minutes on it.
     """
-    lenient = settings.loading.lenient
     given_predictions = columns_of_frame(settings.predictions, data)
     _check_has_problems(given_predictions, data)
     files = _find_files(_list_files(data, given_predictions, settings))
-    columns: Mapping[str, str] | None = settings.columns_of_predictions
-    perturbed = list(settings.perturbed)
-    source = _find_source(data, files, lenient)
-    perturbed += source.perturbed
+    source = _find_source(data, files, settings.loading.lenient)
+    perturbed_sources = [*settings.perturbed, *source.perturbed]
     # Predictions and perturbed versions may be of any problem, and DATA by its path may hold predictions.
-    is_for_models = are_files(given_predictions) and not files and not perturbed
+    is_for_models = are_files(given_predictions) and not files and not perturbed_sources
     has_models_alone = is_for_models and (model is not None or is_data_name(str(data or "open")))
     limit = settings.loading.limit if has_models_alone else None
     whole_data = load_first(source.data, limit, **settings.data_loading.how)
     tables = tables_in_memory(given_predictions, whole_data)
-    perturbed_data = [load(version, lenient=lenient) for version in perturbed]
+    perturbed_data = [load(version, lenient=settings.loading.lenient) for version in perturbed_sources]
+    predictions = PredictionsWithin(tables or files, settings.columns_of_predictions)
+    if data is not None and model is None and not predictions.files:
+        predictions = _read_predictions_within(data, whole_data, settings, plan)
+    models = _list_models(model, has_predictions=bool(predictions.files))
     dataset = whole_data if settings.loading.limit is None else whole_data[: settings.loading.limit]
-    within = PredictionsWithin()
-    if data is not None and not files and not tables and model is None:
-        from winokit.data.predictions.within import predictions_within
-
-        within = predictions_within(data, whole_data, is_scored=_is_for_models(settings, plan))
-        tell(within.notes)
-        files = within.files
-        columns = within.columns
-    sources: Sequence[PredictionSource] = tables or files
-    models = _list_models(model, has_predictions=bool(sources))
-    if all(problem.answer is None for problem in dataset):
-        raise BadInput(
-            f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
-        )
+    _check_has_answers(dataset)
     if not models:
         _refuse_settings_of_models(settings, plan)
     _check_names(models)
     versions = perturbed_variants(whole_data, whole_data, perturbed_data)
     if settings.style != "default":
         versions |= make_variants(whole_data, settings.wanted_variants, settings.style)
-    reads, notes_on_skipped = read_files(sources, whole_data, versions, columns, lenient=lenient)
-    variants_read = {part.variant for parts in reads.values() for part in parts}
+    reads, notes_on_skipped = read_files(
+        predictions.files, whole_data, versions, predictions.columns, lenient=settings.loading.lenient
+    )
+    variants_read = {part.variant for part in chain.from_iterable(reads.values())}
     variants_needed = settings.wanted_variants
     if not models:  # only those that somebody has predictions for
         variants_needed = variants_needed & variants_read
@@ -128,10 +125,10 @@ def read_inputs(
         dataset=dataset,
         variants=variants,
         models=models,
-        files=sources,
+        files=predictions.files,
         reads=reads,
         variants_needed=variants_needed,
-        notes=[*within.notes, *_note_style(settings.style, variants, variants_read)],
+        notes=[*predictions.notes, *_note_style(settings.style, variants, variants_read)],
         notes_on_files=[*notes_on_skipped, *_note_parts(reads)],
     )
     check_apart(inputs.predictions_by_file)
