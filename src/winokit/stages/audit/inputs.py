@@ -177,7 +177,7 @@ def _check_has_answers(dataset: Dataset) -> None:
 
 @dataclass(frozen=True)
 class ProblemSource:
-    """Where the problems come from: DATA, or logs among the predictions."""
+    """Source of the problems: DATA, or logs among the predictions."""
 
     data: DataLike
     perturbed: Sequence[Dataset] = ()
