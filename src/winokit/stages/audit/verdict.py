@@ -59,12 +59,12 @@ def verdict(metrics: Sequence[Metric], margin: float | None = None) -> Verdict:
     rows = MetricRows(metrics)
     state = headline_state(rows)
     case = HEADLINE.decide(state)
-    findings = [find(rows, state) for find in FINDINGS]
-    points = tuple(point for point in findings if point is not None)
+    possible_findings = [find(rows, state) for find in FINDINGS]
+    findings = tuple(finding for finding in possible_findings if finding is not None)
     beyond = _say_beyond_margin(rows, state, margin)
     word = _with_margin(case.word, beyond) + _soften_word(case.word, rows, state)
     cause = None if case.tone == GOOD else find_cause(rows, state)
-    return Verdict(word, case.tone, _make_headline(rows, state, beyond), points, cause)
+    return Verdict(word, case.tone, _make_headline(rows, state, beyond), findings, cause)
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:

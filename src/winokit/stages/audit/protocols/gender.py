@@ -14,6 +14,9 @@ from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
+SIDES = ("pro", "anti")
+"""Values of the label `stereotype` that rows are made for."""
+
 
 @protocol()
 def gender(sheet: AuditSheet) -> Iterable[Metric]:
@@ -25,10 +28,10 @@ def gender(sheet: AuditSheet) -> Iterable[Metric]:
     answers = sheet.answers()
     yield from gender_rows(sheet.judge, answers, note)
     stereotypes = np.array([str(problem.labels.get("stereotype")) for problem in answers.problems])
-    by_side = {side: answers.subset(stereotypes == side) for side in ("pro", "anti")}
+    by_side = {side: answers.subset(stereotypes == side) for side in SIDES}
     for side, side_answers in by_side.items():
         yield from sheet.accuracy("gender", side, side_answers, note=note, by_answer=True)
-    rows = np.flatnonzero((stereotypes == "pro") | (stereotypes == "anti"))
+    rows = np.flatnonzero(np.isin(stereotypes, SIDES))
     is_pro = stereotypes[rows] == "pro"
     gap_name = ("gender", "all", "pro_minus_anti")
     yield from sheet.gap(gap_name, answers.subset(rows), is_pro, note, by_answer=True)

@@ -54,14 +54,16 @@ def _note_estimate(problems: Iterable[Problem]) -> str | None:
     programs = {str(problem.labels["associative_by"]) for problem in problems if "associative_by" in problem.labels}
     if not programs:
         return None
-    return f"estimated, not judged by people: {', '.join(sorted(programs))}"
+    names = ", ".join(sorted(programs))
+    return f"estimated, not judged by people: {names}"
 
 
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy by the place of the special word, by connective and by paradigm."""
     everything = sheet.answers()
-    answers = everything.subset(flags(not problem.is_whole for problem in everything.problems))
+    has_blank = flags(not problem.is_whole for problem in everything.problems)
+    answers = everything.subset(has_blank)
     yield from _score_special_words(sheet, answers)
     yield from _score_connectives(sheet, answers)
     yield from _score_paradigms(sheet, everything)
