@@ -12,7 +12,7 @@ from winokit.stages.compare.settings import PairSettings
 
 @dataclass(frozen=True)
 class GateSettings(PairSettings):
-    """A paired test whose margin is the drop that is allowed."""
+    """Settings of a gate: a paired test whose margin is the allowed drop."""
 
     metric: Annotated[
         Sequence[PairMeasure] | None,
