@@ -98,30 +98,30 @@ def read_inputs(
     has_predictions = bool(files) or not are_files(given_predictions)
     may_hold_predictions = model is None and not is_data_name(str(data or "open"))
     needs_all = has_predictions or bool(perturbed_sources) or may_hold_predictions
-    whole = load_first(source.data, None if needs_all else limit, **settings.data_loading.how)
-    tables = tables_in_memory(given_predictions, whole)
+    all_problems = load_first(source.data, None if needs_all else limit, **settings.data_loading.how)
+    tables = tables_in_memory(given_predictions, all_problems)
     perturbed = [load(version, lenient=lenient) for version in perturbed_sources]
-    dataset = whole if limit is None else whole[:limit]
+    dataset = all_problems if limit is None else all_problems[:limit]
     prediction_sources: Sequence[PredictionSource] = tables or files
     columns: Mapping[str, str] | None = settings.columns_of_predictions
     notes: list[str] = []
     if data is not None and model is None and not prediction_sources:
-        within = _read_predictions_within(data, whole, settings, plan)
+        within = _read_predictions_within(data, all_problems, settings, plan)
         prediction_sources = within.files
         columns = within.columns
         notes += within.notes
     models = _list_models(model, has_predictions=bool(prediction_sources))
     _check_has_answers(dataset)
     _check_models(models, settings, plan)
-    versions = _make_known_versions(whole, perturbed, settings)
-    reads, notes_on_skipped = read_files(prediction_sources, whole, versions, columns, lenient=lenient)
+    versions = _make_known_versions(all_problems, perturbed, settings)
+    reads, notes_on_skipped = read_files(prediction_sources, all_problems, versions, columns, lenient=lenient)
     variants_read = _list_variants_read(reads)
     # Without a model, only variants with predictions are of use.
     variants_needed = settings.wanted_variants if models else settings.wanted_variants & variants_read
     variants = make_variants(dataset, variants_needed, settings.style)
-    variants |= perturbed_variants(whole, dataset, perturbed)
+    variants |= perturbed_variants(all_problems, dataset, perturbed)
     inputs = AuditInputs(
-        whole=whole,
+        whole=all_problems,
         dataset=dataset,
         variants=variants,
         models=models,

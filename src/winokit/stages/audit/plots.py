@@ -86,12 +86,12 @@ def histograms(run: Run, shown_scorers: Sequence[ShownScorer]) -> tuple[Histogra
 
     Scorers without scores have none.
     """
-    made = []
+    scorer_histograms = []
     for scorer, predictions in _select_predictions(run, shown_scorers):
         histogram = _make_histogram(scorer, predictions)
         if histogram is not None:
-            made.append(histogram)
-    return tuple(made)
+            scorer_histograms.append(histogram)
+    return tuple(scorer_histograms)
 
 
 def _select_predictions(
