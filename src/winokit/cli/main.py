@@ -75,7 +75,10 @@ class Verb:
         return self.command_of(name, call(*of) if of else call, module)
 
     def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
-        """Build the command that runs a verb and shows its result by a module's `lines` and `as_json`."""
+        """Build the command that runs a verb and shows its result by functions of a module.
+
+        The functions are those described in the class.
+        """
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 
@@ -301,7 +304,10 @@ class MethodCommands(FullLines):
 
 
 def group_of(name: str, verb: Verb) -> FullLines:
-    """Make the group of commands under a verb: those of an app, or one for each name of a registry."""
+    """Make the group of commands under a verb.
+
+    They are the commands of an app, or one for each name of a registry.
+    """
     if verb.commands:
         return _make_group(name, verb.about, _import_object(verb.commands))
     return MethodCommands(verb, name)

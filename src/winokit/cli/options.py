@@ -134,7 +134,10 @@ class VerbRunner:
         return parameters
 
     def run(self, given: dict[str, Any]) -> None:
-        """Call the verb with the typed values of all parameters, show its result, and exit with its code."""
+        """Call the verb with typed values, show its result, and exit with its code.
+
+        `given` has the typed values of all parameters of the command.
+        """
         machine = given.pop("json", False)
         how = {"every": given.pop("all")} if self.every else {}
         typed_settings = given.pop(SET, None) or ()
@@ -168,7 +171,10 @@ class VerbRunner:
         return {parameter.name: option_name(parameter.name) for parameter in with_default}
 
     def _call_verb(self, settings: StoredValues, values: dict[str, Any], machine: bool) -> Any:
-        """Call the verb under a progress bar, with its notes on standard error, and return its result."""
+        """Call the verb with a progress bar and return its result.
+
+        Its notes are printed on standard error.
+        """
         parameters = self.signature.parameters
         watched = self.bar(self.doing) if "progress" in parameters else nullcontext()
         WATCHES.set(show_first_replies if sys.stderr.isatty() and not machine else None)

@@ -79,7 +79,7 @@ def refuse_options(typed: Sequence[str], options: Mapping[str, str]) -> None:
 
 
 def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str], folder: Path) -> StoredValues:
-    """Read the values of these parameters from the texts of `--set` and the winokit.toml of a folder.
+    """Read the values of settings from the texts of `--set` and a folder's winokit.toml.
 
     Raises an error for a typed name that is not one of them, or a text that is no value of its setting.
     """

@@ -53,7 +53,10 @@ def read_texts(typed_as: str, parameter: inspect.Parameter, texts: Sequence[str]
 
 
 def _list_members(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    """List the members of the type that a user types: its own annotation, or the `typed` of its help."""
+    """List the members of a parameter's type.
+
+    The type is its annotation, unless its help names another for typed values.
+    """
     setting_help = help_of(parameter.annotation)
     if setting_help is None or setting_help.typed is None:
         return members_of(parameter.annotation)

@@ -104,7 +104,7 @@ def check(
 
 
 def _date_findings(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
-    """Add the number and dates of replayed lookups to findings in a corpus, and print its notes.
+    """Add counts and dates of replayed lookups to findings in a corpus, and print its notes.
 
     Findings of other checks stay as they are.
     """

@@ -56,7 +56,7 @@ def index(
 
 
 def index_lines(built: BuiltIndex) -> Iterator[str]:
-    """Lines for the terminal: the size of an index, and the numbers of files that were added or skipped."""
+    """Lines for the terminal on the size of an index, and on files added or skipped."""
     yield f"{built.sentences:,} sentences of {built.files:,} files in {built.out} ({built.bytes / 1e6:,.1f} MB)"
     files_by_outcome = {"added": built.added, "read again": built.replaced, "known before": built.unchanged}
     counts = [f"{len(files):,} {outcome}" for outcome, files in files_by_outcome.items() if files]

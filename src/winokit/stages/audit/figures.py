@@ -67,9 +67,9 @@ def _high_end(row: Metric) -> float:
 
 
 def draw_stacks(ax: "Axes", stacks: Sequence[GroupStack]) -> None:
-    """Draw one bar per scorer: shares of groups right as a whole, in part and not at all.
+    """Draw the shares of groups right as a whole, in part and not at all.
 
-    A thin bar below it has the shares that guessing gives, if they are known.
+    Each scorer has a bar. A thin bar below it has the shares that guessing gives, if they are known.
     """
     for y, stack in enumerate(stacks):
         _draw_stack(ax, y, stack)

@@ -138,7 +138,7 @@ def read_inputs(
 def _read_predictions_within(
     data: DataLike, problems: Dataset, settings: AuditSettings, plan: ScoringPlan
 ) -> PredictionsWithin:
-    """Read the predictions that the file of the problems itself holds, and print notes on them."""
+    """Read predictions from the file of the problems itself, and print notes on them."""
     from winokit.data.predictions.within import predictions_within
 
     within = predictions_within(data, problems, is_scored=_is_for_models(settings, plan))
@@ -147,7 +147,7 @@ def _read_predictions_within(
 
 
 def _make_known_versions(whole: Dataset, perturbed: Sequence[Dataset], settings: AuditSettings) -> dict[str, Variant]:
-    """Make variants that predictions may be of, but that are not made from the problems in our style."""
+    """Make the variants of predictions that our default style does not make."""
     versions = perturbed_variants(whole, whole, perturbed)
     if settings.style != "default":
         versions |= make_variants(whole, settings.wanted_variants, settings.style)
@@ -160,7 +160,7 @@ def _list_variants_read(reads: Mapping[Path, Sequence[ReadPredictions]]) -> set[
 
 
 def _check_models(models: Sequence[str | Model], settings: AuditSettings, plan: ScoringPlan) -> None:
-    """Raise an error if two models have one name, or if settings of models have none to act on."""
+    """Raise an error for models of one name, or settings of models without a model."""
     if models:
         _check_names(models)
     else:
@@ -184,19 +184,20 @@ class ProblemSource:
     """Perturbed versions of the problems that the logs hold."""
 
 
-def _check_has_problems(given: Predictions, data: DataLike | None) -> None:
+def _check_has_problems(predictions: Predictions, data: DataLike | None) -> None:
     """Raise BadInput for predictions in memory if DATA is not named."""
-    if data is None and not are_files(given):
+    if data is None and not are_files(predictions):
         raise BadInput("predictions in memory belong to problems: name these as data")
 
 
-def _list_files(data: DataLike | None, given: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
-    """Files and folders of predictions: those given, or DATA itself if columns of predictions are named.
+def _list_files(data: DataLike | None, predictions: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
+    """List the files and folders of predictions: the given ones, or DATA itself.
 
-    Raises BadInput if columns are named and there is no file that could have them.
+    DATA has predictions if columns of predictions are named and nothing is given. Raises BadInput if columns are named
+    and there is no file that could have them.
     """
     if settings.columns_of_predictions is None or settings.has_predictions:
-        return file_paths(given)
+        return file_paths(predictions)
     paths = paths_of(data) if data is not None else []
     if not paths:
         raise BadInput("--columns with a role prediction says what the columns of --predictions FILE are; name one")
@@ -314,7 +315,10 @@ def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
 
 
 def _note_style(style: str, variants: Collection[str], variants_read: Collection[str]) -> list[str]:
-    """Notes on variants that are not made in a style, and on predictions for those that are."""
+    """Notes on the variants of a run in a style.
+
+    They name variants that the style does not change, and variants with predictions from files.
+    """
     if style == "default":
         return []
     style_variants = {*variants} & {*TRANSFORMS} - {REVERSED}

@@ -153,7 +153,10 @@ def _list_settings(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _describe_silent_scorers(run: Run, judged: Iterable["JudgedScorer"]) -> dict[str, UndecidedRun | None]:
-    """By name, each scorer whose verdict is caused by undecided problems, and why it leaves them."""
+    """Describe why scorers leave problems undecided, by the name of the scorer.
+
+    Only scorers whose verdict has that cause are described.
+    """
     return {each.scorer.name: undecided_of(run, each) for each in judged if is_silent(each)}
 
 
@@ -174,7 +177,10 @@ def readings_of(run: Run) -> "ReadingsSection | None":
 
 @dataclass(frozen=True, slots=True)
 class JudgedScorer:
-    """A scorer, the verdict on it, and the few numbers at the top of the page by their labels."""
+    """A scorer with its verdict and its numbers at the top of the page.
+
+    `tiles` has the rows of these numbers by label.
+    """
 
     scorer: ShownScorer
     verdict: Verdict
@@ -182,7 +188,7 @@ class JudgedScorer:
 
     @property
     def mark(self) -> ForestMark | None:
-        """Mark of its accuracy for a plot that shows this scorer alone, or None without an accuracy."""
+        """Mark of its accuracy in a plot of its own, or None without an accuracy."""
         row = self.tiles.get(ACCURACY)
         return None if row is None else ForestMark(0, row, stands(row))
 

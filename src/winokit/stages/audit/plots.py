@@ -25,7 +25,7 @@ PLACES = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True, slots=True)
 class GroupStack:
-    """Shares of one scorer's groups that are right as a whole, in part, and not at all."""
+    """Shares of groups right as a whole, in part and not at all, for one scorer."""
 
     scorer: str
     """The scorer's name."""
@@ -131,7 +131,10 @@ def _make_histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> H
 
 
 def _count_in_bins(margins: FloatArray, edges: FloatArray) -> tuple[int, ...]:
-    """Number of margins in each bin. The last bin counts those past the last edge too."""
+    """Number of margins in each bin.
+
+    The last bin counts those past the last edge too.
+    """
     counts, _ = np.histogram(np.minimum(margins, edges[-1]), edges)
     return tuple(counts.tolist())
 
@@ -165,7 +168,10 @@ def confusions(run: Run, shown_scorers: Sequence[ShownScorer]) -> tuple[Confusio
 
 
 def _make_confusion(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Confusion:
-    """Count the places of right and of chosen candidates. The table has two places at least."""
+    """Count the places of right and of chosen candidates.
+
+    The table has two places at least.
+    """
     counts = Counter((row.answer, row.prediction) for row in predictions)
     seen_places = [place for place in chain.from_iterable(counts) if place is not None]
     place_count = max(2, 1 + max(seen_places))

@@ -163,7 +163,10 @@ def _read_option(row: "Transcript") -> str | None:
 
 
 def _show_scores(problem: Problem, row: Prediction) -> Exchange:
-    """Exchange of a model that gives scores: the problem's text, its candidates' scores, and the choice."""
+    """Make the exchange of a model that gives scores and no replies.
+
+    The prompt is the problem's text, the reply the scores of its candidates.
+    """
     if row.scores is None:
         return Exchange(problem.text, row.why or "no scores", None)
     pairs = zip(problem.candidates, row.scores, strict=True)

@@ -140,7 +140,10 @@ def _describe_transcripts(transcripts: Sequence["Transcript"], keys: Sequence[Ke
 
 
 def _pair_logprobs(row: "Transcript") -> Any:
-    """Each option of a question with its log-probability, or what the row has if there are none."""
+    """Pair each option of a question with its log-probability.
+
+    None or empty if there are no log-probabilities.
+    """
     if not row.logprobs:
         return row.logprobs
     pairs = zip(row.options, row.logprobs, strict=True)
@@ -229,7 +232,7 @@ def _join_letters(outcomes: Sequence[Mapping[str, str]], name: str) -> str:
 
 
 def _make_choice(prediction: Prediction | None) -> tuple[Any, ...]:
-    """Make the values of a prediction: its outcome letter, choice, scores and, for an abstention, the reason.
+    """Make the values of a prediction: outcome letter, choice, scores and reason for an abstention.
 
     They are tuples, which the garbage collector need not watch.
     """

@@ -58,11 +58,14 @@ class PublishedFact:
         return not self.styles or style_of(self.variant, style) in self.styles
 
     def is_like(self, counts: Collection[int], style: str) -> bool:
-        """Whether it can be compared with a run: same variant, and one of these counts of problems."""
+        """Whether it can be compared with a run.
+
+        The run has variants in that style, and rows with these counts of problems.
+        """
         return self.n in counts and self.is_made_so(style)
 
     def why_unlike(self, counts: Collection[int], style: str) -> str:
-        """Reason why it cannot be compared with a run in a style and with these counts."""
+        """Reason why it cannot be compared with a run, whose values `is_like` describes."""
         here = " and ".join(f"{count:,}" for count in sorted(counts))
         if self.n is None:
             return f"on an unknown number, here {here}"

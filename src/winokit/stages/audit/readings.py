@@ -169,7 +169,7 @@ def parse_readings(table: Mapping[str, Any], file: str) -> ReadingsFile:
 
 
 def read_names(value: object, key: str, file: str) -> list[str]:
-    """Check that a value of a file is a list of names, each once, and return it.
+    """Check that a value is a list of names, each once, and return it.
 
     `key` and `file` are named in the error.
     """

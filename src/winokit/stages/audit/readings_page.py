@@ -117,7 +117,7 @@ def _group_by_subject(sentences: Iterable[ReadingSentence]) -> dict[str, list[Re
 
 
 def fifths_around(values: Sequence[float]) -> tuple[float, float]:
-    """Ends of an axis that contains all values and whose quarters are multiples of five per cent.
+    """Ends of an axis around all values, with quarters at multiples of five per cent.
 
     >>> fifths_around([0.32, 0.82]), fifths_around([0.5]), fifths_around([])
     ((0.3, 0.9), (0.5, 0.7), (0.0, 1.0))
@@ -139,7 +139,7 @@ def level_of(row: Metric) -> str:
 
 
 def spread_lines(model: ModelReadings) -> list[SpreadLine]:
-    """Lines of the table on the parts of the variance of one answer of a model."""
+    """Table lines on the parts of the variance of a model's answers."""
     lines = []
     for row in model.components:
         interval = f"{size(row.low)} to {size(row.high)}"

@@ -276,9 +276,10 @@ def _ask_for_scores(
     cache: Cache,
     progress: Progress | None,
 ) -> None:
-    """Ask a model for the scores of all variants in one pass, and add them to `answers`.
+    """Ask a model for scores, and add them to `answers`.
 
-    `texts` has the problems by variant. In a dry run, the requests of each variant are counted separately.
+    `texts` has the problems by variant, which are asked in one pass. In a dry run, the requests of each variant are
+    counted separately.
     """
     scoring = plan.scoring or default_scoring(model, texts[ORIGINAL])
     passes = [texts]
@@ -296,7 +297,10 @@ def _ask_for_scores(
 def _ask_for_protocols(
     answers: ModelAnswers, dataset: Dataset, model: Model, settings: AuditSettings, cache: Cache
 ) -> None:
-    """Ask a model for the numbers that protocols need besides scores, and add them to `answers`."""
+    """Ask a model for numbers that protocols need besides scores, such as surprisal.
+
+    They are added to `answers`.
+    """
     is_by_name = bool(settings.protocol)
     numbers: dict[str, Mapping[str, float]] = {}
     for name, protocol in settings.protocols.items():
@@ -307,7 +311,7 @@ def _ask_for_protocols(
 
 
 def preview_run(inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: "ReadingsFile | None") -> Run:
-    """Make a run of the first prompts and replies of every model, with the cost of the rest."""
+    """Make a run that has the preview of every model and no rows."""
     previews = []
     with asking.opened() as cache:
         for spec in inputs.models:
@@ -340,7 +344,7 @@ def _plan_rest(
     model: Model,
     cache: Cache,
 ) -> dict[str, Any]:
-    """Count the requests, tokens and cost that are still to be spent on a model, by their names."""
+    """Count the requests, tokens and cost that are left for a model, by name."""
     from winokit.stages.audit.preview import plan_quietly
 
     with plan_quietly(cache, asking.spending) as ledger:
@@ -356,9 +360,10 @@ def _offer_preview(
     model: Model,
     cache: Cache,
 ) -> None:
-    """Show the first replies of a server to the person at the terminal, if many more are to be asked for.
+    """Show the first replies of a server to the person at the terminal.
 
-    Without a person to ask, nothing is shown. Raises PreviewDeclined if that person declines the rest.
+    Nothing is shown without a terminal, for local models, or if few requests are left. Raises PreviewDeclined if that
+    person declines the rest.
     """
     watch = WATCHES.get()
     if watch is None or asking.spending.dry_run:
@@ -382,7 +387,7 @@ UNUSED = "predictions"
 def judge_answers(
     inputs: AuditInputs, settings: AuditSettings, answers: ModelAnswers, description: dict[str, Any]
 ) -> Run:
-    """Make the run, with the rows of every protocol for every scorer and the notes of every step.
+    """Make the run with all its rows and notes.
 
     `description` has the run's settings so far. Raises BadInput if there are no predictions.
     """
@@ -424,7 +429,10 @@ def _judge_scorers(
 
 
 def _mark_subset(rows: Iterable[Metric], subset: str) -> Iterable[Metric]:
-    """Rows with a subset of problems added to their subset (`all@associative`), or as they are if it is empty."""
+    """Add the name of a subset of problems to the subset of rows (`all@associative`).
+
+    An empty name changes nothing.
+    """
     if not subset:
         return rows
     return [replace(row, subset=f"{row.subset}@{subset}") for row in rows]
@@ -537,7 +545,7 @@ def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
 
 
 def _note_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str]:
-    """Note the protocols that need a blank, if problems of the dataset are whole texts without one."""
+    """Note the protocols that cannot use problems which are whole texts without a blank."""
     whole_count = sum(problem.is_whole for problem in dataset)
     with_blanks = TRANSFORMS.keys() - {REVERSED}
     protocols = [name for name, protocol in settings.protocols.items() if any(map(protocol.wants, with_blanks))]

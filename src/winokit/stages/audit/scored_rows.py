@@ -83,7 +83,10 @@ class MetricRows:
 
     @cached_property
     def headline(self) -> dict[str, Metric | None]:
-        """The two rows of the headline, by the names of their facts. They are one family of tests."""
+        """The two rows of the headline, by the names of their facts.
+
+        They are one family of tests.
+        """
         return {"single": self.single, "twins": self.twins}
 
     @cached_property

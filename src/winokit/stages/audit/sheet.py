@@ -102,7 +102,10 @@ class AuditSheet:
         )
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
-        """Reason of each abstention among answers to a variant. None for choices, and if no reason is known."""
+        """Reasons of abstentions among answers to a variant, one value per answer.
+
+        None for choices, and if no reason is known.
+        """
         predictions = self.predictions.get(variant, {})
         reason_of: dict[tuple[str, int], str | None] = {}
         for name, samples in predictions.items():
@@ -128,7 +131,7 @@ class AuditSheet:
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
     ) -> Iterable[Metric]:
-        """Yield the row of the accuracy on one part of the answers minus that on the rest.
+        """Yield the row of the accuracy on some answers minus that on the others.
 
         `is_first` flags the answers of the first part. No row if one of the two is empty. `by_answer` is whether they
         were selected by the place of the right answer.

@@ -119,7 +119,10 @@ def _describe_silence(run: Run, judged: JudgedScorer) -> Iterator[str]:
 
 
 def _make_number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -> Iterator[str | Table]:
-    """Table of every main result, or tables of the numbers at the top and of protocols that were named."""
+    """Yield tables of results.
+
+    They are every main result if `every`, else the numbers at the top and the rows of protocols that a user named.
+    """
     if every:
         yield summary_table(run)
         return
@@ -135,7 +138,7 @@ def _make_number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -
 
 
 def summary(run: Run) -> Iterator[str]:
-    """A sentence on each scorer, and the path of the report or a hint to see every row."""
+    """A sentence on each scorer, and how to see the rest of the results."""
     undecided_run = undecided(run)
     if undecided_run is not None:
         yield next(_describe_undecided(run, undecided_run))
@@ -169,7 +172,7 @@ def readings_lines(run: Run) -> Iterator[str | Table]:
 
 
 def _describe_undecided(run: Run, undecided_run: UndecidedRun) -> Iterator[str]:
-    """Lines on a run in which nothing was decided: the reasons, one reply, and the path of the report."""
+    """Lines on a run in which nothing was decided, with reasons and one reply."""
     models = join(undecided_run.models)
     answers = plural(undecided_run.predictions, "prediction")
     yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
@@ -217,7 +220,10 @@ def _make_comparison(judged: Sequence[JudgedScorer]) -> Table:
 
 
 def _format_row(row: Metric | None) -> str | Text:
-    """Cell with the value and the interval of a row, dim at chance. Empty without a row."""
+    """Cell with the value and the interval of a row, dim if it is at chance.
+
+    Empty without a row.
+    """
     return "" if row is None else dim(f"{say(row)} {say_interval(row)}".strip(), stands(row) == AT)
 
 
@@ -253,7 +259,10 @@ def summary_table(run: Run) -> Table:
 def _make_luck_rows(
     run: Run, metric: str, titles: list[str], say_value: Callable[[float], str]
 ) -> Iterator[list[str | Text]]:
-    """A line with a metric of luck for each scorer, or none if no scorer has it."""
+    """Yield the line of a metric of luck with a cell per scorer, or nothing if no scorer has it.
+
+    `titles` are the first two cells.
+    """
     cells: list[str | Text] = []
     counts = []
     for scorer in scorers(run):

@@ -152,7 +152,10 @@ def _find_fall_state(rows: MetricRows, state: State) -> str:
 
 
 def _soften_word(word: str, rows: MetricRows, state: State) -> str:
-    """Addition to a word that does not exclude chance, if a single 5 % test would exclude it."""
+    """Addition to a word that says that chance is not excluded.
+
+    Empty unless a single 5 % test would exclude it.
+    """
     is_cautious = word.startswith("Indistinguishable") or "indistinguishable from it" in word
     is_near = any(_is_near(row, state[fact]) for fact, row in rows.headline.items())
     return NEARLY if is_cautious and is_near else ""
@@ -267,7 +270,7 @@ def _describe_same_answer(rows: MetricRows, row: Metric) -> str:
 
 
 def _say_could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
-    """Phrase on the smallest score that a test would usually have found, after the text `before`.
+    """Phrase on the smallest score that a test would usually find, after the text `before`.
 
     Empty for a row of an earlier version.
     """
@@ -307,7 +310,10 @@ def _describe_missing_twins(rows: MetricRows) -> str:
 
 
 def _describe_twins(rows: MetricRows, state: State) -> list[str]:
-    """Sentences on the share of pairs told apart, the share of those that are right, and pairs right."""
+    """Sentences on pairs: the share told apart, the share of those right, and all right.
+
+    A pair is told apart if its twins get different choices.
+    """
     told_row = rows.told_apart
     whole_row = rows.whole_groups
     if state["abstained"] == ALL or state["places"] != SEVERAL:
@@ -329,7 +335,10 @@ def _describe_twins(rows: MetricRows, state: State) -> list[str]:
 
 
 def _describe_right_way(rows: MetricRows, state: State) -> str:
-    """Phrase on the share of pairs told apart that are right, and on chance. Empty without the row."""
+    """Phrase on the share of pairs told apart that are right, and on chance.
+
+    Empty if the rows have no such share.
+    """
     row = rows.twins
     if row is None:
         return ""

@@ -62,9 +62,10 @@ def _find_standing(pair: ScorerPair | None) -> str:
 
 
 def _compare_in_words(pairs: Sequence[ScorerPair]) -> list[str]:
-    """Sentences on which scorer is ahead: by the decision table's measures, then by each other measure.
+    """Sentences on which scorer is ahead.
 
-    `pairs` are the tests of the same two scorers.
+    The first is on the measures of the decision table, the others on one other measure each. `pairs` are tests of the
+    same two scorers.
     """
     first_pair = pairs[0]
     if first_pair.verdict.both_refuse:
@@ -78,7 +79,10 @@ def _compare_in_words(pairs: Sequence[ScorerPair]) -> list[str]:
 
 
 def _read_table(names: ScorerPair, tests: Mapping[str, ScorerPair]) -> str:
-    """Sentence of the decision table on two scorers, whose names are those of any of their tests."""
+    """Sentence of the decision table on two scorers.
+
+    `names` is any of their tests, which has their names.
+    """
     margin = f"{margin_points(names.verdict)} points"
     case = COMPARED.decide(state_of(tests))
     return case.word.format(first=names.first, second=names.second, margin=margin, by=_describe_lead(tests))
@@ -99,7 +103,7 @@ def _describe_measure(pair: ScorerPair) -> str:
 
 
 def _describe_lead(tests: Mapping[str, ScorerPair]) -> str:
-    """Phrase ", by little" if the first measure with a leader has a small lead, else empty."""
+    """Phrase that a lead is small, for the first measure with a lead. Empty if it is not small."""
     for measure in COMPARED.facts:
         test = tests.get(measure)
         if test is not None and test.verdict.lead:
@@ -148,7 +152,7 @@ def _explain_test(verdict: PairVerdict, count_word: str | None) -> str:
 
 
 def could_have_seen(verdict: PairVerdict, count_word: str | None = None) -> str:
-    """Phrase on the smallest difference that a test could have found, and on equality within the margin.
+    """Phrase on the smallest difference, and the equality, that a test could have found.
 
     `count_word` is the word for what the measure counts, None for problems.
     """
@@ -166,7 +170,10 @@ def could_have_seen(verdict: PairVerdict, count_word: str | None = None) -> str:
 
 
 def margin_points(verdict: PairVerdict) -> str:
-    """Margin in points as text, without needless digits. It is 0 if there is no margin."""
+    """Margin in points as text, without needless digits.
+
+    It is 0 if there is no margin.
+    """
     margin = 100 * (verdict.margin or 0.0)
     return f"{round(margin, 6):g}"
 

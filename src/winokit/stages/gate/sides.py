@@ -113,7 +113,10 @@ def _load_runs(sides: Mapping[str, RunLike], data: DataLike | None) -> dict[str,
 def _find_problems(
     runs: Mapping[str, Run], predictions: Mapping[str, Predictions], data: DataLike | None
 ) -> Dataset | None:
-    """Find the problems that predictions are about: those of `data`, of a run, or of a log."""
+    """Load the problems of `data`, else those of a run or of a log.
+
+    None if there are none.
+    """
     if data is not None:
         return load_one(data)
     if runs:

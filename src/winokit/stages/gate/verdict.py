@@ -146,7 +146,7 @@ def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: flo
 
 
 def _check_same_problems(metric: PairMeasure, new: GateSide, old: GateSide) -> None:
-    """Raise BadInput if the sides answer different problems, or if one has no answers for the metric."""
+    """Raise BadInput if the sides answer different problems, or if a side answers none."""
     new_ids = _list_answered(metric, new)
     old_ids = _list_answered(metric, old)
     if new_ids != old_ids:

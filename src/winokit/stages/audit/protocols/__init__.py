@@ -25,7 +25,7 @@ Its flag says whether a user named the protocol.
 
 @dataclass(frozen=True)
 class Protocol:
-    """A function that makes the rows of one scorer, and the variants and numbers that it needs."""
+    """A function that makes rows, with the variants and numbers that it needs."""
 
     rows: Rows
     variants: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
-    """Shares of answers that ended in a tie (`tied`) and of replies that were cut off (`unfinished`)."""
+    """Shares of answers that ended in a tie (`tied`) or were cut off (`unfinished`)."""
     answers = sheet.answers()
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
     reasons = Counter(sheet.reasons(answers.subset(answers.silent)))
@@ -61,7 +61,10 @@ def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
 
 @protocol()
 def luck(sheet: AuditSheet) -> Iterable[Metric]:
-    """Probabilities that one guesser or the best of ten does as well, and the problems needed to tell."""
+    """Probabilities that guessing does as well, and the number of problems needed to tell.
+
+    Guessing is a single guesser, or the best of ten.
+    """
     answers = sheet.answers()
     # Problems that read the same to the scorer are guessed once.
     texts = []

@@ -22,7 +22,7 @@ from winokit.text.words import letters
 
 @protocol("reversed")
 def position(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy if the answer is the first or the second candidate, and the effect of their order."""
+    """Accuracy by the place of the right candidate, and the effect of the order of candidates."""
     everything = sheet.answers()
     has_places = flags(_has_places(problem) for problem in everything.problems)
     answers = everything.subset(has_places)
