@@ -1,7 +1,7 @@
 """The findings below a headline: a sentence per protocol, each with the facts that it claims.
 
 A finding says no more of a row than its corrected test shows. Rows without a test are stated and not judged. Each
-function returns None if the rows have nothing to say on its subject. `state` has the facts of the verdict.
+function takes the rows of one scorer and `state`, the facts of the verdict.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,10 @@ UNDECIDED_TO_SAY = 0.01
 
 
 def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say whether the score over all problems is above chance."""
+    """Return the finding on the score over all problems against chance.
+
+    None if the row has no chance level or interval, or if it cannot be judged.
+    """
     row = rows.single
     where = state["single"]
     if row is None or row.level is None or row.low is None or row.high is None:
@@ -57,7 +60,10 @@ def _explain_interval(row: Metric) -> str:
 
 
 def _find_luck(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say how often chance would do as well, and how many problems would tell."""
+    """Return the finding on how often chance would do as well.
+
+    It includes the number of problems that would tell. None without rows of luck.
+    """
     once = rows.find("luck", "all", "p_null")
     best = rows.find("luck", "all", "p_null_best_of_10")
     if once is None or state["places"] != SEVERAL or state["abstained"] == ALL:
@@ -84,7 +90,10 @@ def _say_problems_needed(rows: MetricRows) -> str:
 
 
 def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """State the share of groups that are right as a whole, and what explains it."""
+    """Return the finding on the share of groups that are right as a whole.
+
+    None without complete groups.
+    """
     row = rows.whole_groups
     where = state["twins"]
     if row is None or state["places"] != SEVERAL:
@@ -108,8 +117,11 @@ def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.{ending}", tones.get(where, PLAIN), {"twins": where})
 
 
-def _find_told(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say whether twins get different answers more or less often than by chance."""
+def _find_told_apart(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding on how often twins get different choices.
+
+    None if that is neither more nor less often than by chance.
+    """
     row = rows.told_apart
     same = rows.find("dependence", "complete", "same_option")
     if row is None or row.level is None or state["told"] not in (ABOVE, BELOW):
@@ -124,7 +136,10 @@ def _find_told(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say how often all samples agree, and how many problems are right in all or any."""
+    """Return the finding on the agreement of several samples.
+
+    It includes the shares of problems right in all and in any of them. None without samples.
+    """
     same = rows.find("samples", "all", "same_answer")
     if same is None or state["abstained"] == ALL:
         return None
@@ -159,7 +174,10 @@ def _describe_samples_right(rows: MetricRows) -> str:
 
 
 def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say that accuracy falls when the candidates change places."""
+    """Return the finding that accuracy falls when the candidates change places.
+
+    None if a fall is not shown.
+    """
     row = rows.tested["switched"]
     if row is None or state["switched"] != ABOVE:
         return None
@@ -173,8 +191,11 @@ def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, claims)
 
 
-def _find_single(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say that problems without a twin are easier."""
+def _find_single_problems(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding that problems without a twin are easier.
+
+    None if that is not shown.
+    """
     row = rows.find("groups", "all", "single_minus_grouped")
     if row is None or state["alone"] != ABOVE:
         return None
@@ -188,7 +209,10 @@ def _say_chance_level(row: Metric) -> str:
 
 
 def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say whether right answers are found in text that no longer holds them."""
+    """Return the finding on right answers in texts that people could not solve.
+
+    None without artifact baselines.
+    """
     judged = _list_judged_artifacts(rows, state)
     if not judged:
         return None
@@ -220,7 +244,10 @@ def _describe_artifact(row: Metric) -> str:
 
 
 def _find_switching(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say how often the answer follows when the candidates switch places."""
+    """Return the finding on how often the answer follows when candidates switch places.
+
+    None without switched problems.
+    """
     consistency = rows.find("switching", "switchable", "consistency")
     where = state["consistency"]
     before = rows.find("switching", "switchable")
@@ -238,7 +265,10 @@ def _find_switching(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_association(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Compare associative problems with all others."""
+    """Return the finding that compares associative problems with all others.
+
+    None without the labels.
+    """
     row = rows.find("association", "all", "associative_minus_others")
     where = state["association"]
     if row is None:
@@ -255,7 +285,10 @@ def _find_association(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_position(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Say whether the order in which candidates are offered matters."""
+    """Return the finding that the order in which candidates are offered matters.
+
+    None if that is not shown.
+    """
     row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")
     clauses = []
@@ -286,7 +319,10 @@ def _describe_sides(row: Metric, word: str, state: State) -> str:
 
 
 def _find_strict(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """State the share of groups that are right in every version."""
+    """Return the finding on the share of groups that are right in every version.
+
+    None without the protocol `strict`.
+    """
     row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
@@ -294,7 +330,10 @@ def _find_strict(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_gender(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """State the gender differences, and which are significant."""
+    """Return the finding on gender differences, with the significant ones.
+
+    None if the rows have no differences.
+    """
     differences = _list_gender_rows(rows)
     if not differences:
         return None
@@ -331,7 +370,10 @@ def _list_gender_rows(rows: MetricRows) -> dict[tuple[str, str], Metric]:
 
 
 def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """State the share of problems that are left undecided."""
+    """Return the finding on the share of problems that are left undecided.
+
+    None if there are none.
+    """
     row = rows.find("accuracy", "all", "abstained")
     expected = rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
@@ -347,7 +389,10 @@ def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_unfinished(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """State the share of problems whose replies were cut off before the answer."""
+    """Return the finding on replies that were cut off before the answer.
+
+    None if there are none.
+    """
     row = rows.find("accuracy", "all", "abstained")
     share = float(row.details.get("unfinished") or 0) if row else 0.0
     text = f"Replies to {percent(share)} of problems ended before the answer: raise max_tokens and run again."
@@ -359,10 +404,10 @@ FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _find_chance,
     _find_luck,
     _find_twins,
-    _find_told,
+    _find_told_apart,
     _find_samples,
     _find_fall,
-    _find_single,
+    _find_single_problems,
     _find_artifacts,
     _find_switching,
     _find_association,

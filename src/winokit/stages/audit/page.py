@@ -137,7 +137,7 @@ def _list_main_rows(run: Run, metrics: Iterable[Metric]) -> list[Metric]:
 
 
 def _list_folded_protocols(run: Run) -> tuple[str, ...]:
-    """Names of the protocols that are folded away. None are if protocols were named."""
+    """Names of the protocols that are folded away, empty if a user named protocols."""
     return () if run.settings.get(PROTOCOLS_NAMED) else FOLDED
 
 
@@ -223,7 +223,7 @@ def first_numbers(judged: Iterable[JudgedScorer]) -> list[Metric]:
 def rows_asked_for(run: Run, shown_scorers: Sequence[ShownScorer], tiles: Sequence[Metric]) -> tuple[ForestBlock, ...]:
     """Rows of the protocols that a user named, except those in `tiles`, by protocol.
 
-    Every row if there are no tiles. None if there are tiles and no protocol was named.
+    Every row if there are no tiles. Empty if there are tiles and no protocol was named.
     """
     if tiles and not run.settings.get(PROTOCOLS_NAMED):
         return ()

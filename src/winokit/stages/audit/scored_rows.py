@@ -43,17 +43,17 @@ class MetricRows:
 
     @property
     def single(self) -> Metric | None:
-        """Accuracy over all problems."""
+        """Row of the accuracy over all problems, or None."""
         return self.find("accuracy", "all")
 
     @property
     def told_apart(self) -> Metric | None:
-        """Share of pairs whose twins get different choices."""
+        """Row of the share of pairs whose twins get different choices, or None without pairs."""
         return self.find("groups", "complete", "told_apart")
 
     @property
     def whole_groups(self) -> Metric | None:
-        """Share of complete groups whose every member is right."""
+        """Row of the share of complete groups whose every member is right, or None."""
         return self.find("groups", "complete", "group_accuracy")
 
     @property
@@ -73,9 +73,10 @@ class MetricRows:
 
     @cached_property
     def twins(self) -> Metric | None:
-        """Share of pairs with both twins right, among the pairs whose twins get different choices.
+        """Row that tells whether twins are understood, or None without groups.
 
-        It is the share of complete groups if there are no pairs, or in a run of an earlier version.
+        It is the share of pairs with both twins right, among those whose twins get different choices. If there are no
+        pairs, or in a run of an earlier version, it is the share of complete groups that are right.
         """
         if self.told_apart is None:
             return self.whole_groups

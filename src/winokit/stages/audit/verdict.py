@@ -186,7 +186,10 @@ def _say_beyond_margin(rows: MetricRows, state: State, margin: float | None) -> 
 
 
 def _with_margin(word: str, beyond: str) -> str:
-    """Add the phrase on the margin to a word that begins with "above chance"."""
+    """Insert the phrase `beyond` after "above chance" at the beginning of a word.
+
+    Other words stay as they are.
+    """
     for start in (ABOVE_ON_PROBLEMS, ABOVE_CHANCE):
         if word.startswith(start):
             return start + beyond + word.removeprefix(start)
@@ -194,7 +197,10 @@ def _with_margin(word: str, beyond: str) -> str:
 
 
 def _make_headline(rows: MetricRows, state: State, beyond: str) -> str:
-    """Sentences with the numbers behind the word."""
+    """Text with the numbers behind the word of a verdict.
+
+    `beyond` is the phrase on the margin.
+    """
     sentences = [
         _describe_fall(rows, state),
         _describe_single(rows, state, beyond),
@@ -233,7 +239,7 @@ def _describe_fall(rows: MetricRows, state: State) -> str:
 def _describe_single(rows: MetricRows, state: State, beyond: str) -> str:
     """Sentence on the score over all problems and on chance.
 
-    Empty if there are rows neither of that score nor of twins.
+    `beyond` is the phrase on the margin. Empty if there are rows neither of that score nor of twins.
     """
     row = rows.single
     if row is None:
