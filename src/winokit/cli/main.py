@@ -276,7 +276,7 @@ class MethodCommands(FullLines):
         self.registry = _import_object(verb.names)
 
     def list_commands(self, ctx: Context) -> list[str]:
-        """Every name, in the registry's order."""
+        """List the names of the registry, in its order."""
         return list(self.registry)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:

@@ -157,7 +157,7 @@ class Confusion:
     """Whether the last column counts abstentions."""
 
     def share(self, answer: int, choice: int) -> float:
-        """Share of the problems of one row that are in one column."""
+        """Share of the problems of a row that are in one column, by their indices."""
         return self.counts[answer][choice] / (sum(self.counts[answer]) or 1)
 
 

@@ -168,9 +168,9 @@ def _list_outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[s
 
 
 def _find_outcomes(key: Key, outcomes: Mapping[Key, Mapping[str, str]]) -> Mapping[str, str]:
-    """Find a scorer's outcomes in one variant.
+    """Find a scorer's outcome letters in one variant, by problem id.
 
-    If it has none, they are those of the same model with another scoring.
+    If it has none, they are those of the same model with another scoring, or empty.
     """
     if outcomes.get(key):
         return outcomes[key]
@@ -227,7 +227,10 @@ def _make_row(
 
 
 def _join_letters(outcomes: Sequence[Mapping[str, str]], name: str) -> str:
-    """Outcome letters of the problem of that id, one for each variant."""
+    """Join the outcome letters of a problem, one for each variant.
+
+    `outcomes` has letters by problem id, for each variant. `name` is the id.
+    """
     return "".join([by_id.get(name, MISSING) for by_id in outcomes])
 
 

@@ -56,17 +56,17 @@ class ModelReadings:
 
     @cached_property
     def accuracies(self) -> list[Metric]:
-        """Share of problems right under each reading, in the order in which they were asked."""
+        """Rows of the share of problems right under each reading, in the order of asking."""
         return [row for row in self.rows if row.metric == "accuracy"]
 
     @cached_property
     def pairs(self) -> list[Metric]:
-        """Share of pairs right under each reading."""
+        """Rows of the share of pairs right under each reading."""
         return [row for row in self.rows if row.metric == "group_accuracy"]
 
     @cached_property
     def components(self) -> list[Metric]:
-        """The parts of the variance of one answer."""
+        """Rows of the parts of the variance of one answer."""
         return [row for row in self.rows if row.metric == DEVIATION]
 
     def find(self, metric: str) -> Metric | None:
@@ -120,7 +120,7 @@ class ModelReadings:
             yield ReadingSentence(self.model, text)
 
     def _say_dependence(self) -> Iterator[ReadingSentence]:
-        """Sentences on the factors on which it depends which problems are right."""
+        """Sentences on the factors that decide which problems are right."""
         for row in self.components:
             is_of_problems = row.subset.startswith(f"{PROBLEMS}.")
             share = float(row.details.get(VARIANCE_SHARE) or 0.0)

@@ -114,12 +114,12 @@ def columns_of_models(runs: Mapping[str, Run]) -> list[RunColumn]:
 
 
 def _add_scoring(column: RunColumn) -> str:
-    """Name of a column with its scoring."""
+    """Longer name of a column: its model and its scoring."""
     return f"{column.scorer.model} · {column.scorer.scoring}"
 
 
 def _add_run(column: RunColumn) -> str:
-    """Name of a column with its run."""
+    """Longer name of a column: its scorer, and its run in brackets."""
     return f"{column.scorer.name} ({column.run})"
 
 
@@ -228,9 +228,9 @@ def _find_answers(run: Run, scorer: ShownScorer, variant: str) -> Answers | None
 
 
 def _check_found(measures: Iterable[str], comparisons: Comparisons, tables: Iterable[Answers]) -> None:
-    """Raise BadInput for a measure without a test, if any two of the scorers share problems.
+    """Raise BadInput for a measure by which no two scorers could be compared.
 
-    `tables` are the answers of the scorers.
+    `tables` are the answers of the scorers. Nothing is raised if no two of them share a problem.
     """
     tested_measures = {measure for _, _, measure in comparisons}
     for measure in measures:

@@ -37,7 +37,7 @@ class GateSide:
     scoring: str
 
     def answers(self, variant: str = "original") -> Answers:
-        """The answers to the problems of a variant."""
+        """Answers of this scorer to the original problems, or to those of another variant."""
         return self.run.answers(variant, self.model, self.scoring)
 
     @property
