@@ -15,9 +15,9 @@ MOSTLY = 0.5
 
 
 def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Find the first cause of a bad verdict that a scorer's rows show.
+    """Find the first cause of a verdict that is not good.
 
-    `state` has the facts of the verdict. None if the rows show no cause.
+    `rows` are those of one scorer. `state` has the facts of the verdict. None if the rows show no cause.
     """
     for find in CAUSES:
         cause = find(rows, state)
@@ -27,7 +27,7 @@ def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if the scorer answers no problem at all, else None."""
+    """Return a cause if no problem is answered, else None."""
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != ALL:
         return None
@@ -35,7 +35,7 @@ def _find_no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if the scorer gives one answer to all problems, else None."""
+    """Return a cause if all answers are the same, else None."""
     row = rows.single
     if row is None or not row.details.get(ONE_CHOICE) or state["places"] != SEVERAL:
         return None
@@ -43,7 +43,7 @@ def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if accuracy falls when the candidates change places, else None."""
+    """Return a cause if accuracy falls after switching candidates, else None."""
     row = rows.tested["switched"]
     if row is None or state["fall"] != FALLS:
         return None
@@ -52,7 +52,10 @@ def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if both twins get the same option too often, else None."""
+    """Return a cause if twins get the same option too often.
+
+    None otherwise.
+    """
     row = rows.find("dependence", "complete", "same_option")
     if row is None or state["told"] != BELOW:
         return None
@@ -61,7 +64,10 @@ def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_place_preference(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if the first or second candidate is preferred, else None."""
+    """Return a cause if the first or second candidate is preferred.
+
+    None otherwise.
+    """
     row = rows.find("position", "all", "first_minus_second")
     if row is None or state["place"] not in (ABOVE, BELOW):
         return None
@@ -74,7 +80,10 @@ def _find_place_preference(rows: MetricRows, state: State) -> VerdictPoint | Non
 
 
 def _find_few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if at least half of the problems are undecided, else None."""
+    """Return a cause if at least half of the problems are undecided.
+
+    None otherwise.
+    """
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != SOME or row.value < MOSTLY:
         return None

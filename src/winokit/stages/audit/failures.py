@@ -21,7 +21,7 @@ MarkedPart = tuple[str | None, bool]
 
 @dataclass(frozen=True, slots=True)
 class FailedTwin:
-    """One text of a failure in parts, with the right candidate and the chosen ones."""
+    """One text of a failure, with the right and the chosen candidates."""
 
     parts: tuple[MarkedPart, ...]
     right: str
@@ -33,7 +33,10 @@ class FailedTwin:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A pair that some scorers fail, or a single problem if there are no pairs."""
+    """A pair that some scorers fail, or a single problem.
+
+    Single problems are used if the dataset has no pairs.
+    """
 
     texts: tuple[FailedTwin, ...]
     failing: int
@@ -41,7 +44,10 @@ class Failure:
 
     @property
     def marks(self) -> list[tuple[str, list[tuple[str, bool]]]]:
-        """Each scorer's name, with its choice in every text and whether that is right."""
+        """Choices of each scorer in every text, by the scorer's name.
+
+        Each choice has whether it is right.
+        """
         choices_by_scorer: dict[str, list[tuple[str, bool]]] = {}
         for text in self.texts:
             for name, choice, is_right in text.choices:
@@ -51,7 +57,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FailedUnit:
-    """A pair or a single problem, with predictions of the scorers that answer all of it."""
+    """A pair or a single problem, with the predictions of it.
+
+    Only scorers that answer all of it have predictions here.
+    """
 
     problems: Sequence[Problem]
     answers: AnsweredUnit
@@ -62,9 +71,9 @@ class FailedUnit:
         return sum(_has_mistake(rows) for rows in self.answers.values())
 
     def sureness(self, widest: Mapping[Key, float]) -> float:
-        """Sum of the margins of its wrong answers, each as a share of the scorer's widest.
+        """Sum of the margins of its wrong answers.
 
-        `widest` has the widest margin by model and scoring.
+        Each is a share of the scorer's widest margin. `widest` has the widest margin by model and scoring.
         """
         total = 0.0
         for rows in self.answers.values():
@@ -124,7 +133,7 @@ def _collect_answers(
 
 
 def _find_widest_margin(rows: Iterable[Prediction]) -> float:
-    """The widest margin of one scorer: scores of different scorers have different units."""
+    """Widest margin of one scorer, or 0 without margins."""
     return max((_get_finite_margin(row) for row in rows), default=0.0)
 
 
@@ -141,7 +150,7 @@ def _get_finite_margin(row: Prediction) -> float:
 
 
 def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
-    """Texts of a pair, with the words marked that the other twin lacks.
+    """Texts of a pair, with the words that differ marked.
 
     A single problem has no marks.
     """
@@ -157,7 +166,10 @@ def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
 
 
 def _collect_choices(unit: FailedUnit, index: int) -> tuple[tuple[str, str, bool], ...]:
-    """Each scorer's name, its choice in the text of that index, and whether that is right."""
+    """Names and choices of scorers in one text, and whether they are right.
+
+    The text is that of the index.
+    """
     candidates = unit.problems[index].candidates
     choices = []
     for name, rows in unit.answers.items():
@@ -183,7 +195,10 @@ def _mark_words(words: list[str | None], other_words: list[str | None]) -> Itera
 
 
 def _find_difference(words: list[str | None], other_words: list[str | None]) -> int | None:
-    """Index of the first different word, or None if one list begins with the other."""
+    """Index of the first word that differs.
+
+    None if one list begins with the other.
+    """
     for index, (word, other_word) in enumerate(zip(words, other_words, strict=False)):
         if word != other_word:
             return index

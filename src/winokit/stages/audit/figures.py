@@ -21,7 +21,10 @@ STACK_COLOURS = (WHOLE, PART, NONE)
 
 
 def figures_of(page: AuditPage) -> dict[str, Figure]:
-    """Figures of a report by name, only those that its run has data for."""
+    """Make the figures of a report that its run has data for.
+
+    They are by name.
+    """
     names = [scorer.name for scorer in page.scorers]
     forests = ("forest", "finer", "switching", "artifacts", "differences")
     figures = forest_figures({name: getattr(page, name) for name in forests}, names)
@@ -57,17 +60,17 @@ def draw_ranking(ax: "Axes", rows: Sequence[Metric]) -> None:
 
 
 def _low_end(row: Metric) -> float:
-    """Lower end of a row's interval, or its value if it has no interval."""
+    """Lower end of a row's interval, or its value without an interval."""
     return row.value if row.low is None else row.low
 
 
 def _high_end(row: Metric) -> float:
-    """Upper end of a row's interval, or its value if it has no interval."""
+    """Upper end of a row's interval, or its value without an interval."""
     return row.value if row.high is None else row.high
 
 
 def draw_stacks(ax: "Axes", stacks: Sequence[GroupStack]) -> None:
-    """Draw the shares of groups right as a whole, in part and not at all.
+    """Draw the shares of groups with all, some or no members right.
 
     Each scorer has a bar. A thin bar below it has the shares that guessing gives, if they are known.
     """

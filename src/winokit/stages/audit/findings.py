@@ -49,7 +49,7 @@ def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _explain_interval(row: Metric) -> str:
-    """Remark on why a score is not significant although its interval excludes chance.
+    """Remark on a score that is not significant although its interval excludes chance.
 
     Empty if the interval contains chance, or if one of them is missing.
     """
@@ -78,7 +78,7 @@ def _find_luck(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _say_problems_needed(rows: MetricRows) -> str:
-    """Phrase on the number of problems that would tell the score from chance.
+    """Phrase on the number of problems needed to exclude chance.
 
     Empty if the dataset has as many, or if the number is not in the rows.
     """
@@ -90,7 +90,7 @@ def _say_problems_needed(rows: MetricRows) -> str:
 
 
 def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return the finding on the share of groups that are right as a whole.
+    """Return the finding on groups that are right as a whole.
 
     None without complete groups.
     """
@@ -157,7 +157,7 @@ def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _describe_samples_right(rows: MetricRows) -> str:
-    """Phrase on the shares of problems right in all samples and in any.
+    """Phrase on the problems right in all samples and in any.
 
     Empty if the rows have no such shares.
     """
@@ -209,7 +209,7 @@ def _say_chance_level(row: Metric) -> str:
 
 
 def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return the finding on right answers in texts that people could not solve.
+    """Return the finding on texts that people could not solve.
 
     None without artifact baselines.
     """
@@ -229,7 +229,7 @@ def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _list_judged_artifacts(rows: MetricRows, state: State) -> dict[str, Metric]:
-    """Accuracies of artifact baselines by variant, only those that were compared with chance."""
+    """Accuracies of artifact baselines that were compared with chance, by variant."""
     judged = {}
     for variant in WITHOUT:
         row = rows.find("artifacts", variant)
@@ -239,12 +239,12 @@ def _list_judged_artifacts(rows: MetricRows, state: State) -> dict[str, Metric]:
 
 
 def _describe_artifact(row: Metric) -> str:
-    """Accuracy of an artifact baseline, its chance level, and the text it was asked with."""
+    """Phrase on an artifact baseline: accuracy, chance level and kind of text."""
     return f"{percent(row.value)}{_say_chance_level(row)} from {WITHOUT[row.subset]}"
 
 
 def _find_switching(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return the finding on how often the answer follows when candidates switch places.
+    """Return the finding on how often the answer follows a switch.
 
     None without switched problems.
     """
@@ -319,7 +319,7 @@ def _describe_sides(row: Metric, word: str, state: State) -> str:
 
 
 def _find_strict(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return the finding on the share of groups that are right in every version.
+    """Return the finding on groups that are right in every version.
 
     None without the protocol `strict`.
     """

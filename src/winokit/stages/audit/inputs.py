@@ -61,12 +61,12 @@ class AuditInputs:
 
     @property
     def parts(self) -> list[ReadPredictions]:
-        """The parts of all files: one for each model, scoring and variant in a file."""
+        """Predictions of all files, in parts by model, scoring and variant."""
         return list(chain.from_iterable(self.reads.values()))
 
     @property
     def predictions_by_file(self) -> dict[str, list[Prediction]]:
-        """The predictions of each file for the problems to audit, by its path."""
+        """Predictions for the problems to audit, by the path of the file."""
         ids = {problem.id for problem in self.dataset}
         by_file: dict[str, list[Prediction]] = {}
         for path, parts in self.reads.items():
@@ -138,7 +138,7 @@ def read_inputs(
 def _read_predictions_within(
     data: DataLike, problems: Dataset, settings: AuditSettings, plan: ScoringPlan
 ) -> PredictionsWithin:
-    """Read predictions from the file of the problems itself, and print notes on them."""
+    """Read predictions from the file of the problems, and print notes."""
     from winokit.data.predictions.within import predictions_within
 
     within = predictions_within(data, problems, is_scored=_is_for_models(settings, plan))
@@ -160,7 +160,10 @@ def _list_variants_read(reads: Mapping[Path, Sequence[ReadPredictions]]) -> set[
 
 
 def _check_models(models: Sequence[str | Model], settings: AuditSettings, plan: ScoringPlan) -> None:
-    """Raise an error for models of one name, or settings of models without a model."""
+    """Raise an error for models of one name, and for unused settings.
+
+    Settings of models are unused without a model.
+    """
     if models:
         _check_names(models)
     else:
@@ -191,10 +194,10 @@ def _check_has_problems(predictions: Predictions, data: DataLike | None) -> None
 
 
 def _list_files(data: DataLike | None, predictions: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
-    """List the files and folders of predictions: the given ones, or DATA itself.
+    """List the files of predictions: the given ones, or DATA itself.
 
-    DATA has predictions if columns of predictions are named and nothing is given. Raises BadInput if columns are named
-    and there is no file that could have them.
+    Folders are among them. DATA has predictions if columns of predictions are named and nothing is given. Raises
+    BadInput if columns are named and there is no file that could have them.
     """
     if settings.columns_of_predictions is None or settings.has_predictions:
         return file_paths(predictions)
@@ -214,7 +217,10 @@ def _find_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
 
 
 def _find_source(data: DataLike | None, files: Sequence[PredictionFile], lenient: bool) -> ProblemSource:
-    """Choose DATA if it is named, else the problems in the logs, else the bundled twins."""
+    """Choose DATA if it is named, else problems in logs, else `open`.
+
+    `open` is the bundled twins.
+    """
     if not files:
         return ProblemSource("open" if data is None else data)
     from winokit.data.predictions.logs import check_no_log, logged_data
@@ -232,7 +238,7 @@ def _is_for_models(settings: AuditSettings, plan: ScoringPlan) -> bool:
 
 
 def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> None:
-    """Raise an error if anything is set that has an effect on models alone."""
+    """Raise an error if a setting is named that only models use."""
     if not _is_for_models(settings, plan):
         return
     if settings.scoring is None and plan == ScoringPlan(seed=plan.seed, substitution=plan.substitution):
@@ -257,7 +263,10 @@ def _list_models(model: ModelLike | Sequence[ModelLike] | None, *, has_predictio
 
 
 def _check_names(models: Sequence[str | Model]) -> None:
-    """Raise BadInput if two models have one name: their rows would be mixed up."""
+    """Raise BadInput if two models have one name.
+
+    Their rows would be mixed up.
+    """
     specs = [model for model in models if isinstance(model, str)]
     for spec in specs:
         if specs.count(spec) > 1:
@@ -270,9 +279,10 @@ def _check_names(models: Sequence[str | Model]) -> None:
 
 
 def check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
-    """Raise BadInput if two sources predict the same problem under the same model and scoring.
+    """Raise BadInput if two sources predict the same problem.
 
-    `sources` has predictions by the name of their file or option. Without the check, one source would be lost.
+    Only predictions under the same model and scoring count. `sources` has predictions by the name of their file or
+    option. Without the check, one source would be lost.
     """
     sources_with_rows = [source for source, rows in sources.items() if rows]
     if len(sources_with_rows) < 2:
@@ -306,7 +316,7 @@ def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
-    """Notes of all files of predictions, each after its model and its file."""
+    """Notes of all files of predictions, with their models and files."""
     notes: list[tuple[str, str]] = []
     for path, parts in reads.items():
         for part in parts:

@@ -109,7 +109,10 @@ class AuditPage:
         self.sources = list(dict.fromkeys(chain.from_iterable(sources for _, sources in self.citations)))
 
     def whose(self, row: Metric) -> str:
-        """Name of the scorer of a row, with the row's scoring if the scorer has another."""
+        """Name of the scorer of a row.
+
+        The scoring of the row is added if the scorer has another.
+        """
         scorer = owner(row, self.scorers)
         if scorer is None:
             return row.model
@@ -126,23 +129,35 @@ def _split_readings(rows: Iterable[Metric]) -> tuple[list[Metric], list[Metric]]
 def _select_rows(
     rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer], run_scorers: Sequence[ShownScorer]
 ) -> list[Metric]:
-    """Select the rows of the scorers that are shown, among all scorers of the run."""
+    """Select the rows of the scorers that are shown.
+
+    `run_scorers` are all scorers of the run, to which rows belong.
+    """
     return [row for row in rows if owner(row, run_scorers) in shown_scorers]
 
 
 def _list_main_rows(run: Run, metrics: Iterable[Metric]) -> list[Metric]:
-    """List the rows that are neither folded away nor in a section of their own."""
+    """List the rows for the main plot of protocols.
+
+    Rows that are folded away or in a section of their own are left out.
+    """
     elsewhere = {*DRAWN_APART, *_list_folded_protocols(run)}
     return [row for row in metrics if base(row.protocol) not in elsewhere]
 
 
 def _list_folded_protocols(run: Run) -> tuple[str, ...]:
-    """Names of the protocols that are folded away, empty if a user named protocols."""
+    """Names of the protocols that are folded away.
+
+    Empty if a user named protocols.
+    """
     return () if run.settings.get(PROTOCOLS_NAMED) else FOLDED
 
 
 def _make_folded_forests(run: Run, metrics: Sequence[Metric], shown_scorers: Sequence[ShownScorer]) -> list[Forest]:
-    """Make a forest for each protocol that is folded away and has rows to draw."""
+    """Make a plot for each protocol that is folded away.
+
+    Protocols without rows have none.
+    """
     forests = [forest(metrics, shown_scorers, protocol) for protocol in _list_folded_protocols(run)]
     return [drawn for drawn in forests if drawn.blocks]
 
@@ -177,7 +192,7 @@ def readings_of(run: Run) -> "ReadingsSection | None":
 
 @dataclass(frozen=True, slots=True)
 class JudgedScorer:
-    """A scorer with its verdict and its numbers at the top of the page.
+    """A scorer with its verdict and its main numbers.
 
     `tiles` has the rows of these numbers by label.
     """
@@ -188,7 +203,7 @@ class JudgedScorer:
 
     @property
     def mark(self) -> ForestMark | None:
-        """Mark of its accuracy in a plot of its own, or None without an accuracy."""
+        """Mark of its accuracy in a plot, or None without an accuracy."""
         row = self.tiles.get(ACCURACY)
         return None if row is None else ForestMark(0, row, stands(row))
 
@@ -211,19 +226,22 @@ def judge(run: Run) -> list[JudgedScorer]:
 
 
 def _rank_by_accuracy(judged: JudgedScorer) -> float:
-    """Key that sorts the most accurate scorers first, and those without an accuracy last."""
+    """Sort key that puts the most accurate scorers first.
+
+    Scorers without an accuracy come last.
+    """
     return -judged.mark.value if judged.mark else 1.0
 
 
 def first_numbers(judged: Iterable[JudgedScorer]) -> list[Metric]:
-    """Rows of the numbers at the top of the page, of all scorers."""
+    """Rows of the main numbers of all scorers."""
     return list(chain.from_iterable(scorer.tiles.values() for scorer in judged))
 
 
 def rows_asked_for(run: Run, shown_scorers: Sequence[ShownScorer], tiles: Sequence[Metric]) -> tuple[ForestBlock, ...]:
-    """Rows of the protocols that a user named, except those in `tiles`, by protocol.
+    """Rows of the protocols that a user named, by protocol.
 
-    Every row if there are no tiles. Empty if there are tiles and no protocol was named.
+    Rows in `tiles` are left out. Every row if there are no tiles. Empty if there are tiles and no protocol was named.
     """
     if tiles and not run.settings.get(PROTOCOLS_NAMED):
         return ()
@@ -240,13 +258,16 @@ def is_silent(judged: JudgedScorer) -> bool:
 
 
 def undecided_of(run: Run, judged: JudgedScorer) -> UndecidedRun | None:
-    """Describe why a scorer leaves problems undecided, or return None if it leaves none."""
+    """Describe why a scorer leaves problems undecided.
+
+    None if it leaves none.
+    """
     scorer = judged.scorer
     return undecided_by(run, scorer.model, scorer.scoring)
 
 
 def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
-    """Labels of the numbers at the top, each with the row of highest chance.
+    """Labels of the main numbers, each with the row of highest chance.
 
     Chance is lower for scorers that abstain.
     """
@@ -319,7 +340,7 @@ def _make_published_table(
     facts: Sequence[PublishedFact],
     shown_scorers: Sequence[ShownScorer],
 ) -> PublishedTable:
-    """Make the table of one metric from the rows of this run and published facts.
+    """Make the table of one metric from rows and published facts.
 
     A fact is shown if its variant is made as here, and of as many problems.
     """
@@ -358,10 +379,11 @@ def _mark_row(row: Metric, shown_scorers: Sequence[ShownScorer]) -> ForestMark:
 
 @collector_off()
 def write_report(run: Run, folder: Path) -> Path:
-    """Write the report of a run into a folder and return the path of its index.html.
+    """Write the report of a run into a folder.
 
-    Scripts are written beside it: `problems/` has the rows of the table of problems, `transcripts/` the prompts and
-    replies. Transcripts of an earlier run are removed. The page can be read without either.
+    Returns the path of its index.html. Scripts are written beside it: `problems/` has the rows of the table of
+    problems, `transcripts/` the prompts and replies. Transcripts of an earlier run are removed. The page can be read
+    without either.
     """
     page = AuditPage(run)
     scripts = []

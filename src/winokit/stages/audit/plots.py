@@ -25,7 +25,7 @@ PLACES = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True, slots=True)
 class GroupStack:
-    """Shares of groups right as a whole, in part and not at all, for one scorer."""
+    """Shares of one scorer's groups with all, some or no members right."""
 
     scorer: str
     """The scorer's name."""
@@ -39,7 +39,7 @@ class GroupStack:
 
     @property
     def chance(self) -> tuple[float, ...] | None:
-        """Chance of each share, or None if that of any is not known."""
+        """Chance of each share, or None if any is not known."""
         chances = tuple(row.chance for row in self.shares if row.chance is not None)
         return chances if len(chances) == len(self.shares) else None
 
@@ -146,7 +146,7 @@ def _find_median(margins: FloatArray) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of the place of the right candidate against the chosen place, for one scorer."""
+    """Counts of right and chosen places of candidates, for one scorer."""
 
     scorer: str
     """The scorer's name."""
@@ -157,7 +157,10 @@ class Confusion:
     """Whether the last column counts abstentions."""
 
     def share(self, answer: int, choice: int) -> float:
-        """Share of the problems of a row that are in one column, by their indices."""
+        """Share of the problems of a row that are in one column.
+
+        `answer` and `choice` are the indices of the row and the column.
+        """
         return self.counts[answer][choice] / (sum(self.counts[answer]) or 1)
 
 
@@ -197,7 +200,7 @@ def _name_place(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SwitchTable:
-    """Switchable problems by whether they are right before and after their candidates change places."""
+    """Counts of problems right before and after their candidates are switched."""
 
     scorer: str
     """The scorer's name."""

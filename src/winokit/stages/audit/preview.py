@@ -35,7 +35,7 @@ LONGEST = 600
 
 @dataclass(frozen=True)
 class Exchange:
-    """One prompt, the reply to it, and the choice that was read from the reply."""
+    """A prompt, its reply, and the choice read from the reply."""
 
     prompt: str
     reply: str
@@ -80,7 +80,7 @@ class Preview:
 
     @property
     def said_rest(self) -> str:
-        """Sentence on the requests that are left, and on their tokens, cost and time."""
+        """Sentence on the requests that are left, and their cost."""
         new = self.rest["new"]
         if not new:
             return "Nothing else is left to ask: all other answers are in the cache."
@@ -108,9 +108,10 @@ class Preview:
 
 
 def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Lines for the terminal on a run that stopped after its preview, from its settings.
+    """Lines for the terminal on a run that stopped after its preview.
 
-    They have no replies if the user declined the rest, since the replies were shown before.
+    `settings` are those of the run. They have no replies if the user declined the rest, since the replies were shown
+    before.
     """
     if settings.get("declined"):
         yield "Stopped after the first replies; nothing else was asked."
@@ -123,9 +124,9 @@ def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cache) -> Preview:
-    """Ask a model the first problems, until there are ten replies or no more problems.
+    """Ask a model the first problems, until there are ten replies.
 
-    The replies are stored in the cache, unless none of them can be read.
+    With fewer problems there are fewer. The replies are stored in the cache, unless none of them can be read.
     """
     scoring = plan.scoring or default_scoring(model, dataset)
     watched = WatchedCache(cache)
@@ -176,9 +177,9 @@ def _show_scores(problem: Problem, row: Prediction) -> Exchange:
 
 
 class WatchedCache(Cache):
-    """A cache that records which answers are added, so that they can be removed again.
+    """A cache that records which answers are added.
 
-    The answers are stored in the cache that it wraps.
+    They can then be removed again. The answers are stored in the cache that it wraps.
     """
 
     def __init__(self, whole: Cache) -> None:

@@ -49,7 +49,7 @@ class ProblemScript:
 
 
 def problem_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[tuple[ProblemScript, str]]:
-    """Yield the script of the original problems, then one for each variant with predictions.
+    """Yield a script of problems for the originals and each predicted variant.
 
     The second value is the text of the script.
     """
@@ -71,7 +71,7 @@ def problem_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[
 
 
 def _name_scorers(keys: Sequence[Key]) -> list[str]:
-    """Names of scorers: the model, and the scoring if another scorer has the same model."""
+    """Names of scorers: models, with scorings where models are the same."""
     model_counts = Counter(model for model, _ in keys)
     names = []
     for model, scoring in keys:
@@ -80,7 +80,10 @@ def _name_scorers(keys: Sequence[Key]) -> list[str]:
 
 
 def transcript_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
-    """Yield the file name and the text of a script for each variant with transcripts."""
+    """Yield the file name and the text of each script of transcripts.
+
+    There is one for each variant with transcripts.
+    """
     transcripts = grouped((row.variant, row) for row in run.transcripts)
     predictions = predictions_by_variant(run)
     variants = [ORIGINAL, *(name for name in run.variants if name in predictions)]
@@ -110,13 +113,19 @@ def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction
 
 
 def _order_scorers(by_scorer: Predictions, shown_scorers: Sequence[ShownScorer]) -> list[Key]:
-    """Keys of the scorers with predictions: those of the report first, then further scorings."""
+    """Keys of the scorers with predictions, in the order of the page.
+
+    Scorers of the report come first, then further scorings.
+    """
     main_keys = [(scorer.model, scorer.scoring) for scorer in shown_scorers]
     return [key for key in main_keys if key in by_scorer] + [key for key in by_scorer if key not in main_keys]
 
 
 def _write_call(function: str, index: int, content: Mapping[str, Any]) -> str:
-    """Write a line of JavaScript that calls a function with an index and an object."""
+    """Write a line of JavaScript that calls a function.
+
+    Its arguments are an index and an object.
+    """
     return f"{function}({index},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
 
 
@@ -151,7 +160,7 @@ def _pair_logprobs(row: "Transcript") -> Any:
 
 
 def shown_ends(reply: str) -> str:
-    """Return a reply, or the beginning and the end of a long one."""
+    """Return a reply, shortened to its beginning and end if it is long."""
     if len(reply) <= HEAD + TAIL:
         return reply
     left_out = f"{len(reply) - HEAD - TAIL:,} characters, which are in transcripts.jsonl.gz"
@@ -159,7 +168,7 @@ def shown_ends(reply: str) -> str:
 
 
 def _list_outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, str]]:
-    """For each scorer the outcome letter of each rewritten problem, by the id of its original."""
+    """Outcome letters of each scorer for rewritten problems, by original id."""
     original_ids = {original_id(problem) for problem in dataset}
     outcomes: dict[Key, dict[str, str]] = {}
     for key, rows in by_scorer.items():
@@ -235,9 +244,9 @@ def _join_letters(outcomes: Sequence[Mapping[str, str]], name: str) -> str:
 
 
 def _make_choice(prediction: Prediction | None) -> tuple[Any, ...]:
-    """Make the values of a prediction: outcome letter, choice, scores and reason for an abstention.
+    """Make the values of a prediction: outcome letter, choice, scores and reason.
 
-    They are tuples, which the garbage collector need not watch.
+    The reason is there for abstentions. They are tuples, which the garbage collector need not watch.
     """
     if prediction is None:
         return (MISSING,)

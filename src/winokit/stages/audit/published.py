@@ -54,7 +54,7 @@ class PublishedFact:
         return "switched" if self.protocol == "switching" else ORIGINAL
 
     def is_made_so(self, style: str) -> bool:
-        """Whether an audit in a style makes its variant as the paper did."""
+        """Whether a style makes its variant as the paper did."""
         return not self.styles or style_of(self.variant, style) in self.styles
 
     def is_like(self, counts: Collection[int], style: str) -> bool:
@@ -65,7 +65,10 @@ class PublishedFact:
         return self.n in counts and self.is_made_so(style)
 
     def why_unlike(self, counts: Collection[int], style: str) -> str:
-        """Reason why it cannot be compared with a run, whose values `is_like` describes."""
+        """Reason why it cannot be compared with a run.
+
+        `is_like` describes the parameters.
+        """
         here = " and ".join(f"{count:,}" for count in sorted(counts))
         if self.n is None:
             return f"on an unknown number, here {here}"
@@ -81,7 +84,10 @@ class PublishedFact:
 
 @cache
 def published(known_set: str) -> tuple[PublishedFact, ...]:
-    """Return the published numbers for a known dataset, empty if there are none."""
+    """Return the published numbers for a known dataset.
+
+    Empty if there are none.
+    """
     text = (files("winokit") / "assets" / "published.jsonl").read_text("utf-8")
     facts = []
     for row in json_lines(text):

@@ -68,7 +68,7 @@ class ReadingsFile:
     """By the kind of model; those under `all` are for every kind."""
 
     def to_json(self) -> dict[str, Any]:
-        """Prompts, orders and styles as JSON-ready values, for the settings of a run."""
+        """Prompts, orders and styles as JSON-ready values."""
         texts = {name: prompt.text for name, prompt in self.prompts.items()}
         return {PROMPTS: texts, ORDERS: list(self.orders), STYLES: list(self.styles)}
 
@@ -95,7 +95,7 @@ class ReadingsFile:
         return readings
 
     def _vary_prompts(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
-        """Yield the readings of a scoring with prompts: one for each prompt and order of candidates."""
+        """Yield the readings of a scoring for each prompt and order."""
         joint = "&" if "?" in scoring else "?"
         for prompt, order in product(self.prompts, self.orders):
             levels = {SCORINGS: scoring, PROMPTS: prompt, ORDERS: order}
@@ -104,9 +104,9 @@ class ReadingsFile:
             yield AskedReading("/".join(levels.values()), levels, reading_plan)
 
     def _vary_styles(self, scoring: str, plan: ScoringPlan, problems: Dataset) -> Iterator[AskedReading]:
-        """Yield the readings of a scoring that puts candidates into the blank: one for each style.
+        """Yield the readings of a scoring for each style.
 
-        Styles that give the same texts for all problems are one reading.
+        The scoring puts candidates into the blank. Styles that give the same texts for all problems are one reading.
         """
         for style in distinct_styles(problems, self.styles):
             levels = {SCORINGS: scoring, STYLES: style}
@@ -115,7 +115,7 @@ class ReadingsFile:
 
 
 def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
-    """Select the styles whose texts differ from those of all styles before them."""
+    """Select the styles whose texts differ from those of earlier styles."""
     texts_by_style: dict[str, list[str]] = {}
     for style in styles:
         texts: list[str] = []
@@ -127,7 +127,7 @@ def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
 
 
 def read_readings(name: str | Path) -> ReadingsFile:
-    """Read a file of readings, or the bundled one if the name is `default`.
+    """Read a file of readings, or the bundled one for `default`.
 
     A factor that the file does not list is that of the bundled file. Raises BadInput if the file is missing, or not
     valid.
@@ -169,9 +169,9 @@ def parse_readings(table: Mapping[str, Any], file: str) -> ReadingsFile:
 
 
 def read_names(value: object, key: str, file: str) -> list[str]:
-    """Check that a value is a list of names, each once, and return it.
+    """Check and return a list of names, each once.
 
-    `key` and `file` are named in the error.
+    Raises BadInput for any other value. `key` and `file` are named in the error.
     """
     items = value if isinstance(value, list) else []
     names = [name for name in items if isinstance(name, str)]
@@ -263,9 +263,9 @@ def ask_readings(
 def answers_of(
     problems: AskedProblems, model: str, predictions: Sequence[Prediction], formalization: str | None
 ) -> Answers:
-    """Make the table of a model's answers under one reading, with a row for each sample.
+    """Make the table of a model's answers under one reading.
 
-    Predictions for problems without an answer are left out.
+    Each sample has a row. Predictions for problems without an answer are left out.
     """
     index_of = {name: index for index, name in enumerate(problems.ids)}
     labelled = [row for row in predictions if row.id in index_of]

@@ -60,7 +60,7 @@ class ReadingLane:
 
 @dataclass(frozen=True, slots=True)
 class SpreadLine:
-    """One part of the variance of an answer, as cells of a table."""
+    """Cells of a table for one part of the variance."""
 
     source: str
     deviation: str
@@ -69,7 +69,7 @@ class SpreadLine:
 
 
 class ReadingsSection:
-    """Contents of the section on readings. They are empty for a run without readings."""
+    """Contents of the section on readings, empty without readings."""
 
     def __init__(self, run: Run) -> None:
         results = ReadingResults.of(run.metrics)
@@ -94,9 +94,10 @@ class ReadingsSection:
         self.texts: Mapping[str, str] = {name: text for name, text in texts.items() if name in asked_prompts}
 
     def _make_lane(self, index: int, model: ModelReadings, rows: Sequence[Metric]) -> ReadingLane:
-        """Make the dots of one model. Those of one prompt have one height.
+        """Make the dots of one model.
 
-        `rows` are its readings by one measure, and `index` is its place among the models.
+        Those of one prompt have one height. `rows` are its readings by one measure, and `index` is its place among the
+        models.
         """
         prompts = list(dict.fromkeys(level_of(row) for row in rows))
         dots = []
@@ -117,7 +118,9 @@ def _group_by_subject(sentences: Iterable[ReadingSentence]) -> dict[str, list[Re
 
 
 def fifths_around(values: Sequence[float]) -> tuple[float, float]:
-    """Ends of an axis around all values, with quarters at multiples of five per cent.
+    """Ends of an axis around all values.
+
+    Its quarters are multiples of five per cent.
 
     >>> fifths_around([0.32, 0.82]), fifths_around([0.5]), fifths_around([])
     ((0.3, 0.9), (0.5, 0.7), (0.0, 1.0))
@@ -134,7 +137,7 @@ def fifths_around(values: Sequence[float]) -> tuple[float, float]:
 
 
 def level_of(row: Metric) -> str:
-    """Name of the prompt of a reading's row, or of its scoring if it has no prompt."""
+    """Name of a reading's prompt, or of its scoring without a prompt."""
     return str(row.details.get("prompts") or row.details.get("scorings"))
 
 
@@ -149,7 +152,7 @@ def spread_lines(model: ModelReadings) -> list[SpreadLine]:
 
 
 def readings_forest(models: Sequence[ModelReadings]) -> Forest:
-    """Plot with a line per reading and the accuracy of every model on it."""
+    """Plot of the accuracy of every model, with a line per reading."""
     marks: dict[str, list[ForestMark]] = {}
     for index, model in enumerate(models):
         for row in model.accuracies:
@@ -160,7 +163,7 @@ def readings_forest(models: Sequence[ModelReadings]) -> Forest:
 
 
 def differences_forest(rows: Sequence[Metric]) -> Forest:
-    """Plot with a line per reading and the difference of each two models on it."""
+    """Plot of differences of each two models, with a line per reading."""
     blocks = []
     for (first, second), pair_rows in group_by_models(rows).items():
         lines = tuple(_make_difference_line(row) for row in pair_rows)

@@ -56,7 +56,10 @@ class ModelReadings:
 
     @cached_property
     def accuracies(self) -> list[Metric]:
-        """Rows of the share of problems right under each reading, in the order of asking."""
+        """Rows of the share of problems right under each reading.
+
+        They are in the order of asking.
+        """
         return [row for row in self.rows if row.metric == "accuracy"]
 
     @cached_property
@@ -89,7 +92,7 @@ class ModelReadings:
             yield from self._say_spread()
 
     def _say_range(self, above_count: int) -> str:
-        """Sentence on the range of shares right, and on the number of readings above chance."""
+        """Sentence on the shares right, and the readings above chance."""
         extent = say_extent([row.value for row in self.accuracies])
         text = f"Right on {extent} of problems {say_over(self.accuracies)}"
         if any(row.level is not None for row in self.accuracies):
@@ -162,7 +165,7 @@ class ReadingResults:
         return sentences
 
     def _say_leads(self) -> Iterator[ReadingSentence]:
-        """Sentences on each two models, and on whether wordings or models differ more."""
+        """Sentences on each two models, and on wordings against models."""
         for (first, second), rows in group_by_models(self.differences).items():
             subject = f"{first} and {second}"
             yield ReadingSentence(subject, lead_sentence(first, second, rows))
@@ -182,9 +185,9 @@ def group_by_models(differences: Iterable[Metric]) -> dict[tuple[str, str], list
 
 
 def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
-    """Sentence on which of two models is ahead, under how many readings, and by how much.
+    """Sentence on which of two models is ahead, and by how much.
 
-    `rows` are their differences under each reading and over all.
+    It counts the readings under which each is. `rows` are their differences under each reading and over all.
     """
     single = [row for row in rows if row.subset != ALL]
     first_leads = [abs(row.value) for row in single if row.details[LEAD] == 1]
@@ -209,7 +212,7 @@ def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
 def _say_lead(
     leader: str, other: str, distances: Sequence[float], other_distances: Sequence[float], readings: str
 ) -> str:
-    """Clauses on the model that is ahead more often, and on the other.
+    """Clauses on the model that is ahead more often and the other.
 
     The distances are those of the readings under which each is ahead.
     """
@@ -220,9 +223,9 @@ def _say_lead(
 
 
 def say_together(first: str, second: str, rows: Sequence[Metric]) -> str:
-    """Sentence on which model is ahead over all readings together, after a space.
+    """Sentence on which model is ahead over all readings together.
 
-    Empty if neither is shown to be ahead.
+    It begins with a space. Empty if neither is shown to be ahead.
     """
     whole_row = next((row for row in rows if row.subset == ALL), None)
     if whole_row is None or not whole_row.details[LEAD]:
@@ -240,7 +243,10 @@ def say_wording(row: Metric) -> str:
 
 
 def is_shown(row: Metric) -> bool:
-    """Whether a row's test is significant after correction for all readings or factors."""
+    """Whether a row's test is significant after correction.
+
+    The correction is for all readings or factors.
+    """
     corrected = row.details.get(CORRECTED)
     return corrected is not None and float(corrected) < SMALL
 
@@ -251,7 +257,7 @@ def is_above(row: Metric) -> bool:
 
 
 def say_over(rows: Sequence[Metric]) -> str:
-    """Phrase on the number of readings that a range of shares is over."""
+    """Phrase on the number of readings behind a range."""
     if len(rows) == 1:
         return "under one reading"
     values = {percent(row.value, 0) for row in rows}

@@ -25,7 +25,7 @@ Its flag says whether a user named the protocol.
 
 @dataclass(frozen=True)
 class Protocol:
-    """A function that makes rows, with the variants and numbers that it needs."""
+    """A function that makes rows, with the variants and numbers it needs."""
 
     rows: Rows
     variants: tuple[str, ...] = ()
@@ -48,7 +48,10 @@ def protocol(*variants: str, asks: Asks | None = None) -> Callable[[Rows], Proto
 
 
 def check_protocols(names: Iterable[str]) -> None:
-    """Raise an error for unknown protocols, and for names with a subset (`artifacts@associative`)."""
+    """Raise an error for unknown protocols, and for names with a subset.
+
+    Such a name is `artifacts@associative`.
+    """
     for name in names:
         protocol_name, at, subset = name.partition("@")
         if at:

@@ -45,7 +45,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
-    """Shares of answers that ended in a tie (`tied`) or were cut off (`unfinished`)."""
+    """Shares of answers that are ties (`tied`) or cut off (`unfinished`)."""
     answers = sheet.answers()
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
     reasons = Counter(sheet.reasons(answers.subset(answers.silent)))
@@ -61,7 +61,7 @@ def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
 
 @protocol()
 def luck(sheet: AuditSheet) -> Iterable[Metric]:
-    """Probabilities that guessing does as well, and the number of problems needed to tell.
+    """Probability that guessing does as well, and the problems needed to tell.
 
     Guessing is a single guesser, or the best of ten.
     """

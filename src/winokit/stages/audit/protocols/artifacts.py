@@ -15,16 +15,16 @@ from winokit.stages.audit.sheet import AuditSheet
 
 @protocol(*ARTIFACTS)
 def artifacts(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy and group accuracy on each of the three kinds of incomplete text."""
+    """Accuracy and group accuracy on each kind of incomplete text."""
     for variant in ARTIFACTS:
         yield from _score_variant(sheet, "artifacts", variant, variant)
 
 
 @protocol("special-word")
 def special_word(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy and group accuracy at choosing the special word, given the right candidate.
+    """Accuracy and group accuracy at choosing the special word.
 
-    This is the zero-shot setting of Elazar et al. (2021).
+    The right candidate is given. This is the zero-shot setting of Elazar et al. (2021).
     """
     yield from _score_variant(sheet, "special-word", "all", "special-word")
 

@@ -22,7 +22,7 @@ from winokit.text.words import letters
 
 @protocol("reversed")
 def position(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy by the place of the right candidate, and the effect of the order of candidates."""
+    """Accuracy by the place of the right candidate, and effect of order."""
     everything = sheet.answers()
     has_places = flags(_has_places(problem) for problem in everything.problems)
     answers = everything.subset(has_places)
@@ -43,7 +43,7 @@ def _has_places(problem: Problem) -> bool:
 
 
 def _compare_orders(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
-    """Shares of problems whose choice stays, and whose choice changes, when the candidates are reversed."""
+    """Shares of choices that stay and that change if candidates are reversed."""
     forwards, backwards = answers.matched(sheet.answers("reversed"))
     if not len(forwards):
         return
@@ -59,7 +59,7 @@ def _compare_orders(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
 
 @protocol()
 def length(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy with equally and unequally long candidates, and how often the shorter is chosen."""
+    """Accuracy by equal or unequal length, and choices of the shorter candidate."""
     everything = sheet.answers()
     answers = everything.subset(everything.candidates == 2)
     shorter_by_candidates = _find_shorter(sheet.dataset)

@@ -57,7 +57,7 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _score_perturbation(sheet: AuditSheet, variant: str) -> Iterable[Metric]:
-    """Accuracy on a perturbed variant and on its originals, and the share of choices that stay."""
+    """Accuracy before and after a perturbation, and the share of choices kept."""
     subset = variant.removeprefix(PERTURBED)
     sheet.leave_out_refused("stability", subset, variant)
     answers = sheet.answers(variant)
@@ -75,7 +75,10 @@ def _score_perturbation(sheet: AuditSheet, variant: str) -> Iterable[Metric]:
 
 @protocol("switched", PERTURBED)
 def strict(sheet: AuditSheet) -> Iterable[Metric]:
-    """Share of groups whose problems are right in every version: original, switched and perturbed."""
+    """Share of groups whose problems are right in every version.
+
+    Versions are original, switched and perturbed.
+    """
     variants = ["switched", *(name for name in sheet.variants if name.startswith(PERTURBED))]
     versions = [sheet.answers(name) for name in variants if name in sheet.predictions]
     answers = sheet.answers()
@@ -97,7 +100,7 @@ def strict(sheet: AuditSheet) -> Iterable[Metric]:
 def _combine_versions(
     answers: Answers, versions: Iterable[Answers]
 ) -> tuple[dict[AnswerKey, bool], dict[AnswerKey, float]]:
-    """Whether each problem is right in all its versions, and the chance of that.
+    """Whether each problem is right in all versions, and its chance.
 
     Both are by problem and sample.
     """

@@ -20,7 +20,7 @@ SIDES = ("pro", "anti")
 
 @protocol()
 def gender(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy and gaps by the pronoun's gender, the gotcha flag and the stereotype.
+    """Accuracy and gaps by pronoun gender, gotcha flag and stereotype.
 
     Problems without the labels are left out.
     """

@@ -22,7 +22,10 @@ from winokit.text.language import language_of
 
 @protocol()
 def groups(sheet: AuditSheet) -> Iterable[Metric]:
-    """Shares of groups with all, some or no members right, and of twins with different choices."""
+    """Shares of groups with all, some or no members right, and more.
+
+    They include pairs with different choices, and accuracy on grouped and single problems.
+    """
     answers = sheet.answers()
     is_grouped = np.zeros(len(answers), np.bool_)
     is_grouped[layout_of(answers).rows] = True
@@ -44,7 +47,7 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
 
 @protocol()
 def dependence(sheet: AuditSheet) -> Iterable[Metric]:
-    """Share of pairs whose twins get the same option, and the accuracy of independent answers."""
+    """Share of pairs with the same option, and accuracy of independent answers."""
     answers = sheet.answers()
     pairs = complete_pairs(answers)
     if not len(pairs):

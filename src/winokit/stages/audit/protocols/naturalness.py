@@ -21,9 +21,9 @@ from winokit.text.language import language_of
 
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
-    """Ask a model for the surprisal per word of each solved text, by problem id.
+    """Ask a model for the surprisal per word of each solved text.
 
-    `by_name` is whether a user named the protocol. Empty if the model cannot give a surprisal.
+    It is by problem id. `by_name` is whether a user named the protocol. Empty if the model cannot give a surprisal.
     """
     texts = solved_texts(dataset)
     requests: dict[str, Request]
@@ -48,7 +48,7 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Ma
 
 @protocol(asks=surprisal)
 def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy on the likeliest, middle and unlikeliest third of the texts, and their gap."""
+    """Accuracy on the likeliest, middle and unlikeliest texts, and their gap."""
     surprisals = sheet.asked.get("naturalness")
     if not surprisals:
         reason = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"

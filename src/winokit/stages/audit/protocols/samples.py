@@ -12,9 +12,9 @@ from winokit.stages.audit.sheet import AuditSheet
 
 @protocol()
 def samples(sheet: AuditSheet) -> Iterable[Metric]:
-    """Mean accuracy over samples, shares of problems right in all and in any, and their agreement.
+    """Problems right in all and in any sample, and their agreement.
 
-    No rows if no problem has several samples.
+    The mean accuracy over samples is among the rows. No rows if no problem has several samples.
     """
     answers = sheet.answers()
     count = answers.sample_count

@@ -50,7 +50,10 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _note_estimate(problems: Iterable[Problem]) -> str | None:
-    """Note on labels that a program estimated, or None if people judged all of them."""
+    """Note on labels that a program estimated.
+
+    None if people judged all of them.
+    """
     programs = {str(problem.labels["associative_by"]) for problem in problems if "associative_by" in problem.labels}
     if not programs:
         return None
@@ -60,7 +63,7 @@ def _note_estimate(problems: Iterable[Problem]) -> str | None:
 
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy by the place of the special word, by connective and by paradigm."""
+    """Accuracy by place of the special word, connective and paradigm."""
     everything = sheet.answers()
     has_blank = flags(not problem.is_whole for problem in everything.problems)
     answers = everything.subset(has_blank)
@@ -70,7 +73,7 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _score_special_words(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
-    """Accuracy on groups whose special word is the last word, and on other groups."""
+    """Accuracy by whether the special word of a group is the last."""
     last_groups = _find_last_groups(sheet.dataset)
     in_group = flags(problem.group is not None and is_spaced(problem) for problem in answers.problems)
     is_last = flags(problem.group in last_groups for problem in answers.problems)
@@ -113,7 +116,7 @@ def _score_paradigms(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
 
 @lru_cache(2)  # the same for every scorer of a dataset
 def _find_last_groups(dataset: Dataset) -> set[str]:
-    """Find the groups whose special word is the last word of the text."""
+    """Find the groups whose special word is the last word."""
     groups = {name: members for name, members in dataset.groups.items() if len(members) > 1}
     return {name for name, (first, second, *_) in groups.items() if special_is_last(first, second)}
 
