@@ -50,15 +50,18 @@ def stored_help() -> Mapping[str, CommandHelp]:
 
 
 def is_asked_for(words: Sequence[str]) -> bool:
-    """Whether the words after a command contain an option for help, before any `--`."""
+    """Whether words after a command ask for help.
+
+    Words after `--` do not count.
+    """
     options = words[: words.index("--")] if "--" in words else words
     return any(word in ASKING for word in options)
 
 
 def find_stored(words: Sequence[str]) -> tuple[str, CommandHelp] | None:
-    """Find the command whose help the typed words ask for, and its stored help.
+    """Find the command whose stored help is asked for.
 
-    None if they do not ask for help, or if there is no stored help for the command.
+    The help is returned with its name. None if they do not ask for help, or if there is no stored help for the command.
 
     >>> found = find_stored(["debias", "aflite", "--help"]), find_stored(["debias", "--help"])
     >>> [name for name, _ in found]
@@ -94,14 +97,17 @@ class HelpCommand(TyperCommand):
         self.sections = stored.usual
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Print the help and exit: every section with `--help-all`, else the usual ones."""
+        """Print the help and exit.
+
+        Every section is printed with `--help-all`, else the usual ones.
+        """
         if HELP_ALL in args:
             self.sections = self.stored.everything
         typer.echo(ctx.get_help())
         ctx.exit()
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
-        """Return the words after the name of the command in the usage line."""
+        """Return the words of the usage line after the command's name."""
         return list(self.stored.usage)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:

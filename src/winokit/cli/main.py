@@ -75,9 +75,9 @@ class Verb:
         return self.command_of(name, call(*of) if of else call, module)
 
     def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
-        """Build the command that runs a verb and shows its result by functions of a module.
+        """Build the command that runs a verb and shows its result.
 
-        The functions are those described in the class.
+        Functions of a module show it. The functions are those described in the class.
         """
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
@@ -97,7 +97,10 @@ class Verb:
         setting_rows = list(describe_stored(stored_parameters(verb)))
 
         class VerbCommand(TyperCommand):
-            """Command with the usual options first, and the others and the settings under `--help-all`."""
+            """Command whose help shows the usual options first.
+
+            The others and the settings are under `--help-all`.
+            """
 
             shows_all = False
 
@@ -160,7 +163,7 @@ def other_commands() -> Registry[Any]:
 
 
 def is_installed(name: str, verb: Verb) -> bool:
-    """Whether a verb of the table is part of winokit, or of an installed package."""
+    """Whether a verb is part of winokit or of an installed package."""
     return not verb.install or name in other_commands()
 
 
@@ -201,7 +204,7 @@ class FullLines(TyperGroup):
             formatter.write_dl(list(self.summaries(ctx)))
 
     def summaries(self, ctx: Context) -> Iterator[tuple[str, str]]:
-        """Yield the name of each command with the first sentence of its help."""
+        """Yield commands with the first sentence of their help."""
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None:
@@ -243,7 +246,7 @@ class Verbs(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """Write the list of verbs by groups, and then of other packages' commands.
+        """Write the list of verbs by groups, with other packages' commands.
 
         No verb is imported.
         """
@@ -264,9 +267,9 @@ class Verbs(TyperGroup):
 
 
 class MethodCommands(FullLines):
-    """A verb with a command for each name of a registry, such as `debias aflite`.
+    """A verb with a command for each name of a registry.
 
-    Other packages may add names.
+    For example `debias aflite`. Other packages may add names.
     """
 
     def __init__(self, verb: Verb, name: str) -> None:
@@ -314,9 +317,10 @@ def group_of(name: str, verb: Verb) -> FullLines:
 
 
 def _make_package_command(name: str, about: str, thing: Any) -> Command:
-    """Make the command of another package from the object that its entry point names.
+    """Make the command of another package.
 
-    That is a verb with a function `lines` in its module, or an app of several commands. Raises BadInput for others.
+    `thing` is the object that its entry point names. That is a verb with a function `lines` in its module, or an app of
+    several commands. Raises BadInput for others.
     """
     if isinstance(thing, typer.Typer):
         return _make_group(name, about, thing)

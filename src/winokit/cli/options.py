@@ -94,7 +94,10 @@ def command(
 
 @dataclass(frozen=True)
 class VerbRunner:
-    """A verb with the functions that show its result, as described in `command`."""
+    """A verb with the functions that show its result.
+
+    The parameters of `command` describe them.
+    """
 
     verb: Callable[..., Any]
     lines: Callable[..., Lines]
@@ -134,7 +137,7 @@ class VerbRunner:
         return parameters
 
     def run(self, given: dict[str, Any]) -> None:
-        """Call the verb with typed values, show its result, and exit with its code.
+        """Call the verb, show its result, and exit with its code.
 
         `given` has the typed values of all parameters of the command.
         """
@@ -197,15 +200,18 @@ def _make_set_option() -> inspect.Parameter:
 
 
 def _make_flag(name: str, words: str) -> inspect.Parameter:
-    """Make the parameter of an option that is on or off, with its help text."""
+    """Make the parameter of an option that is on or off.
+
+    `words` is its help text.
+    """
     flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag)
 
 
 def _ask_missing(questions: Questions) -> dict[str, Any]:
-    """Ask the person at the terminal for missing values, and return them by parameter.
+    """Ask the person at the terminal for missing values.
 
-    Empty if there is no terminal. Then the verb refuses what is missing.
+    They are returned by parameter. Empty if there is no terminal. Then the verb refuses what is missing.
     """
     answers: dict[str, Any] = {}
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -219,7 +225,9 @@ def _ask_missing(questions: Questions) -> dict[str, Any]:
 
 
 def show_first_replies(lines: Iterable[str], question: str) -> bool:
-    """Show the first replies of a model on standard error, and ask whether to go on.
+    """Show first replies of a model, and ask whether to go on.
+
+    They are printed on standard error.
 
     Returns True without asking if there is no terminal.
     """
@@ -241,7 +249,7 @@ def show(result: Any, machine: bool) -> None:
 
 
 def option(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Make the parameter of a command for a parameter of a verb, as Typer takes it.
+    """Make the parameter for Typer from a parameter of a verb.
 
     It is an argument if it goes by position, else an option. Its value stays a text, which `read_given` reads: Typer
     would refuse a wrong one in its own words.
@@ -277,7 +285,10 @@ def _make_keywords(parameter: inspect.Parameter, setting_help: Help) -> dict[str
 
 
 def _list_spellings(parameter: inspect.Parameter, setting_help: Help) -> list[str]:
-    """Spellings of an option. A switch that is on by default has `--no-` too."""
+    """Spellings of an option.
+
+    A switch that is on by default has `--no-` too.
+    """
     spellings = [option_name(name) for name in (parameter.name, setting_help.also) if name]
     if is_switch(parameter) and parameter.default:
         spellings[0] += spellings[0].replace("--", "/--no-", 1)
@@ -298,7 +309,10 @@ def help_with_facts(parameter: inspect.Parameter) -> str:
 
 
 def metavar_of(parameter: inspect.Parameter) -> str:
-    """Name of a parameter's value in help, made from its choices or its type."""
+    """Name of a parameter's value, made from its choices or type.
+
+    Help shows it.
+    """
     choices = choices_of(parameter.annotation)
     if choices:
         return "|".join(choices)
@@ -328,7 +342,7 @@ def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
 
 
 def is_bare(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter may be typed as an option or as an argument."""
+    """Whether a parameter may be an option or an argument."""
     setting_help = help_of(parameter.annotation)
     return setting_help is not None and setting_help.bare
 
@@ -350,7 +364,7 @@ def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
-    """Return the value of an option that may be typed as an argument.
+    """Value of an option that may be typed as an argument.
 
     Raises BadInput if both or neither were typed.
     """
@@ -379,9 +393,10 @@ def complete_paths(incomplete: str) -> list[str]:
 
 
 def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
-    """Raise BadInput for options that were renamed or moved, or that only another verb has.
+    """Raise BadInput for options that were renamed or moved.
 
-    `typed` are the words after the command. `elsewhere` has, by option, what to do instead.
+    Options that only another verb has are refused, too. `typed` are the words after the command. `elsewhere` has, by
+    option, what to do instead.
     """
     options = typed[: typed.index("--")] if "--" in typed else typed
     refuse_former_spelling(verb, options)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoredValues:
-    """Values of settings that are not options, from `--set` and from a winokit.toml.
+    """Values of settings from `--set` and from a winokit.toml.
 
     A typed value replaces that of the file.
     """
@@ -79,9 +79,10 @@ def refuse_options(typed: Sequence[str], options: Mapping[str, str]) -> None:
 
 
 def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str], folder: Path) -> StoredValues:
-    """Read the values of settings from the texts of `--set` and a folder's winokit.toml.
+    """Read values of settings from `--set` and a winokit.toml.
 
-    Raises an error for a typed name that is not one of them, or a text that is no value of its setting.
+    The file is that of `folder`. Raises an error for a typed name that is not one of them, or a text that is no value
+    of its setting.
     """
     if not parameters:
         return StoredValues()
@@ -91,7 +92,10 @@ def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str
 
 
 def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:
-    """Raise BadInput for an option that is a setting now, with its new form."""
+    """Raise BadInput for an option that is a setting now.
+
+    The message has its new form.
+    """
     for name, parameter in stored_parameters(verb).items():
         option = name.strip("_").replace("_", "-")
         placeholders = {f"--{option}": "VALUE", f"--no-{option}": "off"}
@@ -111,13 +115,19 @@ def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> No
 
 
 def _find_next_value(words: Sequence[str], index: int) -> str:
-    """The word after that of an index if it is no option, else nothing."""
+    """The word after that of an index.
+
+    Empty if it is an option, or if there is none.
+    """
     following = words[index + 1 : index + 2]
     return "" if not following or following[0].startswith("--") else following[0]
 
 
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
-    """Yield each setting and its description with bounds and default, for the help of a command."""
+    """Yield settings with their descriptions, for the help of a command.
+
+    A description has the bounds and the default.
+    """
     for name, parameter in parameters.items():
         setting_help = help_of(parameter.annotation) or Help("")
         facts = list(setting_help.bounds)

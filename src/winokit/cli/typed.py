@@ -37,7 +37,7 @@ def kinds_of(parameter: inspect.Parameter) -> set[Any]:
 
 
 def read_texts(typed_as: str, parameter: inspect.Parameter, texts: Sequence[str]) -> Any:
-    """Read the value of a parameter from the texts that a user typed.
+    """Read the value of a parameter from typed texts.
 
     The value is a tuple if the parameter takes several. `typed_as` is its name in errors, such as `--top`. Raises
     BadInput for a text that is no value of the parameter, or for several texts if it takes one.

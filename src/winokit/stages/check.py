@@ -28,7 +28,7 @@ UnderstoodPredictions.shown_by = "winokit.stages.check"
 
 @dataclass(frozen=True)
 class CheckSettings(Settings):
-    """Settings of a check: the checks to make, their rules, and the number of examples."""
+    """Settings of a check: checks to make, rules, and examples."""
 
     only: Annotated[
         Sequence[checkup.Check],
@@ -104,9 +104,9 @@ def check(
 
 
 def _date_findings(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
-    """Add counts and dates of replayed lookups to findings in a corpus, and print its notes.
+    """Add counts and dates of replayed lookups to findings in a corpus.
 
-    Findings of other checks stay as they are.
+    Notes of the corpus are printed. Findings of other checks stay as they are.
     """
     if not isinstance(corpus, NgramCorpus):
         return list(findings)
@@ -145,7 +145,7 @@ def _find_prediction_faults(understood: UnderstoodPredictions) -> Iterator[Findi
 
 
 def lines(findings: Findings | UnderstoodPredictions) -> Lines:
-    """Lines for the terminal: how predictions were read, if there are any, and the findings."""
+    """Lines for the terminal: how predictions were read, and the findings."""
     if isinstance(findings, UnderstoodPredictions):
         findings = Findings(_find_prediction_faults(findings), understood=findings)
     if findings.understood is not None:
@@ -154,7 +154,7 @@ def lines(findings: Findings | UnderstoodPredictions) -> Lines:
 
 
 def prediction_lines(understood: UnderstoodPredictions) -> Lines:
-    """Lines on predictions: the roles of their columns, and a table of their models."""
+    """Lines on predictions: roles of columns, and a table of models."""
     yield f"{understood.name}: {understood.kind}, about {understood.dataset}"
     if understood.roles:
         yield table(("role", "column"), understood.roles.items(), left=2)
@@ -171,7 +171,7 @@ def prediction_lines(understood: UnderstoodPredictions) -> Lines:
 
 
 def finding_lines(findings: Findings) -> Lines:
-    """Lines on findings under the names of their datasets, each with some examples."""
+    """Lines on findings by dataset, each with some examples."""
     by_dataset = grouped((finding.dataset, finding) for finding in findings)
     for name, dataset_findings in by_dataset.items():
         yield styled((name, "bold"))

@@ -40,7 +40,7 @@ def lines(entries: Sequence[CatalogueEntry] | Sequence[Format]) -> Lines:
 
 
 def _dataset_lines(entry: CatalogueEntry) -> Lines:
-    """Lines on a dataset: its size, the accuracy of people, its licence and its source."""
+    """Lines on a dataset: size, accuracy of people, licence and source."""
     card = entry.card
     people = "" if card.human_accuracy is None else f"people {percent(card.human_accuracy)}; "
     citation = f"; {card.citation}" if card.citation else ""

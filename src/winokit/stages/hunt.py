@@ -56,7 +56,10 @@ def index(
 
 
 def index_lines(built: BuiltIndex) -> Iterator[str]:
-    """Lines for the terminal on the size of an index, and on files added or skipped."""
+    """Lines for the terminal on an index and the files in it.
+
+    They have its size, and the numbers of files that were added or skipped.
+    """
     yield f"{built.sentences:,} sentences of {built.files:,} files in {built.out} ({built.bytes / 1e6:,.1f} MB)"
     files_by_outcome = {"added": built.added, "read again": built.replaced, "known before": built.unchanged}
     counts = [f"{len(files):,} {outcome}" for outcome, files in files_by_outcome.items() if files]
@@ -65,7 +68,7 @@ def index_lines(built: BuiltIndex) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class HuntedProblem(Settings):
-    """Choice of the problem to decide: a row of DATA, or a text of the user's."""
+    """Choice of a problem: a row of DATA, or a text."""
 
     row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1
     text: Annotated[str | None, Help("Your own text, with _ for the blank.", "TEXT")] = None
@@ -107,7 +110,10 @@ class HunterSettings(Settings):
     parser: Annotated[str, Help("rules (the built-in grammar), or a file of parses.", "NAME")] = hunter.RULES
 
     def opened(self, index: str | Path | SentenceIndex | NgramCorpus) -> hunter.Hunter:
-        """Make the hunter over an index, which is opened if it is a path or an address."""
+        """Make the hunter over an index.
+
+        The index is opened if it is a path or an address.
+        """
         corpus = open_corpus(str(index)) if isinstance(index, str | Path) else index
         return hunter.Hunter(corpus, sets=self.set_, synonyms=load_synonyms(self.synonyms), parser=self.parser)
 
@@ -155,7 +161,7 @@ def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
 
 
 def _name_part(slot: str) -> str:
-    """Words for a slot of a verb or adjective: its subject, its object, or after a preposition.
+    """Words for a slot of a verb: subject, object or preposition.
 
     >>> _name_part("subject"), _name_part("into")
     ('subject of', "after 'into' of")
@@ -164,9 +170,9 @@ def _name_part(slot: str) -> str:
 
 
 def _describe_evidence(hunt: hunter.Hunt, role: str, name: str) -> Iterator[str]:
-    """Lines on the sentences that speak for the candidate of a role, the heaviest first.
+    """Lines on the evidence for one candidate, the heaviest first.
 
-    `name` is the candidate.
+    The evidence is sentences with the candidate's role. `name` is the candidate.
     """
     role_evidence = [evidence for evidence in hunt.evidence if evidence.label == role]
     weight = sum(evidence.weight for evidence in role_evidence)

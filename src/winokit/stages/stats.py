@@ -38,7 +38,10 @@ def lines(rows: Sequence[Statistics]) -> Lines:
 
 
 def _make_cells(row: Statistics) -> list[str]:
-    """Cells of a dataset: its name, its counts, and the counts of its domains and labels."""
+    """Cells of a dataset: name, counts, and counts of its labels.
+
+    Domains count as labels.
+    """
     counts = [_format_count(getattr(row, name)) for name in COUNTS]
     if row.unit != "words":
         counts[COUNTS.index("mean_words")] += f" {row.unit}"
@@ -53,5 +56,8 @@ def as_json(rows: Sequence[Statistics]) -> Any:
 
 
 def _format_count(count: float) -> str:
-    """A count with commas between thousands, and one decimal if it is a mean."""
+    """A count with commas between thousands.
+
+    A mean has one decimal.
+    """
     return f"{count:,.1f}" if isinstance(count, float) else f"{count:,}"

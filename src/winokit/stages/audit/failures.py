@@ -92,7 +92,7 @@ def find_failures(run: Run, shown_scorers: Sequence[ShownScorer], most: int) -> 
     single_problems = [[problem] for problem in run.dataset if _has_one_blank(problem)]
     units = []
     for problems in pairs or single_problems:
-        answers = _collect_answers(problems, shown_scorers, by_scorer)
+        answers = _collect_unit_answers(problems, shown_scorers, by_scorer)
         units.append(FailedUnit(problems, answers))
     widest = {key: _find_widest_margin(rows.values()) for key, rows in by_scorer.items()}
     failed_units = [unit for unit in units if unit.failing]
@@ -116,7 +116,7 @@ def _has_mistake(rows: Sequence[Prediction]) -> bool:
     return any(not row.is_right for row in rows)
 
 
-def _collect_answers(
+def _collect_unit_answers(
     problems: Sequence[Problem],
     shown_scorers: Sequence[ShownScorer],
     by_scorer: Mapping[Key, Mapping[str, Prediction]],
@@ -166,9 +166,9 @@ def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
 
 
 def _collect_choices(unit: FailedUnit, index: int) -> tuple[tuple[str, str, bool], ...]:
-    """Names and choices of scorers in one text, and whether they are right.
+    """Choices of all scorers in one text, with their names.
 
-    The text is that of the index.
+    Each has whether it is right. The text is that of the index. The text is that of the index.
     """
     candidates = unit.problems[index].candidates
     choices = []
@@ -183,10 +183,10 @@ def _mark_words(words: list[str | None], other_words: list[str | None]) -> Itera
 
     Both texts have the words that they share at their start and at their end. None is the blank, a part of its own.
     """
-    start = _find_difference(words, other_words)
+    start = _find_first_difference(words, other_words)
     if start is None:
         start = min(len(words), len(other_words))
-    shared_at_end = _find_difference(words[start:][::-1], other_words[start:][::-1]) or 0
+    shared_at_end = _find_first_difference(words[start:][::-1], other_words[start:][::-1]) or 0
     end = len(words) - shared_at_end
     runs = groupby(enumerate(words), lambda item: (item[1] is None, start <= item[0] < end))
     for (is_blank, is_marked), run in runs:
@@ -194,7 +194,7 @@ def _mark_words(words: list[str | None], other_words: list[str | None]) -> Itera
         yield None if is_blank else text, is_marked
 
 
-def _find_difference(words: list[str | None], other_words: list[str | None]) -> int | None:
+def _find_first_difference(words: list[str | None], other_words: list[str | None]) -> int | None:
     """Index of the first word that differs.
 
     None if one list begins with the other.

@@ -49,8 +49,8 @@ def draw_ranking(ax: "Axes", rows: Sequence[Metric]) -> None:
     `rows` are accuracies, the best first.
     """
     ranks = range(1, len(rows) + 1)
-    lows = [100 * _low_end(row) for row in rows]
-    highs = [100 * _high_end(row) for row in rows]
+    lows = [100 * _get_low_end(row) for row in rows]
+    highs = [100 * _get_high_end(row) for row in rows]
     ax.vlines(ranks, lows, highs, colors=PART, linewidth=1.2)
     ax.plot(ranks, [100 * row.value for row in rows], ".", color=WHOLE, markersize=3)
     ax.plot(ranks, [100 * (row.chance or 0) for row in rows], ":", color=GREY)
@@ -59,12 +59,12 @@ def draw_ranking(ax: "Axes", rows: Sequence[Metric]) -> None:
     ax.set_ylabel("accuracy, per cent")
 
 
-def _low_end(row: Metric) -> float:
+def _get_low_end(row: Metric) -> float:
     """Lower end of a row's interval, or its value without an interval."""
     return row.value if row.low is None else row.low
 
 
-def _high_end(row: Metric) -> float:
+def _get_high_end(row: Metric) -> float:
     """Upper end of a row's interval, or its value without an interval."""
     return row.value if row.high is None else row.high
 

@@ -49,7 +49,7 @@ def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _explain_interval(row: Metric) -> str:
-    """Remark on a score that is not significant although its interval excludes chance.
+    """Remark on a score whose interval excludes chance without being significant.
 
     Empty if the interval contains chance, or if one of them is missing.
     """

@@ -67,8 +67,8 @@ class AuditPage:
         metrics, reading_rows = _split_readings(run.metrics)
         if self.ranked:
             self.scorers = tuple(judged.scorer for judged in self.judged[:SHOWN])
-            metrics = _select_rows(metrics, self.scorers, run_scorers)
-            reading_rows = _select_rows(reading_rows, self.scorers, run_scorers)
+            metrics = _select_scorer_rows(metrics, self.scorers, run_scorers)
+            reading_rows = _select_scorer_rows(reading_rows, self.scorers, run_scorers)
         self.readings = readings_of(run)
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card = run.dataset.card
@@ -126,7 +126,7 @@ def _split_readings(rows: Iterable[Metric]) -> tuple[list[Metric], list[Metric]]
     return by_kind.get(False, []), by_kind.get(True, [])
 
 
-def _select_rows(
+def _select_scorer_rows(
     rows: Iterable[Metric], shown_scorers: Sequence[ShownScorer], run_scorers: Sequence[ShownScorer]
 ) -> list[Metric]:
     """Select the rows of the scorers that are shown.

@@ -185,14 +185,14 @@ def _make_confusion(scorer: ShownScorer, predictions: Iterable[Prediction]) -> C
     table = []
     for answer in range(place_count):
         table.append(tuple(counts[answer, choice] for choice in choices))
-    names = tuple(_name_place(index) for index in range(place_count))
+    names = tuple(_describe_place(index) for index in range(place_count))
     return Confusion(scorer.name, names, tuple(table), has_abstentions)
 
 
-def _name_place(index: int) -> str:
+def _describe_place(index: int) -> str:
     """Word for a candidate's place, from its index.
 
-    >>> _name_place(0), _name_place(6)
+    >>> _describe_place(0), _describe_place(6)
     ('first', '7th')
     """
     return PLACES[index] if index < len(PLACES) else f"{index + 1}th"

@@ -61,7 +61,7 @@ def problem_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[
         scorer_keys = _order_scorers(predictions[name], shown_scorers)
         other_variants = outcomes if name == ORIGINAL else {}
         content = {
-            "scorers": _name_scorers(scorer_keys),
+            "scorers": _list_scorer_names(scorer_keys),
             "variants": list(other_variants),
             "rows": _make_rows(dataset, predictions[name], scorer_keys, other_variants),
             "said": [(name, *key) in with_transcripts for key in scorer_keys],
@@ -70,7 +70,7 @@ def problem_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[
         yield script, _write_call("winokitProblems", index, content)
 
 
-def _name_scorers(keys: Sequence[Key]) -> list[str]:
+def _list_scorer_names(keys: Sequence[Key]) -> list[str]:
     """Names of scorers: models, with scorings where models are the same."""
     model_counts = Counter(model for model, _ in keys)
     names = []
@@ -143,12 +143,12 @@ def _describe_transcripts(transcripts: Sequence["Transcript"], keys: Sequence[Ke
         if scorer_index is not None:
             prompt = [paragraphs.setdefault(text, len(paragraphs)) for text in row.prompt.split("\n\n")]
             choice = None if row.choice is None else row.options[row.choice]
-            exchange = (prompt, shown_ends(row.reply), choice, _pair_logprobs(row), row.why)
+            exchange = (prompt, shown_ends(row.reply), choice, _list_logprobs(row), row.why)
             exchanges[scorer_index].setdefault(row.id, []).append(exchange)
     return {"paragraphs": list(paragraphs), "said": exchanges}
 
 
-def _pair_logprobs(row: "Transcript") -> Any:
+def _list_logprobs(row: "Transcript") -> Any:
     """Pair each option of a question with its log-probability.
 
     None or empty if there are no log-probabilities.
@@ -160,7 +160,7 @@ def _pair_logprobs(row: "Transcript") -> Any:
 
 
 def shown_ends(reply: str) -> str:
-    """Return a reply, shortened to its beginning and end if it is long."""
+    """Return a reply, or the two ends of a long one."""
     if len(reply) <= HEAD + TAIL:
         return reply
     left_out = f"{len(reply) - HEAD - TAIL:,} characters, which are in transcripts.jsonl.gz"

@@ -87,14 +87,14 @@ class ReadingsFile:
             if not fits(kind, model) or is_without_blank:
                 continue
             if kind.takes_prompt:
-                readings += self._vary_prompts(scoring, plan)
+                readings += self._make_prompt_readings(scoring, plan)
             elif kind.substitutes and not all_whole(problems):
-                readings += self._vary_styles(scoring, plan, problems)
+                readings += self._make_style_readings(scoring, plan, problems)
             else:
                 readings.append(AskedReading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
         return readings
 
-    def _vary_prompts(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
+    def _make_prompt_readings(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
         """Yield the readings of a scoring for each prompt and order."""
         joint = "&" if "?" in scoring else "?"
         for prompt, order in product(self.prompts, self.orders):
@@ -103,7 +103,7 @@ class ReadingsFile:
             reading_plan = replace(plan, scoring=scoring_in_order, prompt=self.prompts[prompt])
             yield AskedReading("/".join(levels.values()), levels, reading_plan)
 
-    def _vary_styles(self, scoring: str, plan: ScoringPlan, problems: Dataset) -> Iterator[AskedReading]:
+    def _make_style_readings(self, scoring: str, plan: ScoringPlan, problems: Dataset) -> Iterator[AskedReading]:
         """Yield the readings of a scoring for each style.
 
         The scoring puts candidates into the blank. Styles that give the same texts for all problems are one reading.

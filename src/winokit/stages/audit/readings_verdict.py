@@ -201,15 +201,15 @@ def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
         return f"{text} (differences from {extremes} points).{together}"
     open_count = len(single) - len(first_leads) - len(second_leads)
     if len(first_leads) >= len(second_leads):
-        text = _say_lead(first, second, first_leads, second_leads, readings)
+        text = _describe_lead(first, second, first_leads, second_leads, readings)
     else:
-        text = _say_lead(second, first, second_leads, first_leads, readings)
+        text = _describe_lead(second, first, second_leads, first_leads, readings)
     if open_count:
         text += f"; {open_count} {'leaves' if open_count == 1 else 'leave'} it open"
     return f"{text}.{together}"
 
 
-def _say_lead(
+def _describe_lead(
     leader: str, other: str, distances: Sequence[float], other_distances: Sequence[float], readings: str
 ) -> str:
     """Clauses on the model that is ahead more often and the other.

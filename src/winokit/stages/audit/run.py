@@ -111,7 +111,7 @@ def audit(
 
 
 class PreviewDeclined(Exception):
-    """Raised if a person saw the first replies of a model and declined the rest.
+    """Raised if a person declines the rest after a preview.
 
     Its `settings` are those of a run with the preview alone.
     """
@@ -122,9 +122,9 @@ class PreviewDeclined(Exception):
 
 
 def _choose_readings(model: object, settings: AuditSettings, asking: Asking) -> "ReadingsFile | None":
-    """Read the readings that the settings name, or return None if they name none.
+    """Read the readings that the settings name.
 
-    Raises BadInput if options contradict each other, before any data is read.
+    None if they name none. Raises BadInput if options contradict each other, before any data is read.
     """
     is_about_files = model is None and settings.has_predictions
     if settings.preview and (is_about_files or asking.spending.dry_run):
@@ -231,7 +231,7 @@ def _ask_model(
     cache: Cache,
     progress: Progress | None,
 ) -> None:
-    """Ask one model for scores, for the numbers that protocols need, and for its readings.
+    """Ask one model everything: scores, numbers for protocols, and readings.
 
     The results are added to `answers`.
     """
@@ -248,7 +248,10 @@ def _ask_model(
 
 
 def _describe_asking(answers: ModelAnswers, model: Model) -> None:
-    """Add to `answers` how a model's replies were constrained, and the number of samples per question."""
+    """Add the constraint and the number of samples of a model.
+
+    They are added to `answers`.
+    """
     constraint = getattr(model, "constraint", None)
     if constraint is not None:
         answers.constraints[model.spec] = constraint
@@ -297,7 +300,7 @@ def _ask_for_scores(
 def _ask_for_protocols(
     answers: ModelAnswers, dataset: Dataset, model: Model, settings: AuditSettings, cache: Cache
 ) -> None:
-    """Ask a model for numbers that protocols need besides scores, such as surprisal.
+    """Ask a model for the numbers that protocols need, such as surprisal.
 
     They are added to `answers`.
     """
@@ -311,7 +314,7 @@ def _ask_for_protocols(
 
 
 def preview_run(inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: "ReadingsFile | None") -> Run:
-    """Make a run that has the preview of every model and no rows."""
+    """Make a run with a preview of every model and no rows."""
     previews = []
     with asking.opened() as cache:
         for spec in inputs.models:
@@ -344,7 +347,7 @@ def _plan_rest(
     model: Model,
     cache: Cache,
 ) -> dict[str, Any]:
-    """Count the requests, tokens and cost that are left for a model, by name."""
+    """Count the requests, tokens and cost left for a model, by name."""
     from winokit.stages.audit.preview import plan_quietly
 
     with plan_quietly(cache, asking.spending) as ledger:
@@ -360,7 +363,7 @@ def _offer_preview(
     model: Model,
     cache: Cache,
 ) -> None:
-    """Show the first replies of a server to the person at the terminal.
+    """Show the person at the terminal the first replies of a server.
 
     Nothing is shown without a terminal, for local models, or if few requests are left. Raises PreviewDeclined if that
     person declines the rest.
@@ -409,7 +412,7 @@ def judge_answers(
 def _judge_scorers(
     inputs: AuditInputs, settings: AuditSettings, answers: ModelAnswers
 ) -> tuple[list[Metric], list[LeftOut]]:
-    """Rows of every protocol for every scorer, and the problems that could not be used."""
+    """Rows of every protocol for every scorer, and problems left out."""
     metrics: list[Metric] = []
     left_out: list[LeftOut] = []
     datasets = {name: _select_subset(inputs.dataset, name) for name in _list_subsets(settings)}
@@ -429,7 +432,7 @@ def _judge_scorers(
 
 
 def _mark_subset(rows: Iterable[Metric], subset: str) -> Iterable[Metric]:
-    """Add the name of a subset of problems to the subset of rows (`all@associative`).
+    """Add a subset of problems to the subset of rows (`all@associative`).
 
     An empty name changes nothing.
     """
@@ -439,7 +442,10 @@ def _mark_subset(rows: Iterable[Metric], subset: str) -> Iterable[Metric]:
 
 
 def _list_unused(inputs: AuditInputs) -> list[LeftOut]:
-    """Count the rows of files that belong to no problem, with the first as an example."""
+    """Count the rows of files that belong to no problem.
+
+    The first of them is an example.
+    """
     unused = []
     for part in inputs.parts:
         if part.unmatched:
@@ -471,7 +477,10 @@ def _make_sheet(
     dataset: Dataset,
     problems: AskedProblems,
 ) -> AuditSheet:
-    """Make the sheet from which protocols read one scorer's answers to the problems of one subset."""
+    """Make the sheet of one scorer for the problems of one subset.
+
+    Protocols read from it.
+    """
     formalization = answers.formalizations.get(model)
     numbers = answers.asked.get(model, {})
     return AuditSheet(dataset, by_variant, inputs.variants, model, scoring, formalization, numbers, problems)
@@ -486,9 +495,10 @@ def _list_subsets(settings: AuditSettings) -> list[str]:
 
 
 def _select_subset(dataset: Dataset, name: str) -> Dataset:
-    """Select the problems of a subset: all if the name is empty, else those with a label.
+    """Select the problems of a subset: those with or without a label.
 
-    With `non_` before a label's name, those without it. Raises UnknownName if no problem has the label.
+    All are selected if the name is empty. With `non_` before a label's name, those without it. Raises UnknownName if no
+    problem has the label.
     """
     if not name:
         return dataset
@@ -505,7 +515,7 @@ def _select_subset(dataset: Dataset, name: str) -> Dataset:
 def collect_notes(
     inputs: AuditInputs, settings: AuditSettings, answers: ModelAnswers, metrics: Sequence[Metric]
 ) -> list[str]:
-    """Collect the notes of a run on its data, files, models and rows, in this order."""
+    """Collect the notes of a run on data, files, models and rows."""
     dataset = inputs.dataset
     needed_names = {*inputs.variants_needed, *settings.protocols}
     # The length of candidates is in letters if a language's words cannot be told.
@@ -528,7 +538,7 @@ def collect_notes(
 
 
 def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
-    """Note the number of problems without a prediction, for each scorer that lacks some."""
+    """Note the scorers without predictions for some problems."""
     ids = {problem.id for problem in dataset}
     ids_by_scorer: dict[tuple[str, str], set[str]] = {}
     for row in rows:
@@ -545,7 +555,7 @@ def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
 
 
 def _note_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str]:
-    """Note the protocols that cannot use problems which are whole texts without a blank."""
+    """Note the protocols that cannot use whole texts without a blank."""
     whole_count = sum(problem.is_whole for problem in dataset)
     with_blanks = TRANSFORMS.keys() - {REVERSED}
     protocols = [name for name, protocol in settings.protocols.items() if any(map(protocol.wants, with_blanks))]
@@ -569,7 +579,7 @@ def _note_empty_protocols(metrics: Sequence[Metric], settings: AuditSettings) ->
 
 
 def tell_notes(run: Run, answers: ModelAnswers) -> None:
-    """Print the notes of a run, and the rows of files that were not used.
+    """Print the notes of a run, and unused rows of files.
 
     Replays are printed beside the result.
     """
@@ -595,7 +605,10 @@ def variants_by_protocol(inputs: AuditInputs, settings: AuditSettings) -> dict[s
 def describe_run(
     inputs: AuditInputs, settings: AuditSettings, plan: ScoringPlan, answers: ModelAnswers
 ) -> dict[str, Any]:
-    """Describe everything that would be needed to repeat a run, for its results file."""
+    """Describe everything that is needed to repeat a run.
+
+    The results file has it as the run's settings.
+    """
     dataset = inputs.dataset
     description = {
         "winokit": winokit.__version__,

@@ -48,17 +48,23 @@ class MetricRows:
 
     @property
     def told_apart(self) -> Metric | None:
-        """Row of the share of pairs whose twins get different choices, or None without pairs."""
+        """Row of the share of pairs with different choices for the twins.
+
+        None without pairs.
+        """
         return self.find("groups", "complete", "told_apart")
 
     @property
     def whole_groups(self) -> Metric | None:
-        """Row of the share of complete groups whose every member is right, or None."""
+        """Row of the share of groups that are fully right, or None.
+
+        Only complete groups count.
+        """
         return self.find("groups", "complete", "group_accuracy")
 
     @property
     def groups_word(self) -> str:
-        """Word for a complete group: "pair" if all of them are pairs, else "group".
+        """Word for complete groups: "pair" if all are pairs, else "group".
 
         Runs of earlier versions do not count pairs. There, groups are taken for pairs if a coin gets a quarter of them.
         """
@@ -92,7 +98,7 @@ class MetricRows:
 
     @cached_property
     def tested(self) -> dict[str, Metric | None]:
-        """The rows that findings compare with chance, by the names of their facts.
+        """Rows that findings compare with chance, by the names of facts.
 
         They are one family of tests.
         """
@@ -109,7 +115,7 @@ class MetricRows:
 
 
 def before_and_after(row: Metric) -> str:
-    """Phrase with the two accuracies of which a row of switching is the difference."""
+    """Phrase with the accuracies before and after switching candidates."""
     before = float(row.details.get("first") or 0)
     after = float(row.details.get("second") or 0)
     return f"{percent(before)} before, {percent(after)} after"

@@ -129,14 +129,14 @@ class AuditSettings(Settings):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:
-        """Names of the scorings. None stands for the default scoring of a model."""
+        """Names of the scorings, None for the default of a model."""
         if self.scoring is None or isinstance(self.scoring, str):
             return (self.scoring,)
         return tuple(self.scoring)
 
     @cached_property
     def columns_by_owner(self) -> tuple[Columns, dict[str, str] | None]:
-        """Columns of DATA's table, and columns of the predictions, which are None if none are named."""
+        """Columns of DATA's table, and columns of the predictions or None."""
         if self.columns is None:
             return None, None
         from winokit.data.predictions.columns import are_of_predictions, checked_columns

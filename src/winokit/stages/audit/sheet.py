@@ -23,7 +23,7 @@ from winokit.results import Metric
 
 @dataclass
 class AuditSheet:
-    """Answers of one model with one scoring to a dataset and its variants."""
+    """Answers of one scorer to a dataset and its variants."""
 
     dataset: Dataset
     predictions: Mapping[str, Mapping[str, Sequence[Prediction]]]
@@ -42,7 +42,10 @@ class AuditSheet:
 
     @cached_property
     def known_scoring(self) -> Scoring | None:
-        """The scoring if it is one of winokit's, or None for predictions from elsewhere."""
+        """The scoring if it is one of winokit's, else None.
+
+        Predictions from elsewhere have other scorings.
+        """
         name, _, _ = self.scoring.partition("?")
         is_known = name in SCORINGS
         return SCORINGS[name] if is_known else None
@@ -58,7 +61,7 @@ class AuditSheet:
 
     @property
     def reads_pronoun(self) -> bool:
-        """Whether the scorer is known to see the pronoun of a problem that has one."""
+        """Whether the scorer is known to see a problem's pronoun."""
         return self.known_scoring is not None and self.known_scoring.reads_pronoun
 
     @cached_property
@@ -67,9 +70,9 @@ class AuditSheet:
         return Judge(self.dataset.card.name, Scorer(self.model, self.scoring, self.formalization))
 
     def answers(self, variant: str = ORIGINAL) -> Answers:
-        """Answers to the labelled problems of a variant, in their order, abstentions included.
+        """Answers to the labelled problems of a variant, in their order.
 
-        They are computed once per variant. Problems without a prediction have no row.
+        Abstentions are included. They are computed once per variant. Problems without a prediction have no row.
         """
         if variant not in self._answers:
             self._answers[variant] = self._find_answers(variant)
@@ -122,26 +125,26 @@ class AuditSheet:
         *,
         by_answer: bool = False,
     ) -> Iterable[Metric]:
-        """Yield the row of the accuracy on some answers, or no row if there are none.
+        """Yield the row of the accuracy on some answers.
 
-        `by_answer` is whether the answers were selected by the place of the right answer.
+        No row if there are none. `by_answer` is whether the answers were selected by the place of the right answer.
         """
         return self.judge.accuracy((protocol, subset, metric), answers, note, by_answer=by_answer)
 
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
     ) -> Iterable[Metric]:
-        """Yield the row of the accuracy on some answers minus that on the others.
+        """Yield the row of the difference of accuracy between two parts.
 
-        `is_first` flags the answers of the first part. No row if one of the two is empty. `by_answer` is whether they
-        were selected by the place of the right answer.
+        It is that of the first part minus that of the rest. `is_first` flags the answers of the first part. No row if
+        one of the two is empty. `by_answer` is whether they were selected by the place of the right answer.
         """
         return self.judge.gap(name, answers, is_first, note, by_answer=by_answer)
 
     def by_group(self, name: Name, answers: Answers) -> Iterable[Metric]:
-        """Yield the row of a share of complete groups, whose `n` counts groups.
+        """Yield the row of a share of complete groups.
 
-        The metric in `name` is one of `group_accuracy`, `one_right` and `none_right`.
+        Its `n` counts groups. The metric in `name` is one of `group_accuracy`, `one_right` and `none_right`.
         """
         return self.judge.by_group(name, answers)
 
@@ -150,7 +153,10 @@ class AuditSheet:
         self.left_out.append(LeftOut(protocol, subset, why, n))
 
     def leave_out_refused(self, protocol: str, subset: str, variant: str) -> None:
-        """Record the number of problems that a variant could not be made of, for each reason."""
+        """Record the problems that a variant could not be made of.
+
+        They are counted for each reason.
+        """
         for why, n in Counter(self.variants[variant].refused.values()).items():
             self.leave_out(protocol, subset, why, n)
 
@@ -160,7 +166,10 @@ class AuditSheet:
 
 
 def asked_problems(dataset: Dataset, variants: Mapping[str, Variant]) -> AskedProblems:
-    """Collect the labelled problems of a dataset and its variants, for all sheets of a run."""
+    """Collect the labelled problems of a dataset and its variants.
+
+    All sheets of a run share them.
+    """
     return AskedProblems.of(dataset, {name: variant.problems for name, variant in variants.items()})
 
 

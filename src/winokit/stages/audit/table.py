@@ -86,7 +86,10 @@ def _list_best_scorers(judged: Sequence[JudgedScorer]) -> Iterator[str | Table]:
 
 
 def _describe_verdicts(run: Run, judged: Sequence[JudgedScorer]) -> Iterator[str]:
-    """Headline of each scorer, its cause or main findings, and why it leaves problems undecided."""
+    """Headline of each scorer, with its cause or main findings.
+
+    Reasons for undecided problems follow.
+    """
     for scorer in judged:
         yield f"{scorer.scorer.name} on {run.dataset.card.name}: {scorer.verdict.headline}"
         if len(judged) == 1:
@@ -220,15 +223,18 @@ def _make_comparison(judged: Sequence[JudgedScorer]) -> Table:
 
 
 def _format_row(row: Metric | None) -> str | Text:
-    """Cell with the value and the interval of a row, dim if it is at chance.
+    """Cell with the value and the interval of a row.
 
-    Empty without a row.
+    It is dim if the row is at chance. Empty without a row.
     """
     return "" if row is None else dim(f"{say(row)} {say_interval(row)}".strip(), stands(row) == AT)
 
 
 def as_json(run: Run) -> dict[str, Any]:
-    """The run's settings and rows as JSON-ready values, and the path of its report or None."""
+    """Settings, rows and report of a run as JSON-ready values.
+
+    The report is its path or None.
+    """
     return {"run": run.settings, "metrics": rows_to_json(run.metrics), "report": run.report and str(run.report)}
 
 
@@ -259,9 +265,9 @@ def summary_table(run: Run) -> Table:
 def _make_luck_rows(
     run: Run, metric: str, titles: list[str], say_value: Callable[[float], str]
 ) -> Iterator[list[str | Text]]:
-    """Yield the line of a metric of luck with a cell per scorer, or nothing if no scorer has it.
+    """Yield the line of a metric of luck, a cell per scorer.
 
-    `titles` are the first two cells.
+    No line if no scorer has it. `titles` are the first two cells.
     """
     cells: list[str | Text] = []
     counts = []

@@ -78,7 +78,10 @@ def undecided(run: Run) -> UndecidedRun | None:
 
 
 def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
-    """Describe the problems that one scorer leaves undecided, or return None if there are none."""
+    """Describe the problems that one scorer leaves undecided.
+
+    None if there are none.
+    """
     scorer = (model, scoring)
     abstentions = [row for row in run.predictions if (row.model, row.scoring) == scorer and row.prediction is None]
     undecided_keys = {(*scorer, row.variant, row.id) for row in abstentions}
@@ -87,7 +90,10 @@ def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
 
 
 def _suggest_way_out(transcripts: Iterable["Transcript"]) -> str:
-    """Advice on the commonest cause of abstention in replies. Empty if there are no replies."""
+    """Advice on the commonest cause of abstention in replies.
+
+    Empty if there are no replies.
+    """
     from winokit.methods.scoring.first_replies import OTHERWISE, WAYS_OUT
 
     causes = Counter(_find_cause(row) for row in transcripts)

@@ -87,7 +87,10 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
 
 
 def _find_places(single: Metric | None) -> str:
-    """Whether right answers are in one or several places, and whether they can change them."""
+    """Whether right answers are in several places and can change them.
+
+    The value is ONE, FIXED or SEVERAL.
+    """
     in_one_place = None if single is None else single.details.get("in_one_place")
     if in_one_place is None:
         return SEVERAL
@@ -143,7 +146,7 @@ def _find_abstained(rows: MetricRows) -> str:
 
 
 def _find_fall_state(rows: MetricRows, state: State) -> str:
-    """Whether accuracy is shown to fall by more than five points when the candidates change places."""
+    """Whether switching candidates is shown to lower accuracy by five points."""
     row = rows.tested["switched"]
     if row is None or row.low is None:
         return UNKNOWN
@@ -170,7 +173,7 @@ def _is_near(row: Metric | None, where: str) -> bool:
 
 
 def _say_beyond_margin(rows: MetricRows, state: State, margin: float | None) -> str:
-    """Phrase on whether the score over all problems is above chance by more than the margin.
+    """Phrase on whether a score above chance exceeds it by the margin.
 
     Empty without a margin, or if the score is not above chance.
     """
@@ -276,9 +279,9 @@ def _describe_same_answer(rows: MetricRows, row: Metric) -> str:
 
 
 def _say_could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
-    """Phrase on the smallest score that a test would usually find, after the text `before`.
+    """Phrase on the smallest score that a test would usually find.
 
-    Empty for a row of an earlier version.
+    It begins with the text `before`. Empty for a row of an earlier version.
     """
     if row.details.get(NULL_ERROR) is None:
         return ""
@@ -359,6 +362,9 @@ def _describe_right_way(rows: MetricRows, state: State) -> str:
 
 
 def _describe_groups(row: Metric, group_word: str) -> str:
-    """Sentence on the share of groups that are right as a whole, called by that word."""
+    """Sentence on the share of groups that are fully right.
+
+    `group_word` is the word for them.
+    """
     chance = "" if row.level is None else f" (chance: {percent(row.level)})"
     return f"{percent(row.value)} of {plural(row.n, group_word)} are fully right{chance}."

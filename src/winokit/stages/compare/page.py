@@ -40,7 +40,7 @@ class ComparePage:
         self.notes = notes
         self.margin = margin
         self.sentences = list(comparison_sentences(self.pairs))
-        self.forest = forest(_select_rows(runs, columns), self.columns)
+        self.forest = forest(_select_column_rows(runs, columns), self.columns)
         self.differences = _draw_differences(self.pairs)
 
 
@@ -52,9 +52,10 @@ def write_comparison(
     margin: float | None = None,
     columns: Sequence[RunColumn] | None = None,
 ) -> Path:
-    """Write the page that compares runs into a folder and return its path.
+    """Write the page that compares runs into a folder.
 
-    `margin` is the difference that matters, in points. Raises an error if the folder has an index.html of another sort.
+    Returns its path. `margin` is the difference that matters, in points. Raises an error if the folder has an
+    index.html of another sort.
     """
     page = ComparePage(runs, comparisons, notes, margin, columns)
     index = folder / INDEX
@@ -63,8 +64,11 @@ def write_comparison(
     return write_page(index, "stages/compare/page.html.j2", page=page)
 
 
-def _select_rows(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
-    """Select the rows of the scorers in these columns, with the column's name as their model."""
+def _select_column_rows(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
+    """Select the rows of the scorers in these columns.
+
+    Their model is the column's name.
+    """
     rows: list[Metric] = []
     for column in columns:
         run = runs[column.run]
@@ -81,7 +85,10 @@ def _draw_differences(pairs: Sequence[ScorerPair]) -> Forest:
 
 
 def _make_difference_row(pair: ScorerPair) -> Metric:
-    """Row of a paired difference: the measure is its protocol, the two scorers are its subset."""
+    """Row of a paired difference for a plot.
+
+    Its protocol is the measure, and its subset the two scorers.
+    """
     comparison = pair.found
     return Metric(
         dataset="",

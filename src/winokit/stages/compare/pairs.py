@@ -30,7 +30,10 @@ SWITCHED = "switched"
 
 @dataclass(frozen=True, slots=True)
 class RunColumn:
-    """A scorer of a run, under a name that no other column has."""
+    """A scorer of a run, under a name of its own.
+
+    No other column has the name.
+    """
 
     name: str
     run: str
@@ -69,7 +72,10 @@ class ScorerPair:
 
     @property
     def ahead(self) -> str | None:
-        """Name of the better scorer, or None if no difference is significant after correction."""
+        """Name of the better scorer, or None if none is shown better.
+
+        Tests are corrected for their number.
+        """
         names = {1: self.first, -1: self.second}
         return names.get(self.verdict.lead)
 
@@ -85,7 +91,7 @@ class ScorerPair:
 
 
 def columns_of_named(runs: Mapping[str, Run]) -> list[RunColumn]:
-    """Make a column for each scorer, called by the name of its run.
+    """Make a column for each scorer, named after its run.
 
     If a run has several scorers, the scorer's name is added. It is used alone if there is one run.
     """
@@ -101,7 +107,7 @@ def columns_of_named(runs: Mapping[str, Run]) -> list[RunColumn]:
 
 
 def columns_of_models(runs: Mapping[str, Run]) -> list[RunColumn]:
-    """Make a column for each scorer, called by the name of its model.
+    """Make a column for each scorer, named after its model.
 
     The scoring and the run are added only if two columns would have one name.
     """
@@ -124,7 +130,10 @@ def _add_run(column: RunColumn) -> str:
 
 
 def _lengthen_names(longer_name: Callable[[RunColumn], str], columns: Sequence[RunColumn]) -> list[RunColumn]:
-    """Give columns that share a name a longer one, if it tells any of them apart."""
+    """Give columns that share a name a longer one.
+
+    Names stay if the longer ones are the same too.
+    """
     longer_names: dict[str, set[str]] = {}
     for column in columns:
         longer_names.setdefault(column.name, set()).add(longer_name(column))
@@ -137,7 +146,10 @@ def _lengthen_names(longer_name: Callable[[RunColumn], str], columns: Sequence[R
 
 
 def number_notes(columns: Sequence[RunColumn]) -> list[str]:
-    """Note the columns whose name has a number, since another column would have the same name."""
+    """Note the columns whose name has a number.
+
+    Another column would have the same name without it.
+    """
     notes = []
     for column in columns:
         expected = {column.run, column.scorer.name, f"{column.run} · {column.scorer.name}"}
@@ -165,7 +177,10 @@ def names_apart(names: Sequence[str]) -> list[str]:
 
 
 def _number_name(name: str, taken: set[str]) -> str:
-    """Add the first number from 2 on that makes a name that is not taken."""
+    """Add the first number from 2 on that is free.
+
+    Names that are not free are in `taken`.
+    """
     numbered_names = (f"{name} ({number})" for number in count(2))
     return next(numbered for numbered in numbered_names if numbered not in taken)
 
@@ -181,21 +196,22 @@ def compare_runs(
     measures: Sequence[PairMeasure] | None = None,
     columns: Sequence[RunColumn] | None = None,
 ) -> dict[tuple[str, str, str], Comparison]:
-    """Compare every two scorers, by default on accuracy and, if there are groups, on group accuracy.
+    """Compare every two scorers by each measure.
 
-    Problems are matched by id, which depends on their text alone: runs over different files of the same problems can be
-    compared. Scorers that share no problem are passed over. An abstention is not a right answer, except in expected
-    accuracy. A scorer that answers nothing is never ahead. `columns` are the scorers, None for all. Raises BadInput if
-    there are fewer than two scorers, or if a measure suits no two of them.
+    The measures are accuracy and, if there are groups, group accuracy by default. Problems are matched by id, which
+    depends on their text alone: runs over different files of the same problems can be compared. Scorers that share no
+    problem are passed over. An abstention is not a right answer, except in expected accuracy. A scorer that answers
+    nothing is never ahead. `columns` are the scorers, None for all. Raises BadInput if there are fewer than two
+    scorers, or if a measure suits no two of them.
     """
     if columns is None:
         columns = columns_of_named(runs)
-    answers = _collect_answers(runs, columns, ORIGINAL)
+    answers = _collect_column_answers(runs, columns, ORIGINAL)
     if len(answers) < 2:
         raise BadInput("a comparison needs at least two scorers: name two runs, or one with two models")
     switched: dict[str, Answers] = {}
     if measures is not None and "consistency" in measures:
-        switched = _collect_answers(runs, columns, SWITCHED)
+        switched = _collect_column_answers(runs, columns, SWITCHED)
     comparisons: dict[tuple[str, str, str], Comparison] = {}
     for first, second in combinations(answers, 2):
         both_switched = None
@@ -208,8 +224,11 @@ def compare_runs(
     return comparisons
 
 
-def _collect_answers(runs: Mapping[str, Run], columns: Sequence[RunColumn], variant: str) -> dict[str, Answers]:
-    """Answers to a variant by column, only of the scorers that have any."""
+def _collect_column_answers(runs: Mapping[str, Run], columns: Sequence[RunColumn], variant: str) -> dict[str, Answers]:
+    """Answers to a variant by column.
+
+    Scorers without answers are left out.
+    """
     answers = {}
     for column in columns:
         table = _find_answers(runs[column.run], column.scorer, variant)
@@ -219,7 +238,10 @@ def _collect_answers(runs: Mapping[str, Run], columns: Sequence[RunColumn], vari
 
 
 def _find_answers(run: Run, scorer: ShownScorer, variant: str) -> Answers | None:
-    """Return a scorer's answers to a variant in a run, or None without predictions."""
+    """Return a scorer's answers to a variant in a run.
+
+    None without predictions.
+    """
     try:
         answers = run.answers(variant, scorer.model, scorer.scoring, scorer.formalization)
     except UnknownName:
@@ -228,9 +250,10 @@ def _find_answers(run: Run, scorer: ShownScorer, variant: str) -> Answers | None
 
 
 def _check_found(measures: Iterable[str], comparisons: Comparisons, tables: Iterable[Answers]) -> None:
-    """Raise BadInput for a measure by which no two scorers could be compared.
+    """Raise BadInput for a measure without any test.
 
-    `tables` are the answers of the scorers. Nothing is raised if no two of them share a problem.
+    Tests are missing if no two scorers could be compared by it. `tables` are the answers of the scorers. Nothing is
+    raised if no two of them share a problem.
     """
     tested_measures = {measure for _, _, measure in comparisons}
     for measure in measures:

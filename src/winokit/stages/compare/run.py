@@ -78,7 +78,10 @@ def compare(
 
 
 def _load_runs(runs: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
-    """Return the runs by name. Predictions become runs on the problems of `data`."""
+    """Return the runs by name.
+
+    Predictions become runs on the problems of `data`.
+    """
     dataset = None if data is None else load_one(data)
     loaded = {}
     for name, run in runs.items():
@@ -107,7 +110,10 @@ def _with_predictions(runs: Sequence[str | Path | Run], data: DataLike | None) -
 
 
 def unpaired(runs: Mapping[str, Run]) -> list[str]:
-    """Notes on runs that have no problem in common: a sentence for every two datasets."""
+    """Notes on datasets whose runs have no problem in common.
+
+    Every two datasets have one note.
+    """
     pairs_by_datasets: dict[tuple[str, str], list[tuple[str, str]]] = {}
     ids = {}
     for name, run in runs.items():
@@ -137,9 +143,9 @@ def _note_styles(runs: Mapping[str, Run]) -> list[str]:
 
 
 def replay_notes(runs: Mapping[str, Run]) -> list[str]:
-    """Note the models whose answers were taken from the cache, for each run.
+    """Note the models of each run whose answers were replayed.
 
-    Two runs may then show the same answers.
+    Replayed answers are taken from the cache. Two runs may then show the same answers.
     """
     notes = []
     for name, run in runs.items():
@@ -148,7 +154,7 @@ def replay_notes(runs: Mapping[str, Run]) -> list[str]:
 
 
 def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
-    """Load runs and name them so that the names are short and distinct.
+    """Load runs and give them short, distinct names.
 
     Names are those of the folders or, for runs in memory, those of their models. A run that is listed twice is loaded
     once.
@@ -163,7 +169,7 @@ def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
     loaded = []
     for run in distinct_runs:
         if isinstance(run, Run):
-            names.append(_name_by_models(run))
+            names.append(_describe_models(run))
             loaded.append(run)
         else:
             names.append(Path(run).absolute().name if are_distinct else str(run))
@@ -171,7 +177,7 @@ def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
     return dict(zip(names_apart(names), loaded, strict=True))
 
 
-def _name_by_models(run: Run) -> str:
+def _describe_models(run: Run) -> str:
     """Name of a run in memory: its models, else its files of predictions."""
     models = run.settings.get("models") or run.settings.get("predictions") or ("run",)
     return ", ".join(models)

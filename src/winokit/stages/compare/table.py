@@ -15,7 +15,7 @@ HEADS = ("first", "second", "measure", "points", "95 % interval", "p (Holm)", "s
 
 
 def lines(result: ComparedRuns) -> Lines:
-    """Yield the verdicts, a table of every test, and the path of the page."""
+    """Yield the verdicts, a table of tests, and the page's path."""
     words = comparison_words(result.pairs)
     if len(words) == 1:
         yield from comparison_sentences(result.pairs)

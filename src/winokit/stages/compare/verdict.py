@@ -34,7 +34,10 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
 
 
 def comparison_words(pairs: Sequence[ScorerPair]) -> list[str]:
-    """Sentences on which scorer is ahead, without numbers, one text for each two scorers."""
+    """Sentences on which of each two scorers is ahead.
+
+    They are without numbers, one text for each two scorers.
+    """
     return [" ".join(_compare_in_words(tests)) for tests in _group_by_scorers(pairs)]
 
 
@@ -45,7 +48,7 @@ def _group_by_scorers(pairs: Sequence[ScorerPair]) -> list[list[ScorerPair]]:
 
 
 def state_of(tests: Mapping[str, ScorerPair]) -> dict[str, str]:
-    """Standing of the first scorer against the second, by each measure of the decision table.
+    """Standings of the first scorer by the measures of the decision table.
 
     `tests` has their tests by measure.
     """
@@ -53,7 +56,10 @@ def state_of(tests: Mapping[str, ScorerPair]) -> dict[str, str]:
 
 
 def _find_standing(pair: ScorerPair | None) -> str:
-    """Standing of the first scorer by one test, or UNKNOWN without a test."""
+    """Standing of the first scorer by one test.
+
+    UNKNOWN without a test.
+    """
     if pair is None:
         return UNKNOWN
     if pair.verdict.lead:
@@ -89,7 +95,10 @@ def _read_table(names: ScorerPair, tests: Mapping[str, ScorerPair]) -> str:
 
 
 def _describe_measure(pair: ScorerPair) -> str:
-    """Sentence on which scorer is ahead by a measure that is not in the decision table."""
+    """Sentence on which scorer is ahead by one measure.
+
+    The measure is not in the decision table.
+    """
     by_measure = f"By {pair.measure_title}"
     if pair.ahead is not None:
         behind = pair.second if pair.ahead == pair.first else pair.first
@@ -103,7 +112,10 @@ def _describe_measure(pair: ScorerPair) -> str:
 
 
 def _describe_lead(tests: Mapping[str, ScorerPair]) -> str:
-    """Phrase that a lead is small, for the first measure with a lead. Empty if it is not small."""
+    """Phrase that the first lead is small, or empty.
+
+    It is about the first measure of the table with a lead.
+    """
     for measure in COMPARED.facts:
         test = tests.get(measure)
         if test is not None and test.verdict.lead:
@@ -112,7 +124,7 @@ def _describe_lead(tests: Mapping[str, ScorerPair]) -> str:
 
 
 def _describe_test(pair: ScorerPair) -> str:
-    """Sentence on one test: the difference in points, its interval, p-value and meaning.
+    """Sentence on one test: difference, interval, p-value and meaning.
 
     The difference is stated for the scorer that has more.
     """
@@ -152,9 +164,9 @@ def _explain_test(verdict: PairVerdict, count_word: str | None) -> str:
 
 
 def could_have_seen(verdict: PairVerdict, count_word: str | None = None) -> str:
-    """Phrase on the smallest difference, and the equality, that a test could have found.
+    """Phrase on the smallest difference that a test could have found.
 
-    `count_word` is the word for what the measure counts, None for problems.
+    It includes the margin of equality. `count_word` is the word for what the measure counts, None for problems.
     """
     comparison = verdict.comparison
     gap = verdict.gap_to_find
@@ -179,12 +191,18 @@ def margin_points(verdict: PairVerdict) -> str:
 
 
 def _round_gap(gap: float) -> str:
-    """A gap in whole points as text, with one decimal below ten points."""
+    """Gap in points as text: whole from ten points on.
+
+    Below that it has one decimal.
+    """
     return f"{100 * gap:.0f}" if gap >= 0.1 else f"{100 * gap:.1f}"
 
 
 def _describe_refusers(pairs: Sequence[ScorerPair]) -> list[str]:
-    """Sentence on the scorers that answer nothing. No sentence if there are none."""
+    """Sentence on the scorers that answer nothing.
+
+    No sentence if there are none.
+    """
     names = pairs[0].refusers
     if not names:
         return []
@@ -194,6 +212,9 @@ def _describe_refusers(pairs: Sequence[ScorerPair]) -> list[str]:
 
 
 def _format_p(value: float) -> str:
-    """A p-value as "p = 0.02" or "p < 0.001", with spaces that do not break."""
+    """A p-value such as "p = 0.02" or "p < 0.001".
+
+    Its spaces do not break.
+    """
     text = probability(value).replace(" ", "\u00a0")
     return f"p\u00a0{text}" if text.startswith("<") else f"p\u00a0=\u00a0{text}"

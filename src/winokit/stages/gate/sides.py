@@ -30,14 +30,14 @@ RunLike = Run | Predictions
 
 @dataclass(frozen=True)
 class GateSide:
-    """One of the two runs, and the scorer in it whose answers are compared."""
+    """One of the two runs, and the scorer to compare in it."""
 
     run: Run
     model: str
     scoring: str
 
     def answers(self, variant: str = "original") -> Answers:
-        """Answers of this scorer to the original problems, or to those of another variant."""
+        """Answers of this scorer to the original problems or a variant."""
         return self.run.answers(variant, self.model, self.scoring)
 
     @property
@@ -113,9 +113,9 @@ def _load_runs(sides: Mapping[str, RunLike], data: DataLike | None) -> dict[str,
 def _find_problems(
     runs: Mapping[str, Run], predictions: Mapping[str, Predictions], data: DataLike | None
 ) -> Dataset | None:
-    """Load the problems of `data`, else those of a run or of a log.
+    """Load the problems of `data`, of a run, or of a log.
 
-    None if there are none.
+    The first of these that there is. None if there are none.
     """
     if data is not None:
         return load_one(data)
@@ -125,11 +125,14 @@ def _find_problems(
     for side_predictions in predictions.values():
         if are_files(side_predictions):
             paths += file_paths(side_predictions)
-    return _logged_problems(paths)
+    return _find_logged_problems(paths)
 
 
-def _logged_problems(paths: Iterable[str | Path]) -> Dataset | None:
-    """Return the problems of the first file of predictions that holds them, or None."""
+def _find_logged_problems(paths: Iterable[str | Path]) -> Dataset | None:
+    """Return the problems of the first file that holds them.
+
+    None if no file of predictions does.
+    """
     for path in paths:
         try:
             logged = logged_data([PredictionFile(Path(path))])
@@ -165,7 +168,10 @@ def _check_alike(new: GateSide, old: GateSide) -> None:
 
 
 def scoring_notes(new: GateSide, old: GateSide) -> list[str]:
-    """Note that a file does not state how its predictions were scored, if the scorings differ."""
+    """Note that a file does not state the scoring of its predictions.
+
+    No note if both sides have the same scoring.
+    """
     if new.scoring == old.scoring:
         return []
     sides = {"NEW": new, "--against": old}
@@ -184,17 +190,17 @@ def model_names(new: GateSide, old: GateSide, given: tuple[RunLike, RunLike]) ->
 
     If they are the same, the names of their folders or files are added. `given` are both sides as the user gave them.
     """
-    new_file, old_file = (_file_name(side) for side in given)
+    new_file, old_file = (_get_file_name(side) for side in given)
     if new.model != old.model or new_file == old_file:
         return new.model, old.model
     return _add_file(new.model, new_file), _add_file(old.model, old_file)
 
 
-def _file_name(side: RunLike) -> str:
-    """Name of the folder or file of a side, or empty if it is in memory."""
+def _get_file_name(side: RunLike) -> str:
+    """Name of a side's folder or file, empty if in memory."""
     return Path(side).name if isinstance(side, (str, Path)) else ""
 
 
 def _add_file(model: str, file_name: str) -> str:
-    """Name of a model with that of its file, if there is one."""
+    """Name of a model with that of its file, if any."""
     return f"{model} ({file_name})" if file_name else model

@@ -14,7 +14,7 @@ HEADS = ("metric", "old", "new", "drop", "interval", "verdict")
 
 
 def lines(outcome: "GateOutcome") -> Lines:
-    """Lines for the terminal: the verdict, a sentence per metric, and a table of the numbers."""
+    """Lines for the terminal: verdict, sentences on metrics, and a table."""
     return [outcome.verdict, *outcome.sentences, table(HEADS, rows_of_tests(outcome), words=(-1,))]
 
 

@@ -20,7 +20,10 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class DropTest:
-    """Test of one metric of two models on the same problems. Values are shares."""
+    """Test of one metric of two models on the same problems.
+
+    Values are shares.
+    """
 
     metric: str
     old: float
@@ -43,7 +46,7 @@ class DropTest:
     """Whether the new model abstains on every problem. Such a model never passes."""
 
     def sentence(self, margin: float) -> str:
-        """Sentence on the drop, and on the smallest drop that would have been found.
+        """Sentence on the drop, and the smallest drop that could be found.
 
         `margin` is the allowed drop in points.
         """
@@ -146,7 +149,7 @@ def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: flo
 
 
 def _check_same_problems(metric: PairMeasure, new: GateSide, old: GateSide) -> None:
-    """Raise BadInput if the sides answer different problems, or if a side answers none."""
+    """Raise BadInput if the sides answer different problems, or none."""
     new_ids = _list_answered(metric, new)
     old_ids = _list_answered(metric, old)
     if new_ids != old_ids:

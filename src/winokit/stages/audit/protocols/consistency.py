@@ -85,7 +85,7 @@ def strict(sheet: AuditSheet) -> Iterable[Metric]:
     layout = layout_of(answers)
     if not any(map(len, versions)) or not layout.members:
         return
-    is_right, chances = _combine_versions(answers, versions)
+    is_right, chances = _merge_versions(answers, versions)
     values = []
     group_chances = []
     for rows in layout.members:
@@ -97,7 +97,7 @@ def strict(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.judge.share(name, values, units, group_chances, n=count_groups(answers))
 
 
-def _combine_versions(
+def _merge_versions(
     answers: Answers, versions: Iterable[Answers]
 ) -> tuple[dict[AnswerKey, bool], dict[AnswerKey, float]]:
     """Whether each problem is right in all versions, and its chance.

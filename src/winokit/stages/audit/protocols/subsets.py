@@ -34,7 +34,7 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
         sheet.leave_out("association", "associative", "no problem is labelled associative or not", len(sheet.dataset))
         return
     problems = answers.problems
-    note = _note_estimate(problems)
+    note = _describe_estimate(problems)
     is_associative = flags(problem.labels["associative"] for problem in problems)
     associative = answers.subset(is_associative)
     others = answers.subset(~is_associative)
@@ -49,7 +49,7 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("association", "non_associative_groups", in_other_groups, note=note)
 
 
-def _note_estimate(problems: Iterable[Problem]) -> str | None:
+def _describe_estimate(problems: Iterable[Problem]) -> str | None:
     """Note on labels that a program estimated.
 
     None if people judged all of them.
