@@ -1,4 +1,4 @@
-"""`winokit hunt`: an index of text, which the model `hunter:INDEX` looks for evidence in."""
+"""Commands of `winokit hunt`: the index of text in which the model `hunter:INDEX` searches for evidence."""
 
 from dataclasses import asdict
 

@@ -1,6 +1,6 @@
-"""The `winokit` command. Verbs load when they are typed, errors are one line.
+"""The `winokit` command. A verb is imported when it is typed, and errors are one line.
 
-0 done; 1 `check`, `verify` or `gate` found something, or a cell of a `suite` failed; 2 bad input or usage;
+Exit codes: 0 done; 1 `check`, `verify` or `gate` found something, or a cell of a `suite` failed; 2 bad input or usage;
 130 interrupted.
 """
 
@@ -40,7 +40,7 @@ PLAIN: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-"""How every command looks: plain text, our own errors."""
+"""Settings of every Typer app: plain text, and winokit's own error messages."""
 FIRST = "Start with: winokit audit  (the built-in model on bundled twins, offline)"
 
 
@@ -48,9 +48,9 @@ FIRST = "Start with: winokit audit  (the built-in model on bundled twins, offlin
 class Verb:
     """A verb of `verbs.toml`, whose comments describe each field.
 
-    The module that shows a result has `lines(result)`, what a person reads, `as_json(result)`, `code(result)` where the
-    exit code is not always 0, `questions(given)` where a person is asked for what is missing, and `live(doing)` where
-    there is more to watch than a bar.
+    The module that shows a result has `lines(result)` for a person and `as_json(result)` for scripts. It may have
+    `code(result)` for other exit codes than 0, `questions(given)` for missing values that a person is asked for, and
+    `live(doing)` for a display other than a progress bar.
     """
 
     about: str
@@ -64,9 +64,10 @@ class Verb:
     usual: str = ""
 
     def command(self, name: str, *of: str) -> Command:
-        """Make the command of the verb, or of one of its names.
+        """Make the command of the verb under a name.
 
-        Its options are derived from the call's parameters.
+        Its options are derived from the parameters of the library's function. `of` is given to that function first, if
+        it makes a verb for each name of a registry (`debias aflite`).
         """
         home = self.call.partition(":")[0]
         call = _import_object(f"winokit.stages.{self.call}")
@@ -74,7 +75,10 @@ class Verb:
         return self.command_of(name, call(*of) if of else call, module)
 
     def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
-        """Build the command that runs a verb and shows its result by a module's `lines` and `as_json`."""
+        """Build the command that runs a verb and shows its result.
+
+        Functions of a module show it. The functions are those described in the class.
+        """
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 
@@ -89,11 +93,15 @@ class Verb:
             every="every" in signature(module.lines).parameters,
         )
         app = typer.Typer(**PLAIN)
-        usual = {f"--{option}" for option in self.usual.split()}
-
+        usual = {"--help", *(f"--{option}" for option in self.usual.split())} if self.usual else None
         setting_rows = list(describe_stored(stored_parameters(verb)))
 
         class VerbCommand(TyperCommand):
+            """Command whose help shows the usual options first.
+
+            The others and the settings are under `--help-all`.
+            """
+
             shows_all = False
 
             def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
@@ -108,13 +116,17 @@ class Verb:
                 write_sections(self.sections(ctx, everything=self.shows_all), formatter)
 
             def sections(self, ctx: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
+                """Rows of help by the title of their section."""
                 sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "More options": []}
                 for param in self.get_params(ctx):
-                    first = not usual or bool({*usual, "--help"} & {*param.opts})
-                    where = "Arguments" if param.param_type_name == "argument" else "Options"
-                    if where == "Options" and not first:
-                        where = "More options"
-                    sections[where] += filter(None, [param.get_help_record(ctx)])
+                    title = "Options"
+                    if param.param_type_name == "argument":
+                        title = "Arguments"
+                    elif usual is not None and usual.isdisjoint(param.opts):
+                        title = "More options"
+                    row = param.get_help_record(ctx)
+                    if row is not None:
+                        sections[title].append(row)
                 if everything:
                     sections[f"Settings of {PROJECT_FILE}, or --set"] = setting_rows
                 elif sections.pop("More options") or setting_rows:
@@ -127,38 +139,38 @@ class Verb:
 
 _VERB_TABLE = our_toml("cli/verbs.toml")
 MOVED: Mapping[str, str] = _VERB_TABLE["Moved"]
-"""What was a command before, and what is typed instead."""
+"""By former command, what to type instead."""
 ELSEWHERE: Mapping[str, str] = _VERB_TABLE["Options"]
-"""Options that only some verbs have, and what to do for the others."""
+"""By option that only some verbs have, what to do with the others."""
 GROUPS = {
     group: {name: Verb(**facts) for name, facts in verbs.items()}
     for group, verbs in _VERB_TABLE.items()
     if group not in ("Moved", "Options")
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
-"""Each verb and what it does: listing them imports nothing."""
+"""Verbs by name. Making them imports none of their modules."""
 
 
 @cache
 def other_commands() -> Registry[Any]:
     """Registry of the commands that other packages add.
 
-    They use entry points of `winokit.commands`, for verbs or for apps of Typer.
+    They are verbs or apps of Typer, named by entry points of the group `winokit.commands`.
     """
-    from winokit.registry import Registry  # reading what is installed takes a while, and most commands are ours
+    from winokit.registry import Registry  # Reading entry points takes a while, and most commands do not need them.
 
     return Registry("command", "winokit.commands")
 
 
 def is_installed(name: str, verb: Verb) -> bool:
-    """Whether a verb of the table is ours, or its package is installed."""
+    """Whether a verb is part of winokit or of an installed package."""
     return not verb.install or name in other_commands()
 
 
 def is_added_to(name: str) -> bool:
-    """Whether installed packages add commands to a group of ours.
+    """Whether installed packages add commands to a group of winokit's.
 
-    Its stored help does not list them.
+    The stored help of the group does not list such commands.
     """
     added = VERBS[name].added if name in VERBS else ""
     if not added:
@@ -169,9 +181,9 @@ def is_added_to(name: str) -> bool:
 
 
 def refuse_former_command(ctx: Context, *words: str) -> None:
-    """Refuse a former command, and name what to type instead.
+    """Raise BadInput for a former command, with what to type instead.
 
-    Completing a word refuses nothing.
+    While a shell completes words, nothing is raised.
     """
     former = " ".join(words)
     if former in MOVED and not ctx.resilient_parsing:
@@ -179,20 +191,20 @@ def refuse_former_command(ctx: Context, *words: str) -> None:
 
 
 class FullLines(TyperGroup):
-    """Commands whose help lines are not cut off."""
+    """Group of commands whose lines in help are not cut off."""
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """Get the command of a name."""
+        """Get the command of a name, or None. Raises BadInput for a former command."""
         refuse_former_command(ctx, self.name or "", cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the commands with the first sentence of each."""
+        """Write the list of commands with the first sentence of each."""
         with formatter.section(COMMANDS):
             formatter.write_dl(list(self.summaries(ctx)))
 
     def summaries(self, ctx: Context) -> Iterator[tuple[str, str]]:
-        """Each command with the first sentence of its help."""
+        """Yield commands with the first sentence of their help."""
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None:
@@ -207,7 +219,10 @@ class Verbs(TyperGroup):
         self.commands = dict.fromkeys(VERBS)  # type: ignore[assignment]  # for "Did you mean"; each is made when asked for
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """Get the verb of a name."""
+        """Import the verb of a name and make its command.
+
+        None if there is no such verb. Raises MissingPackage if its package is not installed.
+        """
         refuse_former_command(ctx, cmd_name)
         verb = VERBS.get(cmd_name)
         if verb is None or verb.install:
@@ -231,9 +246,9 @@ class Verbs(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the verbs by groups, and then other packages' commands.
+        """Write the list of verbs by groups, with other packages' commands.
 
-        It imports none of them.
+        No verb is imported.
         """
         sections: dict[str, dict[str, str]] = {}
         for group, verbs in GROUPS.items():
@@ -246,7 +261,7 @@ class Verbs(TyperGroup):
                     formatter.write_dl([(name.ljust(8), about) for name, about in rows.items()])
 
     def list_commands(self, ctx: Context) -> list[str]:
-        """Verbs that can be typed here, and commands of other packages."""
+        """List the names of the installed verbs, and of other packages' commands."""
         ours = [name for name, verb in VERBS.items() if is_installed(name, verb)]
         return [*ours, *(name for name in other_commands() if name not in VERBS)]
 
@@ -254,35 +269,36 @@ class Verbs(TyperGroup):
 class MethodCommands(FullLines):
     """A verb with a command for each name of a registry.
 
-    Names that other packages add count as well.
+    For example `debias aflite`. Other packages may add names.
     """
 
     def __init__(self, verb: Verb, name: str) -> None:
         style = {name: PLAIN[name] for name in ("rich_markup_mode", "context_settings")}
         super().__init__(name=name, help=verb.about, no_args_is_help=True, **style)
         self.verb = verb
-        self.known = _import_object(verb.names)
+        self.registry = _import_object(verb.names)
 
     def list_commands(self, ctx: Context) -> list[str]:
-        """Every name, in the registry's order."""
-        return list(self.known)
+        """List the names of the registry, in its order."""
+        return list(self.registry)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """Get the command of a name."""
-        if cmd_name not in self.known:
+        """Make the command of a name of the registry, or return None for another name."""
+        if cmd_name not in self.registry:
             return None
-        is_ours = cmd_name in self.known.homes
-        verb = self.verb if is_ours else replace(self.verb, usual="")  # options of another package are all usual
+        is_ours = cmd_name in self.registry.homes
+        # All options of another package's command are usual.
+        verb = self.verb if is_ours else replace(self.verb, usual="")
         return verb.command(cmd_name, cmd_name)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
-        """Find the command of the first word.
+        """Find the command that the first word names.
 
-        If that is DATA, the error says which command is missing before it.
+        If the word is DATA, the error says that the name of a command is missing before it.
         """
-        if args[0] not in self.known:
-            close = get_close_matches(args[0], self.known)
-            names = list(self.known)
+        if args[0] not in self.registry:
+            close = get_close_matches(args[0], self.registry)
+            names = list(self.registry)
             way_out = f"name one first, as in: winokit {self.name} {names[0]} {args[0]}"
             if close:
                 way_out = f"did you mean '{close[0]}'?"
@@ -293,15 +309,18 @@ class MethodCommands(FullLines):
 def group_of(name: str, verb: Verb) -> FullLines:
     """Make the group of commands under a verb.
 
-    They are those of an app, or one for each name of a registry.
+    They are the commands of an app, or one for each name of a registry.
     """
-    return _make_group(name, verb.about, _import_object(verb.commands)) if verb.commands else MethodCommands(verb, name)
+    if verb.commands:
+        return _make_group(name, verb.about, _import_object(verb.commands))
+    return MethodCommands(verb, name)
 
 
 def _make_package_command(name: str, about: str, thing: Any) -> Command:
     """Make the command of another package.
 
-    It is a verb, shown by `lines` beside it, or an app of several commands.
+    `thing` is the object that its entry point names. That is a verb with a function `lines` in its module, or an app of
+    several commands. Raises BadInput for others.
     """
     if isinstance(thing, typer.Typer):
         return _make_group(name, about, thing)
@@ -312,22 +331,24 @@ def _make_package_command(name: str, about: str, thing: Any) -> Command:
 
 
 def _make_group(name: str, about: str, commands: typer.Typer) -> FullLines:
-    """Group the commands of an app under one name, in our style."""
+    """Group the commands of an app under one name, in winokit's style."""
     app = typer.Typer(**PLAIN, cls=FullLines, no_args_is_help=True, help=about, name=name)
     app.add_typer(commands)  # its commands become those of `app`
     return cast(FullLines, typer.main.get_group(app))
 
 
-def _import_object(place: str) -> Any:
-    module, _, name = place.partition(":")
+def _import_object(path: str) -> Any:
+    """Import an object from a path like `package.module:name`."""
+    module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 app = typer.Typer(name="winokit", cls=Verbs, no_args_is_help=True, epilog=FIRST, **{**PLAIN, "add_completion": True})
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_wanted: bool) -> None:
+    """Print the version and exit, if the option was typed."""
+    if is_wanted:
         typer.echo(f"winokit {winokit.__version__}")
         raise typer.Exit
 
@@ -344,7 +365,7 @@ def _take_global_options(
 def main() -> None:
     """Run the command line.
 
-    Everything the library refuses becomes one line and exit code 2.
+    Errors of the library and of a full disk become one line and exit code 2, an interrupt exit code 130.
     """
     try:
         app()
@@ -352,13 +373,16 @@ def main() -> None:
         typer.echo(f"winokit: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
     except (KeyboardInterrupt, SystemExit) as end:
-        if isinstance(end, SystemExit) and end.code != 130:  # typer makes 130 of an interrupt, without a word
+        is_interrupt = isinstance(end, KeyboardInterrupt) or end.code == 130  # Typer exits with 130 silently.
+        if not is_interrupt:
             raise
         typer.echo("winokit: interrupted", err=True)
         sys.exit(130)
     except OSError as error:
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EIO):
+        is_of_output = error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO)
+        if not is_of_output:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output has no place
+        # The rest of the output cannot be written, and would raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         typer.echo(f"winokit: the output cannot be written ({error.strerror})", err=True)
         sys.exit(2)

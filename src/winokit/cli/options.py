@@ -12,14 +12,22 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from glob import escape
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spelling, refuse_options, stored_parameters
+from winokit.cli.stored import (
+    StoredValues,
+    as_typed_text,
+    read_stored,
+    refuse_former_spelling,
+    refuse_options,
+    stored_parameters,
+)
 from winokit.cli.typed import is_switch, kinds_of, read_texts, takes_several
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
@@ -27,13 +35,13 @@ from winokit.progress import WATCHES, telling
 from winokit.settings import Help, choices_of, former_names, help_of, signature_of
 
 HANDLED = ("progress", "say")
-"""Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
+"""Parameters that the command line fills in: a progress bar, and a function that prints lines while a verb runs."""
 SET = "set_"
-"""The parameter of `--set`."""
+"""Name of the parameter of `--set`."""
 BARE = "bare_"
-"""How the argument is called that stands for an option."""
+"""Prefix of the name of an argument that replaces an option."""
 Questions = Mapping[str, tuple[str, type]]
-"""By parameter, a question and the type of its answer."""
+"""By parameter, the question for its value, and the value's type."""
 
 
 def command(
@@ -56,56 +64,25 @@ def command(
     verb
         The library's function.
     lines
-        What a person reads of the result: sentences and tables, in order.
+        Makes the sentences and tables that a person reads, in order, from the result.
     as_json
-        The same for scripts; None where there is no result to show.
+        Makes JSON-ready values from the result. None if there is no `--json`.
     doing
-        What the progress bar says.
+        Text of the progress bar.
     code
-        The exit code of a result: `check`, `verify` and `gate` have 1 for having found something.
+        Makes the exit code from the result: `check`, `verify` and `gate` have 1 if they found something.
     questions
-        From the values given to what a person who sits there is asked for besides, by parameter.
+        Makes questions to the person at the terminal, by parameter, from the values of all parameters.
     bar
-        From what the bar says to what is told how far the job is.
+        Makes the progress bar from its text.
     every
-        Whether `lines` takes `every`, and shows all there is: `--all`.
+        Whether `lines` takes a flag `every` to show all rows: `--all`.
     """
-    signature = signature_of(verb)
-    stored = stored_parameters(verb)
-    left_out = {*HANDLED, *stored}
-    own_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in left_out]
-    bare_names = [parameter.name for parameter in own_parameters if is_bare(parameter)]
-    parameters = [option(parameter) for parameter in own_parameters]
-    parameters += [bare_argument(parameter) for parameter in own_parameters if is_bare(parameter)]
-    if stored:
-        parameters.append(_make_set_option())
-    if every:
-        parameters.append(_make_flag("all", "Show every row of the result."))
-    if as_json is not None:
-        parameters.append(_make_flag("json", "Machine-readable output."))
+    runner = VerbRunner(verb, lines, as_json, doing, code, questions, bar, every)
+    parameters = runner.list_parameters()
 
     def run(**given: Any) -> None:
-        machine = given.pop("json", False)
-        how = {"every": given.pop("all")} if every else {}
-        for name in bare_names:
-            given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
-        for parameter in own_parameters:
-            given[parameter.name] = read_given(parameter, given[parameter.name])
-        typed = given.pop(SET, None) or ()
-        refuse_options(
-            typed, {each.name: option_name(each.name) for each in own_parameters if each.default is not each.empty}
-        )
-        settings = read_stored(stored, typed, Path())
-        given |= _ask_missing(questions({**given, **settings.values}))  # `questions` may refuse what is given.
-        watched = bar(doing) if "progress" in signature.parameters else nullcontext()
-        WATCHES.set(show_first_replies if sys.stderr.isatty() and not machine else None)
-        with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
-            handled = {"progress": progress, "say": typer.echo}
-            given |= {name: handled[name] for name in HANDLED if name in signature.parameters}
-            result = settings.call(partial(verb, **given))
-        show(as_json(result) if machine and as_json else lines(result, **how), machine)
-        if code(result):
-            raise typer.Exit(code(result))
+        runner.run(given)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -115,23 +92,126 @@ def command(
     return run
 
 
+@dataclass(frozen=True)
+class VerbRunner:
+    """A verb with the functions that show its result.
+
+    The parameters of `command` describe them.
+    """
+
+    verb: Callable[..., Any]
+    lines: Callable[..., Lines]
+    as_json: Callable[[Any], Any] | None
+    doing: str
+    code: Callable[[Any], int]
+    questions: Callable[[Mapping[str, Any]], Questions]
+    bar: Callable[[str], AbstractContextManager[Any]]
+    every: bool
+
+    @cached_property
+    def verb_options(self) -> list[inspect.Parameter]:
+        """Parameters of the verb that a user types as options or arguments."""
+        left_out = {*HANDLED, *self.stored}
+        return [parameter for parameter in self.signature.parameters.values() if parameter.name not in left_out]
+
+    @cached_property
+    def stored(self) -> dict[str, inspect.Parameter]:
+        """Parameters of the verb that are settings of winokit.toml, by name."""
+        return stored_parameters(self.verb)
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """Signature of the verb, with the fields of settings classes as parameters."""
+        return signature_of(self.verb)
+
+    def list_parameters(self) -> list[inspect.Parameter]:
+        """Parameters of the command, for Typer."""
+        parameters = [option(parameter) for parameter in self.verb_options]
+        parameters += [bare_argument(parameter) for parameter in self.verb_options if is_bare(parameter)]
+        if self.stored:
+            parameters.append(_make_set_option())
+        if self.every:
+            parameters.append(_make_flag("all", "Show every row of the result."))
+        if self.as_json is not None:
+            parameters.append(_make_flag("json", "Machine-readable output."))
+        return parameters
+
+    def run(self, given: dict[str, Any]) -> None:
+        """Call the verb, show its result, and exit with its code.
+
+        `given` has the typed values of all parameters of the command.
+        """
+        machine = given.pop("json", False)
+        how = {"every": given.pop("all")} if self.every else {}
+        typed_settings = given.pop(SET, None) or ()
+        values = self._read_values(given)
+        refuse_options(typed_settings, self._option_names)
+        settings = read_stored(self.stored, typed_settings, Path())
+        values |= _ask_missing(self.questions({**values, **settings.values}))  # `questions` may refuse what is given.
+        result = self._call_verb(settings, values, machine)
+        if machine and self.as_json:
+            show(self.as_json(result), machine)
+        else:
+            show(self.lines(result, **how), machine)
+        exit_code = self.code(result)
+        if exit_code:
+            raise typer.Exit(exit_code)
+
+    def _read_values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the values of the verb's options from what was typed."""
+        values = {}
+        for parameter in self.verb_options:
+            typed = given[parameter.name]
+            if is_bare(parameter):
+                typed = one_of_two(parameter.name, typed, given[f"{BARE}{parameter.name}"])
+            values[parameter.name] = read_given(parameter, typed)
+        return values
+
+    @property
+    def _option_names(self) -> dict[str, str]:
+        """Options of the parameters that have a default, by parameter."""
+        with_default = [parameter for parameter in self.verb_options if parameter.default is not parameter.empty]
+        return {parameter.name: option_name(parameter.name) for parameter in with_default}
+
+    def _call_verb(self, settings: StoredValues, values: dict[str, Any], machine: bool) -> Any:
+        """Call the verb with a progress bar and return its result.
+
+        Its notes are printed on standard error.
+        """
+        parameters = self.signature.parameters
+        watched = self.bar(self.doing) if "progress" in parameters else nullcontext()
+        WATCHES.set(show_first_replies if sys.stderr.isatty() and not machine else None)
+        with telling(_print_note), watched as progress:
+            handled = {"progress": progress, "say": typer.echo}
+            values |= {name: handled[name] for name in HANDLED if name in parameters}
+            return settings.call(partial(self.verb, **values))
+
+
+def _print_note(note: str) -> None:
+    """Print a note on standard error."""
+    typer.echo(f"note: {note}", err=True)
+
+
 def _make_set_option() -> inspect.Parameter:
-    """The parameter of `--set`."""
+    """Make the parameter of `--set`."""
     words = "name=value&name=value: settings of winokit.toml for this command alone; repeatable."
     listed = Annotated[list[str] | None, typer.Option("--set", help=words, metavar="NAME=VALUE&…")]
     return inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=listed)
 
 
 def _make_flag(name: str, words: str) -> inspect.Parameter:
-    """The parameter of an option that is on or off."""
+    """Make the parameter of an option that is on or off.
+
+    `words` is its help text.
+    """
     flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag)
 
 
 def _ask_missing(questions: Questions) -> dict[str, Any]:
-    """Ask the person at the terminal for missing values, by parameter.
+    """Ask the person at the terminal for missing values.
 
-    Empty if nobody can answer: then the verb says what it misses.
+    They are returned by parameter. Empty if there is no terminal. Then the verb refuses what is missing.
     """
     answers: dict[str, Any] = {}
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -145,9 +225,11 @@ def _ask_missing(questions: Questions) -> dict[str, Any]:
 
 
 def show_first_replies(lines: Iterable[str], question: str) -> bool:
-    """Show first replies on standard error, and return whether to go on.
+    """Show first replies of a model, and ask whether to go on.
 
-    Without a person to ask, it goes on.
+    They are printed on standard error.
+
+    Returns True without asking if there is no terminal.
     """
     for line in lines:
         typer.echo(line, err=True)
@@ -155,7 +237,7 @@ def show_first_replies(lines: Iterable[str], question: str) -> bool:
 
 
 def show(result: Any, machine: bool) -> None:
-    """Print a result as JSON for scripts, else as lines and tables."""
+    """Print a result: JSON-ready values if `machine`, else lines and tables."""
     if machine:
         typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
         return
@@ -167,40 +249,54 @@ def show(result: Any, machine: bool) -> None:
 
 
 def option(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter as Typer wants it: an argument where it goes by position, else an option.
+    """Make the parameter for Typer from a parameter of a verb.
 
-    What is typed stays a text, which `read_given` reads: Typer would refuse a wrong one in its own words.
+    It is an argument if it goes by position, else an option. Its value stays a text, which `read_given` reads: Typer
+    would refuse a wrong one in its own words.
     """
     setting_help = help_of(parameter.annotation) or Help("")
-    required = parameter.default is inspect.Parameter.empty and not setting_help.bare
-    keywords: dict[str, Any] = {"help": help_with_facts(parameter), "show_default": False}
-    keywords["metavar"] = setting_help.metavar or metavar_of(parameter)
-    if setting_help.metavar == "DATA":
-        keywords["autocompletion"] = complete_data
-    elif kinds_of(parameter) == {Path}:
-        keywords["autocompletion"] = complete_paths
+    is_required = parameter.default is inspect.Parameter.empty and not setting_help.bare
     kind: Any = list[str] if takes_several(parameter) else str
     default: Any = inspect.Parameter.empty
-    if not required:
-        kind = kind | None
-        default = None
-    names = [option_name(name) for name in (parameter.name, setting_help.also) if name]
     if is_switch(parameter):
         kind = bool
         default = bool(parameter.default)
-        keywords["metavar"] = None
-        if default:
-            names[0] += names[0].replace("--", "/--no-", 1)
+    elif not is_required:
+        kind = kind | None
+        default = None
+    keywords = _make_keywords(parameter, setting_help)
     info: Any
     if _is_argument(parameter, setting_help):
         info = typer.Argument(**keywords)
     else:
-        info = typer.Option(*names, **keywords)
+        info = typer.Option(*_list_spellings(parameter, setting_help), **keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
 
 
+def _make_keywords(parameter: inspect.Parameter, setting_help: Help) -> dict[str, Any]:
+    """Make the keywords of `typer.Option` and `typer.Argument`."""
+    keywords: dict[str, Any] = {"help": help_with_facts(parameter), "show_default": False}
+    keywords["metavar"] = None if is_switch(parameter) else setting_help.metavar or metavar_of(parameter)
+    if setting_help.metavar == "DATA":
+        keywords["autocompletion"] = complete_data
+    elif kinds_of(parameter) == {Path}:
+        keywords["autocompletion"] = complete_paths
+    return keywords
+
+
+def _list_spellings(parameter: inspect.Parameter, setting_help: Help) -> list[str]:
+    """Spellings of an option.
+
+    A switch that is on by default has `--no-` too.
+    """
+    spellings = [option_name(name) for name in (parameter.name, setting_help.also) if name]
+    if is_switch(parameter) and parameter.default:
+        spellings[0] += spellings[0].replace("--", "/--no-", 1)
+    return spellings
+
+
 def help_with_facts(parameter: inspect.Parameter) -> str:
-    """The help of a parameter with its default and its bounds."""
+    """Help text of a parameter with its default and its bounds."""
     setting_help = help_of(parameter.annotation) or Help("")
     default = parameter.default if setting_help.otherwise is None else setting_help.otherwise
     facts = list(setting_help.bounds)
@@ -208,14 +304,14 @@ def help_with_facts(parameter: inspect.Parameter) -> str:
     if is_shown and default is not inspect.Parameter.empty and default not in (None, (), ""):
         facts.insert(0, f"default: {as_typed_text(default)}")
     if parameter.default is inspect.Parameter.empty and setting_help.bare:
-        facts.append("required")  # Typer says it of what it requires by itself
+        facts.append("required")  # Typer itself adds this to parameters without a default.
     return f"{setting_help.text}  [{'; '.join(facts)}]" if facts else setting_help.text
 
 
 def metavar_of(parameter: inspect.Parameter) -> str:
-    """Name of a value in help: its choices, or its type.
+    """Name of a parameter's value, made from its choices or type.
 
-    It is used if no name was given.
+    Help shows it.
     """
     choices = choices_of(parameter.annotation)
     if choices:
@@ -232,7 +328,7 @@ def metavar_of(parameter: inspect.Parameter) -> str:
 def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
     """Read the value of a parameter from its typed texts.
 
-    It is the default if nothing is typed.
+    The default if nothing was typed. Raises BadInput for a text that is no value of the parameter.
     """
     setting_help = help_of(parameter.annotation) or Help("")
     if is_switch(parameter):
@@ -246,15 +342,15 @@ def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
 
 
 def is_bare(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter may be typed as an argument too."""
+    """Whether a parameter may be an option or an argument."""
     setting_help = help_of(parameter.annotation)
     return setting_help is not None and setting_help.bare
 
 
 def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Make the argument that replaces the option.
+    """Make the argument by which an option may be replaced.
 
-    Help lists the option alone.
+    It is hidden: help lists the option alone.
     """
     setting_help = help_of(parameter.annotation)
     assert setting_help is not None
@@ -268,9 +364,9 @@ def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
-    """Value of an option that may be typed as an argument too.
+    """Value of an option that may be typed as an argument.
 
-    Raises BadInput unless it is given once.
+    Raises BadInput if both or neither were typed.
     """
     if as_option is None and as_argument is None:
         raise BadInput(f"--{name}: missing; name what to write")
@@ -280,14 +376,14 @@ def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
 
 
 def complete_data(incomplete: str) -> list[str]:
-    """Completions of DATA: datasets and their parts, files and folders."""
+    """List completions of DATA: datasets and their parts, files and folders."""
     from winokit.data.known import dataset_names
 
     return [*(name for name in dataset_names() if name.startswith(incomplete)), *complete_paths(incomplete)]
 
 
 def complete_paths(incomplete: str) -> list[str]:
-    """Files and folders that complete a path."""
+    """List files and folders that complete a path, folders with a slash."""
     folder, _, start = incomplete.rpartition("/")
     top = "/" if "/" in incomplete else "."
     completions: list[str] = []
@@ -297,7 +393,11 @@ def complete_paths(incomplete: str) -> list[str]:
 
 
 def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
-    """Refuse options that are called otherwise now, or that another verb has."""
+    """Raise BadInput for options that were renamed or moved.
+
+    Options that only another verb has are refused, too. `typed` are the words after the command. `elsewhere` has, by
+    option, what to do instead.
+    """
     options = typed[: typed.index("--")] if "--" in typed else typed
     refuse_former_spelling(verb, options)
     words = {word.partition("=")[0] for word in options}
@@ -317,7 +417,7 @@ def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewh
 
 
 def _refuse_argument_names(verb: Callable[..., Any], words: Set[str]) -> None:
-    """Refuse an argument that is typed as an option."""
+    """Raise BadInput if an argument is typed as an option."""
     parameters = signature_of(verb).parameters.values()
     helps = [help_of(parameter.annotation) or Help("") for parameter in parameters]
     other_names = {setting_help.also for setting_help in helps}
@@ -330,7 +430,7 @@ def _refuse_argument_names(verb: Callable[..., Any], words: Set[str]) -> None:
 
 
 def _is_argument(parameter: inspect.Parameter, setting_help: Help) -> bool:
-    """Whether a parameter is typed without a name."""
+    """Whether a parameter is typed without its name."""
     is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
     return not (is_named or setting_help.option or setting_help.bare)
 

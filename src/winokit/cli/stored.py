@@ -1,6 +1,6 @@
-"""Read settings that are no options, from `winokit.toml` or `--set`.
+"""Read settings that are not options, from `winokit.toml` or `--set`.
 
-winokit train open --set 'warmup=0.1&patience=3'
+For example: winokit train open --set 'warmup=0.1&patience=3'
 """
 
 import inspect
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoredValues:
-    """Values of settings that are no options, as typed or from a winokit.toml.
+    """Values of settings from `--set` and from a winokit.toml.
 
-    Typed values win.
+    A typed value replaces that of the file.
     """
 
     typed: Mapping[str, Any] = field(default_factory=dict)
@@ -31,15 +31,14 @@ class StoredValues:
 
     @property
     def values(self) -> dict[str, Any]:
-        """All values, by name."""
+        """All values by name, typed ones and those of the file."""
         return {**self.in_file, **self.typed}
 
     def call(self, verb: Callable[..., T]) -> T:
-        """Call a verb with all values.
+        """Call a verb with all values, and return its result.
 
-        Those of the file that do nothing beside the typed ones are left out.
-
-        Notes say what is taken from the file, and what is left out.
+        A value of the file that the verb refuses as unused is left out. Notes say what is taken from the file, and what
+        is left out.
         """
         in_file = dict(self.in_file)
         listing = ", ".join(f"{name} = {value}" for name, value in in_file.items())
@@ -56,20 +55,21 @@ class StoredValues:
 
 
 def is_stored(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is a setting of winokit.toml and no option."""
+    """Whether a parameter is a setting of winokit.toml and not an option."""
     setting_help = help_of(parameter.annotation)
     return setting_help is not None and setting_help.section is not None
 
 
 def stored_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Parameters of a verb that are no options, by name."""
-    return {name: each for name, each in signature_of(verb).parameters.items() if is_stored(each)}
+    """Parameters of a verb that are settings and not options, by name."""
+    parameters = signature_of(verb).parameters
+    return {name: parameter for name, parameter in parameters.items() if is_stored(parameter)}
 
 
 def refuse_options(typed: Sequence[str], options: Mapping[str, str]) -> None:
-    """Refuse an option that is written as a setting.
+    """Raise BadInput for an option that is typed as a setting.
 
-    The options are by parameter, and the message says how to type one.
+    `typed` are the texts of `--set`. `options` has the spelling of each option by its parameter.
     """
     for part in "&".join(typed).split("&"):
         name, _, value = part.partition("=")
@@ -79,9 +79,10 @@ def refuse_options(typed: Sequence[str], options: Mapping[str, str]) -> None:
 
 
 def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str], folder: Path) -> StoredValues:
-    """Read the values of these parameters, as typed or from the winokit.toml.
+    """Read values of settings from `--set` and a winokit.toml.
 
-    Raises BadInput if a name is not one of them, or if a text cannot be what the setting is.
+    The file is that of `folder`. Raises an error for a typed name that is not one of them, or a text that is no value
+    of its setting.
     """
     if not parameters:
         return StoredValues()
@@ -91,29 +92,42 @@ def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str
 
 
 def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:
-    """Refuse an option that became a setting, and name its new form."""
+    """Raise BadInput for an option that is a setting now.
+
+    The message has its new form.
+    """
     for name, parameter in stored_parameters(verb).items():
         option = name.strip("_").replace("_", "-")
-        names = {f"--{option}": "VALUE", f"--no-{option}": "off"}
+        placeholders = {f"--{option}": "VALUE", f"--no-{option}": "off"}
         if bool in members_of(parameter.annotation):
-            names[f"--{option}"] = "on"
-        for place, word in enumerate(words):
+            placeholders[f"--{option}"] = "on"
+        for index, word in enumerate(words):
             spelling, _, value = word.partition("=")
-            following = words[place + 1 : place + 2]
-            if not value and following and not following[0].startswith("--"):
-                value = following[0]
-            if spelling in names:
+            if spelling in placeholders:
+                text = placeholders[spelling]
+                if text == "VALUE":
+                    text = value or _find_next_value(words, index) or text
                 setting_help = help_of(parameter.annotation)
                 section = setting_help.section if setting_help is not None else ""
-                is_switch = names[spelling] != "VALUE"
-                text = names[spelling] if is_switch else value or "VALUE"
                 raise BadInput(
                     f"{spelling} is a setting now: --set {name}={text}, or {name} in [{section}] of {PROJECT_FILE}"
                 )
 
 
+def _find_next_value(words: Sequence[str], index: int) -> str:
+    """The word after that of an index.
+
+    Empty if it is an option, or if there is none.
+    """
+    following = words[index + 1 : index + 2]
+    return "" if not following or following[0].startswith("--") else following[0]
+
+
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
-    """Each setting with its default and its text, for the help of a command."""
+    """Yield settings with their descriptions, for the help of a command.
+
+    A description has the bounds and the default.
+    """
     for name, parameter in parameters.items():
         setting_help = help_of(parameter.annotation) or Help("")
         facts = list(setting_help.bounds)
@@ -124,22 +138,23 @@ def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tup
 
 
 def _read_file_values(parameters: Mapping[str, inspect.Parameter], folder: Path) -> dict[str, Any]:
+    """Read the values of these parameters from the winokit.toml of a folder."""
     table = read_project(folder)
     values = {}
     for name, parameter in parameters.items():
         setting_help = help_of(parameter.annotation)
-        section = (
-            table.get(setting_help.section, {}) if setting_help is not None and setting_help.section is not None else {}
-        )
+        if setting_help is None or setting_help.section is None:
+            continue
+        section = table.get(setting_help.section, {})
         if name in section:
             values[name] = section[name]
     return values
 
 
 def _parse_typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str]) -> dict[str, Any]:
-    """Values of `name=value&name=value`.
+    """Parse the texts of `--set`, which are like `name=value&name=value`.
 
-    A setting that takes several may be named several times.
+    A setting with several values may be named several times. Raises an error for other names and values.
     """
     texts: dict[str, list[str]] = {}
     for part in "&".join(typed).split("&") if typed else []:
@@ -150,13 +165,13 @@ def _parse_typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequ
         check_known("setting of this command (see --help-all)", name, parameters)
         texts.setdefault(name, []).append(text)
     values: dict[str, Any] = {}
-    for name, several in texts.items():
-        values[name] = read_texts(f"--set {name}", parameters[name], several)
+    for name, value_texts in texts.items():
+        values[name] = read_texts(f"--set {name}", parameters[name], value_texts)
     return values
 
 
 def as_typed_text(value: Any) -> str:
-    """Write a default as it would be typed."""
+    """Write a default value as a user would type it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)

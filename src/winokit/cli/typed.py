@@ -1,4 +1,4 @@
-"""Read typed texts as the values that a parameter takes."""
+"""Turn texts that a user typed into values of a parameter's type."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from winokit.errors import BadInput
 from winokit.settings import SEVERAL, choices_of, help_of, members_of
 
 SWITCHES = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
-"""What may be typed for a setting that is on or off."""
+"""Words for a setting that is on or off."""
 NUMBERS: Mapping[type, str] = {int: "a whole number", float: "a number"}
 
 
@@ -20,12 +20,15 @@ def takes_several(parameter: inspect.Parameter) -> bool:
 
 
 def is_switch(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is on or off."""
+    """Whether a parameter is on or off, and takes no other value."""
     return kinds_of(parameter) == {bool}
 
 
 def kinds_of(parameter: inspect.Parameter) -> set[Any]:
-    """Types that a typed text of a parameter may become."""
+    """Types of a parameter's values, without None.
+
+    For a list they are the types of its items.
+    """
     kinds: set[Any] = set()
     for member in _list_members(parameter):
         is_several = get_origin(member) in SEVERAL
@@ -34,9 +37,10 @@ def kinds_of(parameter: inspect.Parameter) -> set[Any]:
 
 
 def read_texts(typed_as: str, parameter: inspect.Parameter, texts: Sequence[str]) -> Any:
-    """Read the value of a parameter from its typed texts.
+    """Read the value of a parameter from typed texts.
 
-    `typed_as` is how an error calls it: `--top`, `--set warmup`. Raises BadInput if a text cannot be one of its kinds.
+    The value is a tuple if the parameter takes several. `typed_as` is its name in errors, such as `--top`. Raises
+    BadInput for a text that is no value of the parameter, or for several texts if it takes one.
     """
     several = takes_several(parameter)
     if len(texts) > 1 and not several:
@@ -49,13 +53,21 @@ def read_texts(typed_as: str, parameter: inspect.Parameter, texts: Sequence[str]
 
 
 def _list_members(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    """List the members of a parameter's type.
+
+    The type is its annotation, unless its help names another for typed values.
+    """
     setting_help = help_of(parameter.annotation)
-    is_typed_otherwise = setting_help is not None and setting_help.typed is not None
-    return members_of(setting_help.typed if setting_help is not None and is_typed_otherwise else parameter.annotation)
+    if setting_help is None or setting_help.typed is None:
+        return members_of(parameter.annotation)
+    return members_of(setting_help.typed)
 
 
 def _read_text(typed_as: str, text: str, kinds: set[Any]) -> Any:
-    """Read a typed text as a value of one of these kinds."""
+    """Read a typed text as a value of one of these types.
+
+    A text stays a text unless the types say otherwise. Raises BadInput if it cannot be read.
+    """
     if kinds == {bool}:
         if text not in SWITCHES:
             raise BadInput(f"{typed_as}: expected on or off, found {text!r}")

@@ -1,6 +1,6 @@
 """`winokit check`: malformed records, leaks, broken twins, duplicates across splits, rule violations.
 
-With `--data DATA` the files are predictions, and what is understood of them is shown.
+With `--data DATA` the files are predictions, and the command shows how they are read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.methods.hunting.ngram_corpus import CorpusSettings, NgramCorpus
 from winokit.methods.hunting.search import Corpus
+from winokit.problem import grouped
 from winokit.progress import Progress, tell
 from winokit.settings import Help, Settings, verb
 
@@ -27,7 +28,7 @@ UnderstoodPredictions.shown_by = "winokit.stages.check"
 
 @dataclass(frozen=True)
 class CheckSettings(Settings):
-    """The checks to make, their rules, and how much to show."""
+    """Settings of a check: checks to make, rules, and examples."""
 
     only: Annotated[
         Sequence[checkup.Check],
@@ -87,39 +88,44 @@ def check(
     if prediction_columns is not None:
         raise BadInput("--prediction-columns: of which problems? name them with --data DATA")
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
-    trained = load_all(settings.train, **{**loading.how, "labels": ()}, groups=False)
+    training_sets = load_all(settings.train, **{**loading.how, "labels": ()}, groups=False)
     chosen_checks = settings.only or checkup.CHECKS
     with source.opened() as corpus:
         findings = checkup.check(
-            [each.dataset for each in loaded],
+            [data_with_records.dataset for data_with_records in loaded],
             chosen_checks,
             settings.rules,
             corpus=corpus,
-            train=trained,
-            files=[each.files for each in loaded],
+            train=training_sets,
+            files=[data_with_records.files for data_with_records in loaded],
             progress=progress,
         )
         return checkup.Findings(_date_findings(findings, corpus), settings.examples)
 
 
 def _date_findings(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
-    """Findings in a corpus, with the number and dates of replayed lookups."""
+    """Add counts and dates of replayed lookups to findings in a corpus.
+
+    Notes of the corpus are printed. Findings of other checks stay as they are.
+    """
     if not isinstance(corpus, NgramCorpus):
         return list(findings)
     tell(corpus.notes)
-    replayed = {"replayed": corpus.replayed}
-    dated = []
+    dated_findings = []
     for finding in findings:
         if finding.check == checkup.CORPUS:
-            finding = replace(finding, details={**finding.details, **replayed})
-        dated.append(finding)
-    return dated
+            finding = replace(finding, details={**finding.details, "replayed": corpus.replayed})
+        dated_findings.append(finding)
+    return dated_findings
 
 
 def _read_understood(
     predictions: Any, problems: DataLike, columns: str | Mapping[str, str] | None, loading: Loading
 ) -> UnderstoodPredictions:
-    """The predictions of one file or frame as they are understood."""
+    """Read one file or frame of predictions of these problems.
+
+    Raises BadInput if there are several files.
+    """
     if isinstance(predictions, (list, tuple)) and len(predictions) == 1:
         predictions = predictions[0]
     if isinstance(predictions, (list, tuple)):
@@ -128,18 +134,18 @@ def _read_understood(
 
 
 def _find_prediction_faults(understood: UnderstoodPredictions) -> Iterator[Finding]:
-    """Findings about rows that are not used, abstentions and notes."""
+    """Yield findings about unused rows, contradictions, abstentions and notes."""
     for kind, warns in (("unmatched", True), ("contradictions", True), ("abstentions", False)):
-        listed = getattr(understood, kind)
-        if listed:
-            message = f"{understood.name}: {len(listed):,} {kind}"
-            yield Finding(understood.dataset, "predictions", warns, message, len(listed), tuple(listed))
+        examples = getattr(understood, kind)
+        if examples:
+            message = f"{understood.name}: {len(examples):,} {kind}"
+            yield Finding(understood.dataset, "predictions", warns, message, len(examples), tuple(examples))
     for note in understood.notes:
         yield Finding(understood.dataset, "predictions", False, note, 1)
 
 
 def lines(findings: Findings | UnderstoodPredictions) -> Lines:
-    """Findings by dataset, each with some examples, after what predictions say."""
+    """Lines for the terminal: how predictions were read, and the findings."""
     if isinstance(findings, UnderstoodPredictions):
         findings = Findings(_find_prediction_faults(findings), understood=findings)
     if findings.understood is not None:
@@ -148,36 +154,30 @@ def lines(findings: Findings | UnderstoodPredictions) -> Lines:
 
 
 def prediction_lines(understood: UnderstoodPredictions) -> Lines:
-    """Roles, what matched, and notes."""
+    """Lines on predictions: roles of columns, and a table of models."""
     yield f"{understood.name}: {understood.kind}, about {understood.dataset}"
     if understood.roles:
         yield table(("role", "column"), understood.roles.items(), left=2)
     heads = ("model", "scoring", "matched", "right", "accuracy", "unmatched", "abstentions", "contradictions")
     rows = []
     for model in understood.models:
-        counts = (model.unmatched, model.abstentions, model.contradictions)
         matched = f"{model.matched:,} of {model.problems:,}"
         right = "" if model.right is None else f"{model.right:,}"
         scoring_name = model.scoring if model.variant == ORIGINAL else f"{model.scoring}, {model.variant}"
-        rows.append(
-            (
-                model.model,
-                scoring_name,
-                matched,
-                right,
-                percent(model.accuracy, 2),
-                *(f"{len(each):,}" for each in counts),
-            )
-        )
+        row_lists = (model.unmatched, model.abstentions, model.contradictions)
+        counts = [f"{len(row_list):,}" for row_list in row_lists]
+        rows.append((model.model, scoring_name, matched, right, percent(model.accuracy, 2), *counts))
     yield table(heads, rows, left=2)
 
 
 def finding_lines(findings: Findings) -> Lines:
-    """Findings under the name of their dataset, each with some examples."""
-    for name in dict.fromkeys(finding.dataset for finding in findings):
+    """Lines on findings by dataset, each with some examples."""
+    by_dataset = grouped((finding.dataset, finding) for finding in findings)
+    for name, dataset_findings in by_dataset.items():
         yield styled((name, "bold"))
-        for finding in (finding for finding in findings if finding.dataset == name):
-            yield styled("  ", ("!", "red") if finding.warns else ("·", "green"), f" {finding.message}")
+        for finding in dataset_findings:
+            mark = ("!", "red") if finding.warns else ("·", "green")
+            yield styled("  ", mark, f" {finding.message}")
             shown_count = len(finding.examples) if finding.lists_all else findings.shown
             yield from (dim(f"      {example}") for example in finding.examples[:shown_count])
     warnings = sum(finding.warns for finding in findings)
@@ -185,12 +185,12 @@ def finding_lines(findings: Findings) -> Lines:
 
 
 def as_json(findings: Findings) -> Any:
-    """Every finding with its examples, or predictions as they are understood."""
+    """All findings, or the description of predictions, as JSON-ready values."""
     if findings.understood is not None:
         return findings.understood.to_json()
     return [finding.to_json() for finding in findings]
 
 
 def code(findings: Findings) -> int:
-    """1 where anything was found that is worth a warning."""
+    """Exit code: 1 if any finding is a warning, else 0."""
     return int(any(finding.warns for finding in findings))

@@ -25,28 +25,38 @@ def datasets(
     Sequence
         A `CatalogueEntry` per dataset, or a `Format` per format.
     """
-    return sorted(FORMATS.values(), key=lambda known: known.name) if formats else list(CATALOGUE.values())
+    if formats:
+        return sorted(FORMATS.values(), key=lambda format_: format_.name)
+    return list(CATALOGUE.values())
 
 
-def lines(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Lines:
-    """A few lines per dataset, or one per format."""
-    yield from (f"{each.name:22}{each.about}" for each in known if isinstance(each, Format))
-    entries = [each for each in known if isinstance(each, CatalogueEntry)]
-    for card, problems in ((entry.card, entry.problems) for entry in entries):
-        human = "" if card.human_accuracy is None else f"people {percent(card.human_accuracy)}; "
-        reference = f"; {card.citation}" if card.citation else ""
-        yield f"{card.name:16}{problems}"
-        yield from wrap(
-            f"{human}licence {card.licence}{reference}", 80, initial_indent=INDENT, subsequent_indent=INDENT
-        )
-        yield f"{INDENT}{card.source}"
+def lines(entries: Sequence[CatalogueEntry] | Sequence[Format]) -> Lines:
+    """Lines for the terminal: a few per dataset, or one per format."""
+    for entry in entries:
+        if isinstance(entry, Format):
+            yield f"{entry.name:22}{entry.about}"
+        else:
+            yield from _dataset_lines(entry)
 
 
-def as_json(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Any:
-    """A list of objects, one per dataset or format."""
-    return [
-        {"format": each.name, "about": each.about, "writes": each.render is not None}
-        if isinstance(each, Format)
-        else asdict(each.card) | {"problems": each.problems, "formats": each.formats, "bundled": each.bundled}
-        for each in known
-    ]
+def _dataset_lines(entry: CatalogueEntry) -> Lines:
+    """Lines on a dataset: size, accuracy of people, licence and source."""
+    card = entry.card
+    people = "" if card.human_accuracy is None else f"people {percent(card.human_accuracy)}; "
+    citation = f"; {card.citation}" if card.citation else ""
+    yield f"{card.name:16}{entry.problems}"
+    facts = f"{people}licence {card.licence}{citation}"
+    yield from wrap(facts, 80, initial_indent=INDENT, subsequent_indent=INDENT)
+    yield f"{INDENT}{card.source}"
+
+
+def as_json(entries: Sequence[CatalogueEntry] | Sequence[Format]) -> Any:
+    """A list of JSON objects, one per dataset or format."""
+    objects: list[dict[str, Any]] = []
+    for entry in entries:
+        if isinstance(entry, Format):
+            objects.append({"format": entry.name, "about": entry.about, "writes": entry.render is not None})
+        else:
+            facts = {"problems": entry.problems, "formats": entry.formats, "bundled": entry.bundled}
+            objects.append({**asdict(entry.card), **facts})
+    return objects

@@ -1,4 +1,4 @@
-"""`winokit hunt`: an index of any text, and why the hunter decides a problem as it does."""
+"""`winokit hunt`: index any text, and show the evidence by which the hunter decides a problem."""
 
 import sys
 from collections import Counter
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.loading import DATA_HELP, Data, DataLike, load
+from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.methods.hunting import hunter
 from winokit.methods.hunting.building import BuiltIndex, build_index
@@ -21,7 +22,7 @@ from winokit.progress import Progress, tell
 from winokit.settings import Help, Settings, verb
 
 MARK = ("»", "«")
-"""What stands around the words that were found, where there are no colours."""
+"""Marks around matching words, if the terminal has no colours."""
 Index = Annotated[
     str | Path | SentenceIndex | NgramCorpus,
     Help("An index that `winokit hunt index` made, or infinigram:INDEX@URL.", "INDEX"),
@@ -55,15 +56,19 @@ def index(
 
 
 def index_lines(built: BuiltIndex) -> Iterator[str]:
-    """Lines on the content of an index, and on what became of the files."""
+    """Lines for the terminal on an index and the files in it.
+
+    They have its size, and the numbers of files that were added or skipped.
+    """
     yield f"{built.sentences:,} sentences of {built.files:,} files in {built.out} ({built.bytes / 1e6:,.1f} MB)"
-    fates = {"added": built.added, "read again": built.replaced, "known before": built.unchanged}
-    yield f"files: {', '.join(f'{len(names):,} {fate}' for fate, names in fates.items() if names)}"
+    files_by_outcome = {"added": built.added, "read again": built.replaced, "known before": built.unchanged}
+    counts = [f"{len(files):,} {outcome}" for outcome, files in files_by_outcome.items() if files]
+    yield f"files: {', '.join(counts)}"
 
 
 @dataclass(frozen=True)
 class HuntedProblem(Settings):
-    """The problem asked about: a row of DATA, or a text."""
+    """Choice of a problem: a row of DATA, or a text."""
 
     row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1
     text: Annotated[str | None, Help("Your own text, with _ for the blank.", "TEXT")] = None
@@ -79,9 +84,9 @@ class HuntedProblem(Settings):
                 raise BadInput(f"--{name}: an option of --text; problems of DATA have their own")
 
     def loaded(self, data: DataLike | None) -> Problem:
-        """The problem that is asked about.
+        """Load the chosen problem.
 
-        Raises BadInput if there is none, or if both a text and DATA are given.
+        Raises BadInput if neither or both of DATA and a text are given, or if DATA has no such row.
         """
         if (data is None) == (self.text is None):
             raise BadInput("expected one problem: DATA and --row, or --text and --candidate twice")
@@ -105,7 +110,10 @@ class HunterSettings(Settings):
     parser: Annotated[str, Help("rules (the built-in grammar), or a file of parses.", "NAME")] = hunter.RULES
 
     def opened(self, index: str | Path | SentenceIndex | NgramCorpus) -> hunter.Hunter:
-        """The hunter over an index, which is opened if it is named."""
+        """Make the hunter over an index.
+
+        The index is opened if it is a path or an address.
+        """
         corpus = open_corpus(str(index)) if isinstance(index, str | Path) else index
         return hunter.Hunter(corpus, sets=self.set_, synonyms=load_synonyms(self.synonyms), parser=self.parser)
 
@@ -125,9 +133,9 @@ def hunt(
 
 
 def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
-    """Yield the hunt for one problem, line by line.
+    """Lines for the terminal: reading, queries, evidence and decision for one problem.
 
-    Evidence is green, or marked if there are no colours.
+    Matching words are green, or marked if the output is no terminal.
     """
     problem = hunt.problem
     reading = hunt.reading
@@ -144,14 +152,16 @@ def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
         yield from _describe_evidence(hunt, AGENT, problem.candidates[reading.agent])
         yield from _describe_evidence(hunt, PATIENT, problem.candidates[reading.patient])
     if hunt.passed_over:
-        whys = Counter(why for _, why in hunt.passed_over).most_common()
-        yield f"skipped: {', '.join(f'{count:,} × {why}' for why, count in whys)}"
-    chosen = f"no answer: {hunt.why}" if hunt.choice is None else problem.candidates[hunt.choice]
-    yield f"decision: {chosen}" + ("" if problem.right is None else f" (right: {problem.right})")
+        reason_counts = Counter(reason for _, reason in hunt.passed_over).most_common()
+        reasons = [f"{count:,} × {reason}" for reason, count in reason_counts]
+        yield f"skipped: {', '.join(reasons)}"
+    decision = f"no answer: {hunt.why}" if hunt.choice is None else problem.candidates[hunt.choice]
+    right = "" if problem.right is None else f" (right: {problem.right})"
+    yield f"decision: {decision}{right}"
 
 
 def _name_part(slot: str) -> str:
-    """A slot in words.
+    """Words for a slot of a verb: subject, object or preposition.
 
     >>> _name_part("subject"), _name_part("into")
     ('subject of', "after 'into' of")
@@ -160,27 +170,35 @@ def _name_part(slot: str) -> str:
 
 
 def _describe_evidence(hunt: hunter.Hunt, role: str, name: str) -> Iterator[str]:
-    speaking = [evidence for evidence in hunt.evidence if evidence.label == role]
-    weight = sum(evidence.weight for evidence in speaking)
-    yield f"for {name}: {len(speaking):,} {'sentence' if len(speaking) == 1 else 'sentences'}, weight {weight:,}"
+    """Lines on the evidence for one candidate, the heaviest first.
+
+    The evidence is sentences with the candidate's role. `name` is the candidate.
+    """
+    role_evidence = [evidence for evidence in hunt.evidence if evidence.label == role]
+    weight = sum(evidence.weight for evidence in role_evidence)
+    yield f"for {name}: {plural(len(role_evidence), 'sentence')}, weight {weight:,}"
     mark = ("\x1b[32m", "\x1b[0m") if sys.stdout.isatty() else MARK
-    for evidence in sorted(speaking, key=lambda evidence: -evidence.weight)[: hunt.examples]:
+    heaviest_first = sorted(role_evidence, key=lambda evidence: -evidence.weight)
+    for evidence in heaviest_first[: hunt.examples]:
         source = f"  ({evidence.source})" if evidence.source else ""
         yield f"  {evidence.weight}  {highlighted(evidence.text, evidence.spans, mark)}{source}"
 
 
 def highlighted(text: str, spans: tuple[tuple[int, int], ...], mark: tuple[str, str] = MARK) -> str:
-    """A sentence with marks around what was found in it.
+    """Put marks around the matching spans of a sentence.
+
+    A span is the index of its first character and that after its last.
 
     >>> highlighted("I could not lift it.", ((2, 16),))
     'I »could not lift« it.'
     """
+    opening, closing = mark
     parts = []
-    at = 0
+    position = 0
     for start, end in sorted(spans):
-        parts += [text[at:start], mark[0], text[start:end], mark[1]]
-        at = end
-    return "".join([*parts, text[at:]])
+        parts += [text[position:start], opening, text[start:end], closing]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 def hunt_json(hunt: hunter.Hunt) -> dict[str, Any]:

@@ -25,21 +25,23 @@ def report(
         The page.
     """
     folder = Path(run)
-    chosen = [of] if isinstance(of, str) else list(of)
+    model_names = [of] if isinstance(of, str) else list(of)
     if is_training(folder):
         refuse_unused(report, "only an audit has several models", of=of)
         return write_train_page(folder)
-    whole = Run.load(folder)
-    for name in chosen:
-        check_known("model", name, {row.model for row in whole.metrics})
-    return write_report(whole.of_models(chosen) if chosen else whole, folder / "report")
+    loaded_run = Run.load(folder)
+    for name in model_names:
+        check_known("model", name, {row.model for row in loaded_run.metrics})
+    if model_names:
+        loaded_run = loaded_run.of_models(model_names)
+    return write_report(loaded_run, folder / "report")
 
 
 def lines(page: Path) -> Iterator[str]:
-    """Yield the path of the report."""
+    """Line for the terminal with the path of the report."""
     yield f"report: {page}"
 
 
 def as_json(page: Path) -> dict[str, str]:
-    """Return the path of the report."""
+    """The path of the report as a JSON object."""
     return {"report": str(page)}

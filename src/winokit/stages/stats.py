@@ -32,25 +32,32 @@ def stats(
 
 
 def lines(rows: Sequence[Statistics]) -> Lines:
-    """One table, a line per dataset."""
+    """Lines for the terminal: one table with a line per dataset."""
     heads = ["dataset", *(name.replace("_", " ") for name in COUNTS), "domains, labels"]
     yield table(heads, [_make_cells(row) for row in rows], words=(-1,))
 
 
 def _make_cells(row: Statistics) -> list[str]:
-    numbers = [getattr(row, name) for name in COUNTS]
-    counts = list(map(_format_count, numbers))
+    """Cells of a dataset: name, counts, and counts of its labels.
+
+    Domains count as labels.
+    """
+    counts = [_format_count(getattr(row, name)) for name in COUNTS]
     if row.unit != "words":
         counts[COUNTS.index("mean_words")] += f" {row.unit}"
-    extra = ", ".join(f"{name} {count:,}" for name, count in [*row.domains.items(), *row.labels.items()])
-    return [row.dataset, *counts, extra]
+    label_counts = [*row.domains.items(), *row.labels.items()]
+    labels = ", ".join(f"{name} {count:,}" for name, count in label_counts)
+    return [row.dataset, *counts, labels]
 
 
 def as_json(rows: Sequence[Statistics]) -> Any:
-    """A list of objects, one per dataset."""
+    """A list of JSON objects, one per dataset."""
     return [asdict(row) for row in rows]
 
 
 def _format_count(count: float) -> str:
-    """A count with thousands marked, and one decimal if it is a mean."""
+    """A count with commas between thousands.
+
+    A mean has one decimal.
+    """
     return f"{count:,.1f}" if isinstance(count, float) else f"{count:,}"

@@ -1,1 +1,1 @@
-"""The one place where data, scorer and protocol meet."""
+"""The audit: protocols that judge scorers on a dataset, and the page of their results."""

@@ -1,6 +1,6 @@
 """The cause of a verdict that is not good, if one of the tested rows shows it.
 
-A cause is what the scorer does instead of reading the text. It claims facts as a finding does.
+A cause is what the scorer does instead of reading the text, such as always choosing the first candidate.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,23 @@ from winokit.results import ABOVE, BELOW, ONE_CHOICE
 from winokit.stages.audit.scored_rows import ALL, FALLS, SEVERAL, SOME, MetricRows
 
 MOSTLY = 0.5
-"""The share of undecided problems from which silence is the cause."""
+"""From this share of undecided problems on, abstaining is the cause."""
 
 
 def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return the first cause that the rows show, or None."""
-    causes = (explain(rows, state) for explain in CAUSES)
-    return next((cause for cause in causes if cause is not None), None)
+    """Find the first cause of a verdict that is not good.
+
+    `rows` are those of one scorer. `state` has the facts of the verdict. None if the rows show no cause.
+    """
+    for find in CAUSES:
+        cause = find(rows, state)
+        if cause is not None:
+            return cause
+    return None
 
 
 def _find_no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return a cause if no problem is answered, else None."""
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != ALL:
         return None
@@ -28,6 +35,7 @@ def _find_no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return a cause if all answers are the same, else None."""
     row = rows.single
     if row is None or not row.details.get(ONE_CHOICE) or state["places"] != SEVERAL:
         return None
@@ -35,6 +43,7 @@ def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return a cause if accuracy falls after switching candidates, else None."""
     row = rows.tested["switched"]
     if row is None or state["fall"] != FALLS:
         return None
@@ -43,6 +52,10 @@ def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return a cause if twins get the same option too often.
+
+    None otherwise.
+    """
     row = rows.find("dependence", "complete", "same_option")
     if row is None or state["told"] != BELOW:
         return None
@@ -51,17 +64,26 @@ def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_place_preference(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return a cause if the first or second candidate is preferred.
+
+    None otherwise.
+    """
     row = rows.find("position", "all", "first_minus_second")
     if row is None or state["place"] not in (ABOVE, BELOW):
         return None
-    first, second = (row.details.get(side) for side in ("first", "second"))
-    if first is None or second is None:  # a run that was written before they were kept
+    first = row.details.get("first")
+    second = row.details.get("second")
+    if first is None or second is None:  # runs of earlier versions lack them
         return None
     shares = f"{percent(float(first))} if the right candidate is offered first, {percent(float(second))} if second"
     return VerdictPoint(f"it goes by the order of the candidates ({shares})", BAD, {"place": state["place"]})
 
 
 def _find_few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return a cause if at least half of the problems are undecided.
+
+    None otherwise.
+    """
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != SOME or row.value < MOSTLY:
         return None
@@ -76,4 +98,4 @@ CAUSES: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _find_place_preference,
     _find_few_answers,
 )
-"""In the order in which they are tried."""
+"""Functions that each look for one cause, in the order in which they are tried."""

@@ -1,4 +1,4 @@
-"""The pairs that scorers fail, with the words that tell their twins apart, for the page."""
+"""Pairs that scorers fail, with the words marked in which the twins differ, for the page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,71 +10,90 @@ from winokit.drawing.plots import ShownScorer
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.substitute import substitute
 from winokit.notebook import PIECE
-from winokit.problem import ORIGINAL, Dataset, Problem, grouped
+from winokit.problem import ORIGINAL, Dataset, Problem
 from winokit.stages.audit.problems import Key, predictions_by_variant
 
 AnsweredUnit = Mapping[str, Sequence[Prediction]]
 """By the name of a scorer, its predictions of the problems of a pair, or of one problem."""
+MarkedPart = tuple[str | None, bool]
+"""A part of a text, or None for the blank, and whether the other twin lacks it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedTwin:
-    """A text in parts, and what fills its blank.
+    """One text of a failure, with the right and the chosen candidates."""
 
-    A part is None for the blank. Each part says whether the other twin lacks it.
-    """
-
-    parts: tuple[tuple[str | None, bool], ...]
+    parts: tuple[MarkedPart, ...]
     right: str
+    """The right candidate as it is written in the blank."""
     choices: tuple[tuple[str, str, bool], ...]
-    """By scorer, the candidate it chose, and whether that is right."""
+    """For each scorer its name, the candidate it chose, and whether that is right."""
     language: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A pair, or a problem where there are no pairs, that some scorers fail."""
+    """A pair that some scorers fail, or a single problem.
+
+    Single problems are used if the dataset has no pairs.
+    """
 
     texts: tuple[FailedTwin, ...]
     failing: int
-    """How many scorers have one of its texts wrong."""
+    """Number of scorers that have at least one of its texts wrong."""
 
     @property
     def marks(self) -> list[tuple[str, list[tuple[str, bool]]]]:
-        """For each scorer its choice in each text, and whether that is right."""
-        choices = [(name, (choice, is_right)) for text in self.texts for name, choice, is_right in text.choices]
-        return list(grouped(choices).items())
+        """Choices of each scorer in every text, by the scorer's name.
+
+        Each choice has whether it is right.
+        """
+        choices_by_scorer: dict[str, list[tuple[str, bool]]] = {}
+        for text in self.texts:
+            for name, choice, is_right in text.choices:
+                choices_by_scorer.setdefault(name, []).append((choice, is_right))
+        return list(choices_by_scorer.items())
 
 
 @dataclass(frozen=True, slots=True)
 class FailedUnit:
-    """A pair, or a problem alone, with the predictions of the scorers that answer all of it."""
+    """A pair or a single problem, with the predictions of it.
+
+    Only scorers that answer all of it have predictions here.
+    """
 
     problems: Sequence[Problem]
     answers: AnsweredUnit
 
     @property
     def failing(self) -> int:
-        """Number of scorers that have one of its problems wrong."""
-        return sum(not all(row.is_right for row in rows) for rows in self.answers.values())
+        """Number of scorers that have at least one of its problems wrong."""
+        return sum(_has_mistake(rows) for rows in self.answers.values())
 
     def sureness(self, widest: Mapping[Key, float]) -> float:
-        """The margins of its wrong answers, each as a share of the scorer's widest, in sum."""
+        """Sum of the margins of its wrong answers.
+
+        Each is a share of the scorer's widest margin. `widest` has the widest margin by model and scoring.
+        """
         total = 0.0
         for rows in self.answers.values():
             total += sum(_scale_margin(row, widest) for row in rows if not row.is_right)
         return total
 
 
-def find_failures(run: Run, known: Sequence[ShownScorer], most: int) -> list[Failure]:
-    """Return the pairs that most scorers fail, the surest mistakes first.
+def find_failures(run: Run, shown_scorers: Sequence[ShownScorer], most: int) -> list[Failure]:
+    """Find the pairs that most scorers fail, at most `most` of them.
 
-    They are single problems if the dataset has no pairs.
+    If several pairs are failed by as many scorers, those with the widest margins come first. Single problems are
+    returned if the dataset has no pairs.
     """
     by_scorer = predictions_by_variant(run)[ORIGINAL]
     pairs = _list_pairs(run.dataset)
-    problems_alone = [[problem] for problem in run.dataset if _has_one_blank(problem)]
-    units = [FailedUnit(problems, _collect_answers(problems, known, by_scorer)) for problems in pairs or problems_alone]
+    single_problems = [[problem] for problem in run.dataset if _has_one_blank(problem)]
+    units = []
+    for problems in pairs or single_problems:
+        answers = _collect_unit_answers(problems, shown_scorers, by_scorer)
+        units.append(FailedUnit(problems, answers))
     widest = {key: _find_widest_margin(rows.values()) for key, rows in by_scorer.items()}
     failed_units = [unit for unit in units if unit.failing]
     failed_units.sort(key=lambda unit: (unit.failing, unit.sureness(widest)), reverse=True)
@@ -82,9 +101,9 @@ def find_failures(run: Run, known: Sequence[ShownScorer], most: int) -> list[Fai
 
 
 def _list_pairs(dataset: Dataset) -> list[Sequence[Problem]]:
-    return [
-        twins for twins in dataset.groups.values() if len(twins) == 2 and all(_has_one_blank(each) for each in twins)
-    ]
+    """List groups of two problems whose texts can both be shown."""
+    pairs = [group for group in dataset.groups.values() if len(group) == 2]
+    return [pair for pair in pairs if _has_one_blank(pair[0]) and _has_one_blank(pair[1])]
 
 
 def _has_one_blank(problem: Problem) -> bool:
@@ -92,12 +111,19 @@ def _has_one_blank(problem: Problem) -> bool:
     return not problem.is_whole and problem.answer is not None and problem.query is None
 
 
-def _collect_answers(
-    problems: Sequence[Problem], known: Sequence[ShownScorer], by_scorer: Mapping[Key, Mapping[str, Prediction]]
+def _has_mistake(rows: Sequence[Prediction]) -> bool:
+    """Whether any of these predictions is wrong."""
+    return any(not row.is_right for row in rows)
+
+
+def _collect_unit_answers(
+    problems: Sequence[Problem],
+    shown_scorers: Sequence[ShownScorer],
+    by_scorer: Mapping[Key, Mapping[str, Prediction]],
 ) -> AnsweredUnit:
-    """The predictions of the scorers that answer all these problems."""
+    """Collect the predictions of those scorers that answer all these problems."""
     answers = {}
-    for scorer in known:
+    for scorer in shown_scorers:
         rows = by_scorer.get((scorer.model, scorer.scoring), {})
         predictions = [rows.get(problem.id) for problem in problems]
         choices = [row for row in predictions if row is not None and row.prediction is not None]
@@ -107,7 +133,7 @@ def _collect_answers(
 
 
 def _find_widest_margin(rows: Iterable[Prediction]) -> float:
-    """The widest margin of one scorer: scores of different scorers have different units."""
+    """Widest margin of one scorer, or 0 without margins."""
     return max((_get_finite_margin(row) for row in rows), default=0.0)
 
 
@@ -118,37 +144,62 @@ def _scale_margin(row: Prediction, widest: Mapping[Key, float]) -> float:
 
 
 def _get_finite_margin(row: Prediction) -> float:
+    """Margin of a prediction, or 0 if it is missing or infinite."""
     margin = row.margin
     return margin if margin is not None and isfinite(margin) else 0.0
 
 
 def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
-    """Texts of a pair, with the words marked that the twin lacks.
+    """Texts of a pair, with the words that differ marked.
 
-    A problem alone has no marks.
+    A single problem has no marks.
     """
-    filled = [substitute(problem, problem.right or "") for problem in unit.problems]
-    texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
+    texts = [substitute(problem, problem.right or "") for problem in unit.problems]
+    words = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in texts]
     twins = []
-    for at, problem in enumerate(unit.problems):
-        other = texts[len(texts) - 1 - at]
-        parts = tuple(_mark_words(texts[at], other))
-        twins.append(FailedTwin(parts, filled[at].candidate, _collect_choices(unit, at), problem.language))
+    for index, problem in enumerate(unit.problems):
+        other_words = words[len(words) - 1 - index]
+        parts = tuple(_mark_words(words[index], other_words))
+        choices = _collect_choices(unit, index)
+        twins.append(FailedTwin(parts, texts[index].candidate, choices, problem.language))
     return tuple(twins)
 
 
-def _collect_choices(unit: FailedUnit, at: int) -> tuple[tuple[str, str, bool], ...]:
-    """By scorer, the candidate it chose in one of the texts, and whether that is right."""
-    candidates = unit.problems[at].candidates
-    return tuple((name, candidates[rows[at].prediction or 0], rows[at].is_right) for name, rows in unit.answers.items())
+def _collect_choices(unit: FailedUnit, index: int) -> tuple[tuple[str, str, bool], ...]:
+    """Choices of all scorers in one text, with their names.
+
+    Each has whether it is right. The text is that of the index. The text is that of the index.
+    """
+    candidates = unit.problems[index].candidates
+    choices = []
+    for name, rows in unit.answers.items():
+        row = rows[index]
+        choices.append((name, candidates[row.prediction or 0], row.is_right))
+    return tuple(choices)
 
 
-def _mark_words(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
-    """The words in runs, each with whether it lies between what two texts have in common at their start and end."""
-    start = next(
-        (at for at, (a, b) in enumerate(zip(words, other, strict=False)) if a != b), min(map(len, (words, other)))
-    )
-    backwards = zip(reversed(words[start:]), reversed(other[start:]), strict=False)
-    end = next((at for at, (a, b) in enumerate(backwards) if a != b), 0)
-    runs = groupby(enumerate(words), lambda each: (each[1] is None, start <= each[0] < len(words) - end))
-    return ((None if blank else "".join(word or "" for _, word in run), odd) for (blank, odd), run in runs)
+def _mark_words(words: list[str | None], other_words: list[str | None]) -> Iterator[MarkedPart]:
+    """Join words into parts that the other text has or lacks.
+
+    Both texts have the words that they share at their start and at their end. None is the blank, a part of its own.
+    """
+    start = _find_first_difference(words, other_words)
+    if start is None:
+        start = min(len(words), len(other_words))
+    shared_at_end = _find_first_difference(words[start:][::-1], other_words[start:][::-1]) or 0
+    end = len(words) - shared_at_end
+    runs = groupby(enumerate(words), lambda item: (item[1] is None, start <= item[0] < end))
+    for (is_blank, is_marked), run in runs:
+        text = "".join(word or "" for _, word in run)
+        yield None if is_blank else text, is_marked
+
+
+def _find_first_difference(words: list[str | None], other_words: list[str | None]) -> int | None:
+    """Index of the first word that differs.
+
+    None if one list begins with the other.
+    """
+    for index, (word, other_word) in enumerate(zip(words, other_words, strict=False)):
+        if word != other_word:
+            return index
+    return None

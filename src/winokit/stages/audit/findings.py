@@ -1,6 +1,7 @@
-"""The findings below a headline: a sentence per protocol, each with what it claims.
+"""The findings below a headline: a sentence per protocol, each with the facts that it claims.
 
-A finding says of a row no more than its corrected test says; a row without a test is stated, not judged.
+A finding says no more of a row than its corrected test shows. Rows without a test are stated and not judged. Each
+function takes the rows of one scorer and `state`, the facts of the verdict.
 """
 
 from collections.abc import Callable
@@ -21,16 +22,20 @@ from winokit.stages.audit.scored_rows import (
 )
 
 UNDECIDED_TO_SAY = 0.01
-"""From this share of problems left undecided on, the numbers cannot be read without it."""
+"""From this share of undecided problems on, the terminal always states it."""
 
 
 def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Standing of the score over all problems against chance."""
+    """Return the finding on the score over all problems against chance.
+
+    None if the row has no chance level or interval, or if it cannot be judged.
+    """
     row = rows.single
     where = state["single"]
     if row is None or row.level is None or row.low is None or row.high is None:
         return None
-    if where == UNKNOWN or state["abstained"] == ALL or state["places"] != SEVERAL:
+    is_judged = where != UNKNOWN and state["abstained"] != ALL and state["places"] == SEVERAL
+    if not is_judged:
         return None
     between = f"the interval is {percent(row.low)} to {percent(row.high)}, chance is {percent(row.level)}"
     claims = {"single": where}
@@ -44,37 +49,51 @@ def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _explain_interval(row: Metric) -> str:
-    """Remark on chance outside an interval that does not exclude it.
+    """Remark on a score whose interval excludes chance without being significant.
 
-    Empty if chance is inside.
+    Empty if the interval contains chance, or if one of them is missing.
     """
-    level = row.level
-    low = row.low
-    high = row.high
-    is_inside = level is None or low is None or high is None or low <= level <= high
+    if row.level is None or row.low is None or row.high is None:
+        return ""
+    is_inside = row.low <= row.level <= row.high
     return "" if is_inside else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
 def _find_luck(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Probability that chance does as well, and the problems needed to tell."""
+    """Return the finding on how often chance would do as well.
+
+    It includes the number of problems that would tell. None without rows of luck.
+    """
     once = rows.find("luck", "all", "p_null")
     best = rows.find("luck", "all", "p_null_best_of_10")
-    needed = rows.find("luck", "all", "n_to_beat_chance")
-    single = rows.single
     if once is None or state["places"] != SEVERAL or state["abstained"] == ALL:
         return None
     text = f"Its own choices would score this high by chance {often(once.value)} of the time"
     if best is not None:
         text += f", the best of ten tries {often(best.value)}"
-    needs_more = needed is not None and single is not None and needed.value > single.n
-    if needs_more and needed is not None and state["single"] == AT:
-        text += f"; to distinguish this score from chance would take about {plural(round(needed.value), 'problem')}"
+    if state["single"] == AT:
+        text += _say_problems_needed(rows)
     is_sure = state["single"] == ABOVE and (best or once).value < SMALL
     return VerdictPoint(f"{text}.", GOOD if is_sure else PLAIN)
 
 
+def _say_problems_needed(rows: MetricRows) -> str:
+    """Phrase on the number of problems needed to exclude chance.
+
+    Empty if the dataset has as many, or if the number is not in the rows.
+    """
+    needed = rows.find("luck", "all", "n_to_beat_chance")
+    if needed is None or rows.single is None or needed.value <= rows.single.n:
+        return ""
+    problems = plural(round(needed.value), "problem")
+    return f"; to distinguish this score from chance would take about {problems}"
+
+
 def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Share of groups right as a whole, beside what explains it."""
+    """Return the finding on groups that are right as a whole.
+
+    None without complete groups.
+    """
     row = rows.whole_groups
     where = state["twins"]
     if row is None or state["places"] != SEVERAL:
@@ -98,8 +117,11 @@ def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text}.{ending}", tones.get(where, PLAIN), {"twins": where})
 
 
-def _find_told(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Whether twins are told apart less often than choices that know nothing of each other would be."""
+def _find_told_apart(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding on how often twins get different choices.
+
+    None if that is neither more nor less often than by chance.
+    """
     row = rows.told_apart
     same = rows.find("dependence", "complete", "same_option")
     if row is None or row.level is None or state["told"] not in (ABOVE, BELOW):
@@ -114,7 +136,10 @@ def _find_told(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """The agreement of samples, and the shares always and ever right."""
+    """Return the finding on the agreement of several samples.
+
+    It includes the shares of problems right in all and in any of them. None without samples.
+    """
     same = rows.find("samples", "all", "same_answer")
     if same is None or state["abstained"] == ALL:
         return None
@@ -132,7 +157,10 @@ def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _describe_samples_right(rows: MetricRows) -> str:
-    """Text on the shares right in all samples and in any. Empty without such rows."""
+    """Phrase on the problems right in all samples and in any.
+
+    Empty if the rows have no such shares.
+    """
     always = rows.find("samples", "all", "all_right")
     ever = rows.find("samples", "all", "any_right")
     groups = rows.find("samples", "complete", "group_accuracy")
@@ -146,7 +174,10 @@ def _describe_samples_right(rows: MetricRows) -> str:
 
 
 def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Whether accuracy falls when the candidates change places."""
+    """Return the finding that accuracy falls when the candidates change places.
+
+    None if a fall is not shown.
+    """
     row = rows.tested["switched"]
     if row is None or state["switched"] != ABOVE:
         return None
@@ -160,49 +191,73 @@ def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
     return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, claims)
 
 
-def _find_single(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Whether problems without a twin are easier."""
+def _find_single_problems(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding that problems without a twin are easier.
+
+    None if that is not shown.
+    """
     row = rows.find("groups", "all", "single_minus_grouped")
     if row is None or state["alone"] != ABOVE:
         return None
-    easier = f"Problems without a twin are easier for it ({_describe_side(row, 'against', state)})"
+    easier = f"Problems without a twin are easier for it ({_describe_sides(row, 'against', state)})"
     return VerdictPoint(f"{easier}: it may solve them by a shortcut that a twin would expose.", BAD, {"alone": ABOVE})
 
 
-def _say_beside_chance(row: Metric) -> str:
+def _say_chance_level(row: Metric) -> str:
+    """Chance level in brackets, or nothing if it is not known."""
     return "" if row.level is None else f" (chance: {percent(row.level)})"
 
 
 def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
-    known_rows = {
-        subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN
-    }
-    judged = {subset: row for subset, row in known_rows.items() if row is not None}
+    """Return the finding on texts that people could not solve.
+
+    None without artifact baselines.
+    """
+    judged = _list_judged_artifacts(rows, state)
     if not judged:
         return None
-    telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
     claims = {f"artifacts {subset}": state[f"artifacts {subset}"] for subset in judged}
-    if telling:
-        names = join([f"{percent(row.value)}{_say_beside_chance(row)} from {WITHOUT[row.subset]}" for row in telling])
+    above_chance = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
+    if above_chance:
+        names = join([_describe_artifact(row) for row in above_chance])
         return VerdictPoint(f"It finds answers in text that no longer holds them: {names}.", BAD, claims)
-    listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
+    shares = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
     if state["single"] != ABOVE:
-        little = f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself."
+        little = f"Artifact baselines ({shares}) say little about a scorer that is not above chance itself."
         return VerdictPoint(little, PLAIN, claims)
-    return VerdictPoint(f"No artifact baseline is significantly above chance (corrected p): {listed}.", GOOD, claims)
+    return VerdictPoint(f"No artifact baseline is significantly above chance (corrected p): {shares}.", GOOD, claims)
+
+
+def _list_judged_artifacts(rows: MetricRows, state: State) -> dict[str, Metric]:
+    """Accuracies of artifact baselines that were compared with chance, by variant."""
+    judged = {}
+    for variant in WITHOUT:
+        row = rows.find("artifacts", variant)
+        if row is not None and state[f"artifacts {variant}"] != UNKNOWN:
+            judged[variant] = row
+    return judged
+
+
+def _describe_artifact(row: Metric) -> str:
+    """Phrase on an artifact baseline: accuracy, chance level and kind of text."""
+    return f"{percent(row.value)}{_say_chance_level(row)} from {WITHOUT[row.subset]}"
 
 
 def _find_switching(rows: MetricRows, state: State) -> VerdictPoint | None:
-    same = rows.find("switching", "switchable", "consistency")
+    """Return the finding on how often the answer follows a switch.
+
+    None without switched problems.
+    """
+    consistency = rows.find("switching", "switchable", "consistency")
     where = state["consistency"]
     before = rows.find("switching", "switchable")
     after = rows.find("switching", "switchable", "switched_accuracy")
-    if same is None:
+    if consistency is None:
         return None
-    often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
-    text = f"When the candidates switch places, its answer follows in {often_so}"
-    is_told = state["switched"] == ABOVE
-    if before is not None and after is not None and not is_told:
+    share = f"{percent(consistency.value)} of {plural(consistency.n, 'problem')}"
+    text = f"When the candidates switch places, its answer follows in {share}"
+    has_fall_sentence = state["switched"] == ABOVE
+    if before is not None and after is not None and not has_fall_sentence:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
     worse = {AT: " A coin might follow as often.", BELOW: " A coin would follow more often."}.get(where, "")
@@ -210,45 +265,64 @@ def _find_switching(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_association(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding that compares associative problems with all others.
+
+    None without the labels.
+    """
     row = rows.find("association", "all", "associative_minus_others")
     where = state["association"]
     if row is None:
         return None
-    text = f"Associative problems against all others: {_describe_side(row, 'and', state)}"
+    text = f"Associative problems against all others: {_describe_sides(row, 'and', state)}"
     claims = {"association": where}
     ends = {
         ABOVE: ". Word association carries part of the score.",
         BELOW: ". Associative problems are harder for it.",
         AT: "; the difference is not significant after correction for the number of tests.",
     }
-    return VerdictPoint(text + ends.get(where, "."), BAD if where == ABOVE else PLAIN, claims)
+    tone = BAD if where == ABOVE else PLAIN
+    return VerdictPoint(text + ends.get(where, "."), tone, claims)
 
 
 def _find_position(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding that the order in which candidates are offered matters.
+
+    None if that is not shown.
+    """
     row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")
-    parts = []
+    clauses = []
     claims = {}
     if row is not None and state["place"] in (ABOVE, BELOW):
-        parts.append(
-            f"it matters whether the right candidate is offered first or second ({_describe_side(row, 'and', state)})"
-        )
+        shares = _describe_sides(row, "and", state)
+        clauses.append(f"it matters whether the right candidate is offered first or second ({shares})")
         claims["place"] = state["place"]
     if turned is not None and turned.value:
-        parts.append(f"in {percent(turned.value)} of problems its choice changes with the order of the candidates")
-    return VerdictPoint(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
+        clauses.append(f"in {percent(turned.value)} of problems its choice changes with the order of the candidates")
+    if not clauses:
+        return None
+    text = join(clauses)
+    return VerdictPoint(f"{text[0].upper()}{text[1:]}.", BAD, claims)
 
 
-def _describe_side(row: Metric, word: str, state: State) -> str:
-    """The two shares of a difference, of what is answered."""
-    first, second = (row.details.get(side) for side in ("first", "second"))
-    if first is None or second is None:  # a run that was written before they were kept
+def _describe_sides(row: Metric, word: str, state: State) -> str:
+    """The two accuracies of a difference with `word` between them.
+
+    They are shares of answered problems. Runs of earlier versions have only the difference.
+    """
+    first = row.details.get("first")
+    second = row.details.get("second")
+    if first is None or second is None:
         return f"{points(row.value)} points apart"
     among = "" if state["abstained"] == NONE else " of those answered"
     return f"{percent(float(first))} {word} {percent(float(second))}{among}"
 
 
 def _find_strict(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding on groups that are right in every version.
+
+    None without the protocol `strict`.
+    """
     row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
@@ -256,21 +330,50 @@ def _find_strict(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_gender(rows: MetricRows, state: State) -> VerdictPoint | None:
-    known_rows = {name: row for name in GENDER if (row := rows.find("gender", *name)) is not None}
-    if not known_rows:
+    """Return the finding on gender differences, with the significant ones.
+
+    None if the rows have no differences.
+    """
+    differences = _list_gender_rows(rows)
+    if not differences:
         return None
-    where = {name: state[f"gender {' '.join(name)}"] for name in known_rows}
-    listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known_rows.items()])
-    notes = "; ".join(dict.fromkeys(row.note for row in known_rows.values() if row.note))
-    clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
-    none = "" if UNKNOWN in where.values() else " None is significant."
-    remark = f" Significant: {join(clear)}." if clear else none
-    text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
-    claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
-    return VerdictPoint(text + remark, BAD if clear else PLAIN, claims)
+    claims = {}
+    for subset, metric in differences:
+        fact = f"gender {subset} {metric}"
+        claims[fact] = state[fact]
+    significant = [
+        GENDER[subset, metric]
+        for subset, metric in differences
+        if claims[f"gender {subset} {metric}"] in (ABOVE, BELOW)
+    ]
+    values = join([f"{GENDER[name]} {points(row.value)}" for name, row in differences.items()])
+    notes = "; ".join(dict.fromkeys(row.note for row in differences.values() if row.note))
+    text = f"Gender differences, in points: {values}"
+    if notes:
+        text += f" ({notes})"
+    text += "."
+    if significant:
+        return VerdictPoint(f"{text} Significant: {join(significant)}.", BAD, claims)
+    if UNKNOWN not in claims.values():
+        text += " None is significant."
+    return VerdictPoint(text, PLAIN, claims)
+
+
+def _list_gender_rows(rows: MetricRows) -> dict[tuple[str, str], Metric]:
+    """Gender differences that the rows have, by subset and metric."""
+    differences = {}
+    for subset, metric in GENDER:
+        row = rows.find("gender", subset, metric)
+        if row is not None:
+            differences[subset, metric] = row
+    return differences
 
 
 def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding on the share of problems that are left undecided.
+
+    None if there are none.
+    """
     row = rows.find("accuracy", "all", "abstained")
     expected = rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
@@ -286,10 +389,14 @@ def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_unfinished(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Return the finding on replies that were cut off before the answer.
+
+    None if there are none.
+    """
     row = rows.find("accuracy", "all", "abstained")
-    cut = float(row.details.get("unfinished") or 0) if row else 0.0
-    text = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens and run again."
-    return VerdictPoint(text, BAD) if cut else None
+    share = float(row.details.get("unfinished") or 0) if row else 0.0
+    text = f"Replies to {percent(share)} of problems ended before the answer: raise max_tokens and run again."
+    return VerdictPoint(text, BAD) if share else None
 
 
 FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
@@ -297,10 +404,10 @@ FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _find_chance,
     _find_luck,
     _find_twins,
-    _find_told,
+    _find_told_apart,
     _find_samples,
     _find_fall,
-    _find_single,
+    _find_single_problems,
     _find_artifacts,
     _find_switching,
     _find_association,
@@ -309,3 +416,4 @@ FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _find_gender,
     _find_abstained,
 )
+"""Functions that make the findings, in the order in which a page lists them."""

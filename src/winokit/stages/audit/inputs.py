@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +34,25 @@ from winokit.stages.audit.settings import AuditSettings
 
 @dataclass(frozen=True)
 class AuditInputs:
-    """Problems, their variants, the models to ask, and what files of predictions say."""
+    """Problems, their variants, the models to ask, and the predictions of files."""
 
     whole: Dataset
+    """All problems that were loaded."""
     dataset: Dataset
-    """The first problems of the whole, if there is a limit."""
+    """The problems to audit: all, or the first ones if there is a limit."""
     variants: Mapping[str, Variant]
+    """The variants of these problems by name."""
     models: Sequence[str | Model]
     files: Sequence[PredictionSource]
+    """Files and tables of predictions."""
     reads: Mapping[Path, Sequence[ReadPredictions]]
+    """By file, its predictions: a part for each model, scoring and variant."""
     variants_needed: Collection[str]
     """The variants that were to be made. Some may suit no problem."""
     notes: Sequence[str]
     """Notes on columns of predictions in the data, and on the style of variants."""
     notes_on_files: Sequence[str]
+    """Notes on the files of predictions."""
 
     @property
     def texts(self) -> dict[str, Dataset]:
@@ -55,12 +61,12 @@ class AuditInputs:
 
     @property
     def parts(self) -> list[ReadPredictions]:
-        """Predictions by model, scoring and variant."""
-        return [part for parts in self.reads.values() for part in parts]
+        """Predictions of all files, in parts by model, scoring and variant."""
+        return list(chain.from_iterable(self.reads.values()))
 
     @property
     def predictions_by_file(self) -> dict[str, list[Prediction]]:
-        """The predictions of each file for these problems."""
+        """Predictions for the problems to audit, by the path of the file."""
         ids = {problem.id for problem in self.dataset}
         by_file: dict[str, list[Prediction]] = {}
         for path, parts in self.reads.items():
@@ -78,64 +84,98 @@ def read_inputs(
 ) -> AuditInputs:
     """Read and check everything that an audit works on.
 
-    What cannot be audited is refused here, before a model spends minutes on it.
+    `model` is None for the built-in model, or for no model if there are predictions. Raises BadInput for what cannot be
+    audited, before a model spends minutes on it.
     """
     lenient = settings.loading.lenient
     given_predictions = columns_of_frame(settings.predictions, data)
     _check_has_problems(given_predictions, data)
     files = _find_files(_list_files(data, given_predictions, settings))
-    columns: Mapping[str, str] | None = settings.columns_of_predictions
-    perturbed = list(settings.perturbed)
     source = _find_source(data, files, lenient)
-    perturbed += source.perturbed
+    perturbed_sources = [*settings.perturbed, *source.perturbed]
+    limit = settings.loading.limit
     # Predictions and perturbed versions may be of any problem, and DATA by its path may hold predictions.
-    is_for_models = are_files(given_predictions) and not files and not perturbed
-    has_models_alone = is_for_models and (model is not None or is_data_name(str(data or "open")))
-    limit = settings.loading.limit if has_models_alone else None
-    whole_data = load_first(source.data, limit, **settings.data_loading.how)
-    tables = tables_in_memory(given_predictions, whole_data)
-    perturbed_data = [load(version, lenient=lenient) for version in perturbed]
-    dataset = whole_data if settings.loading.limit is None else whole_data[: settings.loading.limit]
-    within = PredictionsWithin()
-    if data is not None and not files and not tables and model is None:
-        from winokit.data.predictions.within import predictions_within
-
-        within = predictions_within(data, whole_data, is_scored=_is_for_models(settings, plan))
-        tell(within.notes)
-        files = within.files
+    has_predictions = bool(files) or not are_files(given_predictions)
+    may_hold_predictions = model is None and not is_data_name(str(data or "open"))
+    needs_all = has_predictions or bool(perturbed_sources) or may_hold_predictions
+    all_problems = load_first(source.data, None if needs_all else limit, **settings.data_loading.how)
+    tables = tables_in_memory(given_predictions, all_problems)
+    perturbed = [load(version, lenient=lenient) for version in perturbed_sources]
+    dataset = all_problems if limit is None else all_problems[:limit]
+    prediction_sources: Sequence[PredictionSource] = tables or files
+    columns: Mapping[str, str] | None = settings.columns_of_predictions
+    notes: list[str] = []
+    if data is not None and model is None and not prediction_sources:
+        within = _read_predictions_within(data, all_problems, settings, plan)
+        prediction_sources = within.files
         columns = within.columns
-    sources: Sequence[PredictionSource] = tables or files
-    models = _list_models(model, has_predictions=bool(sources))
-    if all(problem.answer is None for problem in dataset):
-        raise BadInput(
-            f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
-        )
-    if not models:
-        _refuse_settings_of_models(settings, plan)
-    _check_names(models)
-    versions = perturbed_variants(whole_data, whole_data, perturbed_data)
-    if settings.style != "default":
-        versions |= make_variants(whole_data, settings.wanted_variants, settings.style)
-    reads, notes_on_skipped = read_files(sources, whole_data, versions, columns, lenient=lenient)
-    variants_read = {part.variant for parts in reads.values() for part in parts}
-    variants_needed = settings.wanted_variants
-    if not models:  # only those that somebody has predictions for
-        variants_needed = variants_needed & variants_read
+        notes += within.notes
+    models = _list_models(model, has_predictions=bool(prediction_sources))
+    _check_has_answers(dataset)
+    _check_models(models, settings, plan)
+    versions = _make_known_versions(all_problems, perturbed, settings)
+    reads, notes_on_skipped = read_files(prediction_sources, all_problems, versions, columns, lenient=lenient)
+    variants_read = _list_variants_read(reads)
+    # Without a model, only variants with predictions are of use.
+    variants_needed = settings.wanted_variants if models else settings.wanted_variants & variants_read
     variants = make_variants(dataset, variants_needed, settings.style)
-    variants |= perturbed_variants(whole_data, dataset, perturbed_data)
+    variants |= perturbed_variants(all_problems, dataset, perturbed)
     inputs = AuditInputs(
-        whole=whole_data,
+        whole=all_problems,
         dataset=dataset,
         variants=variants,
         models=models,
-        files=sources,
+        files=prediction_sources,
         reads=reads,
         variants_needed=variants_needed,
-        notes=[*within.notes, *_note_style(settings.style, variants, variants_read)],
+        notes=[*notes, *_note_style(settings.style, variants, variants_read)],
         notes_on_files=[*notes_on_skipped, *_note_parts(reads)],
     )
     check_apart(inputs.predictions_by_file)
     return inputs
+
+
+def _read_predictions_within(
+    data: DataLike, problems: Dataset, settings: AuditSettings, plan: ScoringPlan
+) -> PredictionsWithin:
+    """Read predictions from the file of the problems, and print notes."""
+    from winokit.data.predictions.within import predictions_within
+
+    within = predictions_within(data, problems, is_scored=_is_for_models(settings, plan))
+    tell(within.notes)
+    return within
+
+
+def _make_known_versions(whole: Dataset, perturbed: Sequence[Dataset], settings: AuditSettings) -> dict[str, Variant]:
+    """Make the variants of predictions that our default style does not make."""
+    versions = perturbed_variants(whole, whole, perturbed)
+    if settings.style != "default":
+        versions |= make_variants(whole, settings.wanted_variants, settings.style)
+    return versions
+
+
+def _list_variants_read(reads: Mapping[Path, Sequence[ReadPredictions]]) -> set[str]:
+    """Names of the variants that files have predictions for."""
+    return {part.variant for part in chain.from_iterable(reads.values())}
+
+
+def _check_models(models: Sequence[str | Model], settings: AuditSettings, plan: ScoringPlan) -> None:
+    """Raise an error for models of one name, and for unused settings.
+
+    Settings of models are unused without a model.
+    """
+    if models:
+        _check_names(models)
+    else:
+        _refuse_settings_of_models(settings, plan)
+
+
+def _check_has_answers(dataset: Dataset) -> None:
+    """Raise BadInput if no problem has an answer."""
+    if all(problem.answer is None for problem in dataset):
+        raise BadInput(
+            f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
+        )
 
 
 @dataclass(frozen=True)
@@ -144,18 +184,23 @@ class ProblemSource:
 
     data: DataLike
     perturbed: Sequence[Dataset] = ()
+    """Perturbed versions of the problems that the logs hold."""
 
 
-def _check_has_problems(given: Predictions, data: DataLike | None) -> None:
-    """Refuse predictions in memory without the problems that they are about."""
-    if data is None and not are_files(given):
+def _check_has_problems(predictions: Predictions, data: DataLike | None) -> None:
+    """Raise BadInput for predictions in memory if DATA is not named."""
+    if data is None and not are_files(predictions):
         raise BadInput("predictions in memory belong to problems: name these as data")
 
 
-def _list_files(data: DataLike | None, given: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
-    """The files of predictions: those named, or DATA itself if columns of predictions are named."""
+def _list_files(data: DataLike | None, predictions: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
+    """List the files of predictions: the given ones, or DATA itself.
+
+    Folders are among them. DATA has predictions if columns of predictions are named and nothing is given. Raises
+    BadInput if columns are named and there is no file that could have them.
+    """
     if settings.columns_of_predictions is None or settings.has_predictions:
-        return file_paths(given)
+        return file_paths(predictions)
     paths = paths_of(data) if data is not None else []
     if not paths:
         raise BadInput("--columns with a role prediction says what the columns of --predictions FILE are; name one")
@@ -163,7 +208,7 @@ def _list_files(data: DataLike | None, given: Predictions, settings: AuditSettin
 
 
 def _find_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
-    """The files of predictions, those in folders too."""
+    """Files of predictions at these paths, folders searched."""
     if not names:
         return []
     from winokit.data.predictions.logs import prediction_files
@@ -172,7 +217,10 @@ def _find_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
 
 
 def _find_source(data: DataLike | None, files: Sequence[PredictionFile], lenient: bool) -> ProblemSource:
-    """DATA if it is named, else the problems in the logs, else the bundled twins."""
+    """Choose DATA if it is named, else problems in logs, else `open`.
+
+    `open` is the bundled twins.
+    """
     if not files:
         return ProblemSource("open" if data is None else data)
     from winokit.data.predictions.logs import check_no_log, logged_data
@@ -185,12 +233,12 @@ def _find_source(data: DataLike | None, files: Sequence[PredictionFile], lenient
 
 
 def _is_for_models(settings: AuditSettings, plan: ScoringPlan) -> bool:
-    """Whether something is set that only models heed."""
+    """Whether anything is set that has an effect on models alone."""
     return settings.scoring is not None or plan != ScoringPlan(seed=plan.seed)
 
 
 def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> None:
-    """Refuse what only models heed, if none is asked."""
+    """Raise an error if a setting is named that only models use."""
     if not _is_for_models(settings, plan):
         return
     if settings.scoring is None and plan == ScoringPlan(seed=plan.seed, substitution=plan.substitution):
@@ -201,18 +249,24 @@ def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> No
 
 
 def _list_models(model: ModelLike | Sequence[ModelLike] | None, *, has_predictions: bool) -> list[str | Model]:
-    """Return the models as given, or the built-in one without predictions."""
+    """List the models to ask, checked.
+
+    If `model` is None, that is none if there are predictions, else the built-in one.
+    """
     if model is None:
         return [] if has_predictions else ["builtin"]
-    named: Any = model if isinstance(model, (list, tuple)) else [model]
-    models = [as_model(each) for each in named]
-    for given in models:
-        check_model(given)
+    specs: Any = model if isinstance(model, (list, tuple)) else [model]
+    models = [as_model(spec) for spec in specs]
+    for checked in models:
+        check_model(checked)
     return models
 
 
 def _check_names(models: Sequence[str | Model]) -> None:
-    """Refuse a model that is named twice, and two models of one name: their rows would be mixed up."""
+    """Raise BadInput if two models have one name.
+
+    Their rows would be mixed up.
+    """
     specs = [model for model in models if isinstance(model, str)]
     for spec in specs:
         if specs.count(spec) > 1:
@@ -225,7 +279,11 @@ def _check_names(models: Sequence[str | Model]) -> None:
 
 
 def check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
-    """Refuse two sources of predictions for one problem under one name: the first would be lost."""
+    """Raise BadInput if two sources predict the same problem.
+
+    Only predictions under the same model and scoring count. `sources` has predictions by the name of their file or
+    option. Without the check, one source would be lost.
+    """
     sources_with_rows = [source for source, rows in sources.items() if rows]
     if len(sources_with_rows) < 2:
         return
@@ -242,7 +300,13 @@ def check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
 
 
 def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
-    """Notes, each given as its subject and its text. A text said of several subjects is listed once, and counted."""
+    """Merge notes with the same text into one that counts them.
+
+    A note is a pair of its subject and its text. The first subject is named.
+
+    >>> merge_notes([("a.csv: ", "2 rows skipped"), ("b.csv: ", "2 rows skipped")])
+    ['a.csv: 2 rows skipped (1 more like this)']
+    """
     subjects_by_text = grouped((text, subject) for subject, text in notes)
     merged = []
     for text, subjects in subjects_by_text.items():
@@ -252,7 +316,7 @@ def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
-    """The notes of all files of predictions, each with its model and its file."""
+    """Notes of all files of predictions, with their models and files."""
     notes: list[tuple[str, str]] = []
     for path, parts in reads.items():
         for part in parts:
@@ -261,12 +325,16 @@ def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
 
 
 def _note_style(style: str, variants: Collection[str], variants_read: Collection[str]) -> list[str]:
-    """Notes on variants that a style lacks, and on those that predictions are of."""
+    """Notes on the variants of a run in a style.
+
+    They name variants that the style does not change, and variants with predictions from files.
+    """
     if style == "default":
         return []
-    style_variants = [name for name in variants if name in TRANSFORMS and name != REVERSED]
-    missing = [name for name in style_variants if style_of(name, style) != style]
-    variants_from_files = [name for name in style_variants if name in variants_read and name not in missing]
+    style_variants = {*variants} & {*TRANSFORMS} - {REVERSED}
+    missing = [name for name in variants if name in style_variants and style_of(name, style) != style]
+    available = style_variants.difference(missing)
+    variants_from_files = [name for name in variants if name in available and name in variants_read]
     notes = []
     if missing:
         reason = "no paper describes" if style == "paper" else "no released script makes"

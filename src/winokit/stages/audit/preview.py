@@ -1,6 +1,6 @@
-"""A preview: the first ten prompts and replies of a model, and what the rest would cost.
+"""A preview: the first ten prompts and replies of a model, and the cost of the rest.
 
-The replies are kept like all others, so that the audit does not ask for them again; unless none of them can be read.
+The replies are stored in the cache, so that the audit does not ask for them again, unless none of them can be read.
 """
 
 import time
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
 SHOWN = 10
-"""Prompts and replies that are shown."""
+"""Number of prompts and replies that are shown."""
 STEP = 5
-"""Problems that are asked at a time until there are as many replies: each may make two prompts."""
+"""Number of problems that are asked at a time until there are enough replies. Each may make two prompts."""
 MOST_UNSEEN = 100
-"""So many requests may be made of a server before somebody at a terminal sees the first replies."""
+"""A server gets at most this number of requests before a person at a terminal sees the first replies."""
 KEPT = "Replies that could be read are in the cache, and are not asked for again."
 LONGEST = 600
-"""Characters of a reply that are shown."""
+"""Number of characters of a reply that are shown."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One prompt, the reply to it, and what the reply was read as."""
+    """A prompt, its reply, and the choice read from the reply."""
 
     prompt: str
     reply: str
     choice: str | None
-    """The letter or the candidate; None if there is none to read."""
+    """The letter or the candidate, or None if the reply has no choice that can be read."""
 
 
 @dataclass(frozen=True)
 class Preview:
-    """The first exchanges with a model, and what the rest would cost."""
+    """The first exchanges with a model, and the cost of the rest."""
 
     model: str
     scoring: str
     exchanges: Sequence[Exchange]
     seconds: float
-    """What these took; about nothing if they were kept from before."""
+    """Time that the exchanges took. It is near 0 if they were in the cache."""
     asked: int
-    """How many of the requests were made now."""
+    """Number of requests that were made, and not found in the cache."""
     is_served: bool = True
     """Whether the model is behind a server, which may cost money."""
     rest: Mapping[str, Any] = field(default_factory=dict)
     """Requests, tokens and cost that are left, as a dry run counts them."""
 
     def to_json(self) -> dict[str, Any]:
-        """As the settings of a run hold it."""
+        """The preview as JSON-ready values, for the settings of a run."""
         rest_totals = {name: value for name, value in self.rest.items() if not name.startswith("by_")}
         return {**asdict(self), "rest": rest_totals}
 
     def lines(self) -> Iterator[str]:
-        """The exchanges in words."""
+        """Lines for the terminal: the exchanges, and the cost of the rest."""
         yield f"The first {len(self.exchanges)} prompts and replies of {self.model} ({self.scoring}):"
         for number, exchange in enumerate(self.exchanges, 1):
             yield ""
@@ -80,7 +80,7 @@ class Preview:
 
     @property
     def said_rest(self) -> str:
-        """A sentence on what the rest would cost."""
+        """Sentence on the requests that are left, and their cost."""
         new = self.rest["new"]
         if not new:
             return "Nothing else is left to ask: all other answers are in the cache."
@@ -97,19 +97,21 @@ class Preview:
 
     @property
     def question(self) -> str:
-        """The question to a person at a terminal."""
+        """Question whether to ask the rest, for the person at the terminal."""
         cost = f" for {self.rest['cost_at_most']:,.2f} at most" if "cost_at_most" in self.rest else ""
         return f"Ask the other {plural(self.rest['new'], 'request')}{cost}?"
 
     @property
     def count_unread(self) -> int:
+        """Number of replies without a choice that can be read."""
         return sum(exchange.choice is None for exchange in self.exchanges)
 
 
 def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a run that stopped after its preview.
+    """Lines for the terminal on a run that stopped after its preview.
 
-    Who declined has seen the replies already.
+    `settings` are those of the run. They have no replies if the user declined the rest, since the replies were shown
+    before.
     """
     if settings.get("declined"):
         yield "Stopped after the first replies; nothing else was asked."
@@ -122,17 +124,20 @@ def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cache) -> Preview:
-    """Ask the first problems until there are ten replies, or no more problems."""
+    """Ask a model the first problems, until there are ten replies.
+
+    With fewer problems there are fewer. The replies are stored in the cache, unless none of them can be read.
+    """
     scoring = plan.scoring or default_scoring(model, dataset)
     watched = WatchedCache(cache)
-    begun = time.monotonic()
+    start_time = time.monotonic()
     exchanges: list[Exchange] = []
     for start in range(0, min(len(dataset), SHOWN), STEP):
         if len(exchanges) < SHOWN:
             part = dataset[start : start + STEP]
             exchanges += _ask_part(part, model, plan, watched, scoring)
     watched.forget_if(all(exchange.choice is None for exchange in exchanges))
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start_time
     return Preview(
         model.spec,
         scoring,
@@ -144,7 +149,7 @@ def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cach
 
 
 def _ask_part(part: Dataset, model: Model, plan: ScoringPlan, cache: Cache, scoring: str) -> list[Exchange]:
-    """The exchanges about some problems."""
+    """Ask a model some problems and return the exchanges."""
     transcripts: list[Transcript] = []
     with cache.ledger.under(model.spec, scoring, ORIGINAL):
         rows = score_variants({ORIGINAL: part}, model, plan, cache=cache, transcripts=transcripts)
@@ -154,12 +159,15 @@ def _ask_part(part: Dataset, model: Model, plan: ScoringPlan, cache: Cache, scor
 
 
 def _read_option(row: "Transcript") -> str | None:
-    """The option that a reply was read as."""
+    """The option that was read from a reply, or None."""
     return None if row.choice is None else row.options[row.choice]
 
 
 def _show_scores(problem: Problem, row: Prediction) -> Exchange:
-    """A problem and its scores, of a model that is not asked in words."""
+    """Make the exchange of a model that gives scores and no replies.
+
+    The prompt is the problem's text, the reply the scores of its candidates.
+    """
     if row.scores is None:
         return Exchange(problem.text, row.why or "no scores", None)
     pairs = zip(problem.candidates, row.scores, strict=True)
@@ -169,7 +177,10 @@ def _show_scores(problem: Problem, row: Prediction) -> Exchange:
 
 
 class WatchedCache(Cache):
-    """A cache that notes what is added to it, so that it can be dropped again."""
+    """A cache that records which answers are added.
+
+    They can then be removed again. The answers are stored in the cache that it wraps.
+    """
 
     def __init__(self, whole: Cache) -> None:
         super().__init__()
@@ -179,47 +190,50 @@ class WatchedCache(Cache):
         self.new_keys: list[bytes] = []
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
-        """The answers that are kept, by their keys."""
+        """Find stored answers, by their keys."""
         return self.whole_cache.find(keys)
 
     def keep(self, key: bytes, answer: Answer) -> None:
-        """Write an answer, and note its key."""
+        """Store an answer, and record its key."""
         self.new_keys.append(key)
         self.whole_cache.keep(key, answer)
 
     def forget(self, keys: Iterable[bytes]) -> None:
-        """Drop answers."""
+        """Remove stored answers."""
         self.whole_cache.forget(keys)
 
     def forget_if(self, is_useless: bool) -> None:
-        """Drop what was added, if it is of no use."""
+        """Remove the answers that were added, if `is_useless`."""
         if is_useless:
             self.forget(self.new_keys)
 
     def last_identity(self, fingerprint: str) -> str:
-        """The last identity that the server of a model gave."""
+        """The last identity that a model's server reported."""
         return self.whole_cache.last_identity(fingerprint)
 
     def keep_identity(self, fingerprint: str, identity: str) -> None:
-        """Note what the server of a model says of it."""
+        """Store the identity that a model's server reports."""
         self.whole_cache.keep_identity(fingerprint, identity)
 
 
 @contextmanager
 def plan_quietly(cache: Cache, spending: Spending) -> Iterator[Ledger]:
-    """Meanwhile, what is asked through a cache is counted and not asked."""
-    own_ledger = cache.ledger
-    prices = {name: getattr(spending, name) for name in ("price_in", "price_out")}
-    cache.ledger = Ledger(Spending(dry_run=True, **prices))
-    cache.ledger.replays.asked_now = set(own_ledger.replays.asked_now)
+    """Count requests through a cache instead of making them, within the context.
+
+    Yields the ledger that counts. The prices are those of `spending`.
+    """
+    real_ledger = cache.ledger
+    counting = Spending(dry_run=True, price_in=spending.price_in, price_out=spending.price_out)
+    cache.ledger = Ledger(counting)
+    cache.ledger.replays.asked_now = set(real_ledger.replays.asked_now)
     try:
         yield cache.ledger
     finally:
-        cache.ledger = own_ledger
+        cache.ledger = real_ledger
 
 
 def say_duration(seconds: float) -> str:
-    """A time to wait, in round words.
+    """Duration in rounded words.
 
     >>> say_duration(5), say_duration(400), say_duration(9000)
     ('less than a minute', 'about 7 minutes', 'about 2.5 hours')

@@ -1,9 +1,9 @@
-"""The problems themselves, as small scripts beside the page: one for each variant, loaded when it is looked at.
+"""The table of problems, as scripts beside the page: one for each variant, loaded when it is looked at.
 
-What was said about them stands in further scripts, loaded when a row is opened.
+Prompts and replies are in further scripts, loaded when a row is opened.
 
-A page opened from disk may not fetch a file, but it may run a script; so the rows come as a call with one literal.
-Forty thousand problems then cost nothing until somebody asks for them.
+A page opened from disk may not fetch a file, but it may run a script. So each script is a call with one literal, and
+forty thousand problems cost nothing until somebody asks for them.
 """
 
 import json
@@ -26,64 +26,81 @@ WRONG = "w"
 ABSTAINED = "a"
 UNLABELLED = "u"
 MISSING = "-"
+"""Letters for the outcome of a prediction."""
 SHORT = ".5g"
 HEAD = 1000
 TAIL = 2000
-"""Characters of a long reply that are shown."""
+"""Numbers of characters that are shown from the beginning and the end of a long reply."""
 Key = tuple[str, str]
-"""Model and scoring."""
+"""A scorer as its model and its scoring."""
 Predictions = Mapping[Key, Mapping[str, Prediction]]
-"""By model and scoring, then by the id of the problem; a variant's row carries that of its original."""
+"""Predictions by scorer and problem id. Those of a variant have the ids of the original problems."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemScript:
-    """One file of problems: its variant, its name in the report's folder, and how many it lists."""
+    """A script file with the problems of one variant."""
 
     variant: str
     file: str
+    """Its path in the report's folder."""
     n: int
+    """Number of problems in it."""
 
 
-def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[ProblemScript, str]]:
-    """A script for the original problems and one for each variant that was predicted, one at a time."""
+def problem_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[tuple[ProblemScript, str]]:
+    """Yield a script of problems for the originals and each predicted variant.
+
+    The second value is the text of the script.
+    """
     predictions = predictions_by_variant(run)
-    spoke = {(row.variant, row.model, row.scoring) for row in run.transcripts}
+    with_transcripts = {(row.variant, row.model, row.scoring) for row in run.transcripts}
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
     outcomes = {name: _list_outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
-    for place, (name, dataset) in enumerate(variants.items()):
-        by_scorer = predictions[name]
-        keys = _order_scorers(predictions[name], known)
-        models = Counter(model for model, _ in keys)
-        names = [key[0] if models[key[0]] == 1 else " · ".join(key) for key in keys]
-        others = outcomes if name == ORIGINAL else {}
-        own_rows = [by_scorer[key] for key in keys]
-        trails = [_find_outcomes(key, others) for key in keys] if others else []
-        rows = [_make_row(problem, own_rows, trails) for problem in dataset]
-        has_transcript = [(name, *key) in spoke for key in keys]
-        content = {"scorers": names, "variants": list(others), "rows": rows, "said": has_transcript}
-        yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _write_call("winokitProblems", place, content)
+    for index, (name, dataset) in enumerate(variants.items()):
+        scorer_keys = _order_scorers(predictions[name], shown_scorers)
+        other_variants = outcomes if name == ORIGINAL else {}
+        content = {
+            "scorers": _list_scorer_names(scorer_keys),
+            "variants": list(other_variants),
+            "rows": _make_rows(dataset, predictions[name], scorer_keys, other_variants),
+            "said": [(name, *key) in with_transcripts for key in scorer_keys],
+        }
+        script = ProblemScript(name, f"problems/{index}.js", len(dataset))
+        yield script, _write_call("winokitProblems", index, content)
 
 
-def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
-    """For each of those with questions, the name of a script of what was said about its problems, and the script."""
-    by_problem = grouped((row.variant, row) for row in run.transcripts)
+def _list_scorer_names(keys: Sequence[Key]) -> list[str]:
+    """Names of scorers: models, with scorings where models are the same."""
+    model_counts = Counter(model for model, _ in keys)
+    names = []
+    for model, scoring in keys:
+        names.append(model if model_counts[model] == 1 else f"{model} · {scoring}")
+    return names
+
+
+def transcript_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
+    """Yield the file name and the text of each script of transcripts.
+
+    There is one for each variant with transcripts.
+    """
+    transcripts = grouped((row.variant, row) for row in run.transcripts)
     predictions = predictions_by_variant(run)
-    for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
-        if name in by_problem:
-            talk = _describe_transcripts(by_problem[name], _order_scorers(predictions[name], known))
-            yield f"transcripts/{place}.js", _write_call("winokitTranscripts", place, talk)
+    variants = [ORIGINAL, *(name for name in run.variants if name in predictions)]
+    for index, name in enumerate(variants):
+        if name in transcripts:
+            content = _describe_transcripts(transcripts[name], _order_scorers(predictions[name], shown_scorers))
+            yield f"transcripts/{index}.js", _write_call("winokitTranscripts", index, content)
 
 
 def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
-    """By variant and scorer, the prediction for each problem.
+    """Predictions of a run by variant, scorer and problem id.
 
-    Of several samples it is what most of them say.
+    If a problem has several samples, the prediction is the choice of most of them.
     """
     predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
-    votes = grouped(
-        ((row.variant, row.model, row.scoring, row.id), row) for row in run.predictions if row.sample is not None
-    )
+    samples = [row for row in run.predictions if row.sample is not None]
+    votes = grouped(((row.variant, row.model, row.scoring, row.id), row) for row in samples)
     for row in run.predictions:
         by_id = predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})
         if row.sample is None:
@@ -95,38 +112,55 @@ def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction
     return predictions
 
 
-def _order_scorers(by_scorer: Predictions, known: Sequence[ShownScorer]) -> list[Key]:
-    """Scorers of the report first, then further scorings."""
-    main = [(scorer.model, scorer.scoring) for scorer in known]
-    return [key for key in main if key in by_scorer] + [key for key in by_scorer if key not in main]
+def _order_scorers(by_scorer: Predictions, shown_scorers: Sequence[ShownScorer]) -> list[Key]:
+    """Keys of the scorers with predictions, in the order of the page.
+
+    Scorers of the report come first, then further scorings.
+    """
+    main_keys = [(scorer.model, scorer.scoring) for scorer in shown_scorers]
+    return [key for key in main_keys if key in by_scorer] + [key for key in by_scorer if key not in main_keys]
 
 
-def _write_call(function: str, place: int, content: Mapping[str, Any]) -> str:
-    return f"{function}({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
+def _write_call(function: str, index: int, content: Mapping[str, Any]) -> str:
+    """Write a line of JavaScript that calls a function.
+
+    Its arguments are an index and an object.
+    """
+    return f"{function}({index},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
 
 
 def _describe_transcripts(transcripts: Sequence["Transcript"], keys: Sequence[Key]) -> dict[str, Any]:
-    """Transcripts by scorer and problem: prompt, reply, choice and scores.
+    """Prompts, replies, choices and scores, as the page's script reads them.
 
-    Most paragraphs of a prompt are those of others too (shots), and are written once; a prompt has their places.
+    Under `said` there is an object for each of the `keys`, with exchanges by problem id. Most paragraphs of a prompt
+    are in other prompts too (shots), so all are written once, and a prompt is a list of their indices.
     """
     paragraphs: dict[str, int] = {}
-    said: list[dict[str, list[tuple[Any, ...]]]] = [{} for _ in keys]
-    places = {key: place for place, key in enumerate(keys)}
+    exchanges: list[dict[str, list[tuple[Any, ...]]]] = [{} for _ in keys]
+    index_of = {key: index for index, key in enumerate(keys)}
     for row in transcripts:
-        if (row.model, row.scoring) in places:
-            prompt = [paragraphs.setdefault(part, len(paragraphs)) for part in row.prompt.split("\n\n")]
-            logprobs = row.logprobs and [
-                (o, _shorten_number(p)) for o, p in zip(row.options, row.logprobs, strict=True)
-            ]
+        scorer_index = index_of.get((row.model, row.scoring))
+        if scorer_index is not None:
+            prompt = [paragraphs.setdefault(text, len(paragraphs)) for text in row.prompt.split("\n\n")]
             choice = None if row.choice is None else row.options[row.choice]
-            exchange = (prompt, shown_ends(row.reply), choice, logprobs, row.why)
-            said[places[row.model, row.scoring]].setdefault(row.id, []).append(exchange)
-    return {"paragraphs": list(paragraphs), "said": said}
+            exchange = (prompt, shown_ends(row.reply), choice, _list_logprobs(row), row.why)
+            exchanges[scorer_index].setdefault(row.id, []).append(exchange)
+    return {"paragraphs": list(paragraphs), "said": exchanges}
+
+
+def _list_logprobs(row: "Transcript") -> Any:
+    """Pair each option of a question with its log-probability.
+
+    None or empty if there are no log-probabilities.
+    """
+    if not row.logprobs:
+        return row.logprobs
+    pairs = zip(row.options, row.logprobs, strict=True)
+    return [(option, _shorten_number(logprob)) for option, logprob in pairs]
 
 
 def shown_ends(reply: str) -> str:
-    """A reply, or the ends of a long one."""
+    """Return a reply, or the two ends of a long one."""
     if len(reply) <= HEAD + TAIL:
         return reply
     left_out = f"{len(reply) - HEAD - TAIL:,} characters, which are in transcripts.jsonl.gz"
@@ -134,24 +168,29 @@ def shown_ends(reply: str) -> str:
 
 
 def _list_outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, str]]:
-    """For each scorer the outcome of the rewritten problem, by the id of its original."""
-    there = {original_id(problem) for problem in dataset}
-    return {key: {name: outcome(row) for name, row in rows.items() if name in there} for key, rows in by_scorer.items()}
+    """Outcome letters of each scorer for rewritten problems, by original id."""
+    original_ids = {original_id(problem) for problem in dataset}
+    outcomes: dict[Key, dict[str, str]] = {}
+    for key, rows in by_scorer.items():
+        outcomes[key] = {name: outcome(row) for name, row in rows.items() if name in original_ids}
+    return outcomes
 
 
-def _find_outcomes(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> list[Mapping[str, str]]:
-    """A scorer's outcomes in each variant.
+def _find_outcomes(key: Key, outcomes: Mapping[Key, Mapping[str, str]]) -> Mapping[str, str]:
+    """Find a scorer's outcome letters in one variant, by problem id.
 
-    If it was scored in another way there, they are the same model's.
+    If it has none, they are those of the same model with another scoring, or empty.
     """
-    return [
-        outcomes.get(key) or next((own for (model, _), own in outcomes.items() if model == key[0]), {})
-        for outcomes in others.values()
-    ]
+    if outcomes.get(key):
+        return outcomes[key]
+    for (model, _), model_outcomes in outcomes.items():
+        if model == key[0]:
+            return model_outcomes
+    return {}
 
 
 def outcome(prediction: Prediction) -> str:
-    """One letter for what became of a problem."""
+    """Letter for the outcome of a prediction: right, wrong, abstained or unlabelled."""
     if prediction.prediction is None:
         return ABSTAINED
     if prediction.answer is None:
@@ -159,22 +198,56 @@ def outcome(prediction: Prediction) -> str:
     return RIGHT if prediction.is_right else WRONG
 
 
-def _make_row(
-    problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trails: Sequence[Sequence[Mapping[str, str]]]
-) -> tuple[Any, ...]:
-    """Values that the page shows of a problem.
+def _make_rows(
+    dataset: Dataset,
+    by_scorer: Predictions,
+    scorer_keys: Sequence[Key],
+    other_variants: Mapping[str, Mapping[Key, Mapping[str, str]]],
+) -> list[tuple[Any, ...]]:
+    """Make a row for each problem of a variant.
 
-    Outcomes in other variants are a letter each, in one word per scorer.
+    `other_variants` has outcome letters by variant, scorer and problem. It is empty for all but the original problems.
+    """
+    predictions = [by_scorer[key] for key in scorer_keys]
+    outcomes: list[list[Mapping[str, str]]] = []
+    if other_variants:
+        for key in scorer_keys:
+            outcomes.append([_find_outcomes(key, variant) for variant in other_variants.values()])
+    return [_make_row(problem, predictions, outcomes) for problem in dataset]
+
+
+def _make_row(
+    problem: Problem,
+    predictions: Sequence[Mapping[str, Prediction]],
+    outcomes: Sequence[Sequence[Mapping[str, str]]],
+) -> tuple[Any, ...]:
+    """Make the values that the page shows of a problem.
+
+    `predictions` are by problem id, for each scorer. `outcomes` are letters by problem id, for each scorer and variant:
+    the row has one word of them per scorer.
     """
     origin = original_id(problem)
-    trail = tuple(["".join([own.get(problem.id, MISSING) for own in outcomes]) for outcomes in trails])
-    choices = tuple([_make_choice(predictions.get(origin)) for predictions in by_scorer])
-    shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
-    return (*shown, origin, choices, trail, *(() if problem.language == "en" else (problem.language,)))
+    letters = tuple([_join_letters(scorer_outcomes, problem.id) for scorer_outcomes in outcomes])
+    choices = tuple([_make_choice(by_id.get(origin)) for by_id in predictions])
+    text = (problem.before, problem.pronoun, problem.after)
+    labels = (problem.candidates, problem.answer, problem.group)
+    row = (*text, *labels, origin, choices, letters)
+    return row if problem.language == "en" else (*row, problem.language)
+
+
+def _join_letters(outcomes: Sequence[Mapping[str, str]], name: str) -> str:
+    """Join the outcome letters of a problem, one for each variant.
+
+    `outcomes` has letters by problem id, for each variant. `name` is the id.
+    """
+    return "".join([by_id.get(name, MISSING) for by_id in outcomes])
 
 
 def _make_choice(prediction: Prediction | None) -> tuple[Any, ...]:
-    """Outcome, choice, scores and, for an abstention, why. Tuples, which the garbage collector need not watch."""
+    """Make the values of a prediction: outcome letter, choice, scores and reason.
+
+    The reason is there for abstentions. They are tuples, which the garbage collector need not watch.
+    """
     if prediction is None:
         return (MISSING,)
     scores = None if prediction.scores is None else tuple([_shorten_number(score) for score in prediction.scores])
@@ -183,4 +256,5 @@ def _make_choice(prediction: Prediction | None) -> tuple[Any, ...]:
 
 
 def _shorten_number(value: float) -> float | None:
+    """Round to five significant digits, or return None for an infinite value."""
     return float(format(value, SHORT)) if isfinite(value) else None

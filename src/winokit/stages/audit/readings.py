@@ -1,6 +1,6 @@
 """Readings: the same problems asked under several prompts, candidate orders and scorings.
 
-Asked like everything else: planned, priced, limited and kept. The rows are the judge's.
+Requests are planned, priced, limited and stored like all others. The judge makes the rows.
 """
 
 import tomllib
@@ -48,11 +48,12 @@ EVERY_KIND = "all"
 
 @dataclass(frozen=True)
 class AskedReading:
-    """One way to ask: a scoring with all that changes what is asked."""
+    """One way to ask the problems."""
 
     name: str
     """Its levels with slashes between them, as in `ask/plain/given`."""
     levels: Mapping[str, str]
+    """By factor (scorings, prompts, orders, styles), its value here."""
     plan: ScoringPlan
 
 
@@ -67,53 +68,54 @@ class ReadingsFile:
     """By the kind of model; those under `all` are for every kind."""
 
     def to_json(self) -> dict[str, Any]:
-        """The part of a run's settings that says what was asked."""
+        """Prompts, orders and styles as JSON-ready values."""
         texts = {name: prompt.text for name, prompt in self.prompts.items()}
         return {PROMPTS: texts, ORDERS: list(self.orders), STYLES: list(self.styles)}
 
     def readings_for(
         self, model: Model, problems: Dataset, plan: ScoringPlan, named: Sequence[str]
     ) -> list[AskedReading]:
-        """Return every reading that suits a model and some problems.
+        """List every reading that suits a model and some problems.
 
-        `named` are scorings that replace the file's.
+        `named` are scorings that replace those of the file, if there are any.
         """
-        listed = named or self.scorings.get(EVERY_KIND) or self.scorings.get(model.kind, ())
-        found: list[AskedReading] = []
-        for scoring in listed:
+        scorings = named or self.scorings.get(EVERY_KIND) or self.scorings.get(model.kind, ())
+        readings: list[AskedReading] = []
+        for scoring in scorings:
             kind, _ = parse_scoring(scoring)
             is_without_blank = kind.needs_blank and all_whole(problems)
             if not fits(kind, model) or is_without_blank:
                 continue
             if kind.takes_prompt:
-                found += self._add_prompts(scoring, plan)
+                readings += self._make_prompt_readings(scoring, plan)
             elif kind.substitutes and not all_whole(problems):
-                found += self._add_styles(scoring, plan, problems)
+                readings += self._make_style_readings(scoring, plan, problems)
             else:
-                found.append(AskedReading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
-        return found
+                readings.append(AskedReading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
+        return readings
 
-    def _add_prompts(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
-        """The readings of a scoring that asks in words."""
+    def _make_prompt_readings(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
+        """Yield the readings of a scoring for each prompt and order."""
         joint = "&" if "?" in scoring else "?"
         for prompt, order in product(self.prompts, self.orders):
             levels = {SCORINGS: scoring, PROMPTS: prompt, ORDERS: order}
-            own_plan = replace(plan, scoring=f"{scoring}{joint}order={order}", prompt=self.prompts[prompt])
-            yield AskedReading("/".join(levels.values()), levels, own_plan)
+            scoring_in_order = f"{scoring}{joint}order={order}"
+            reading_plan = replace(plan, scoring=scoring_in_order, prompt=self.prompts[prompt])
+            yield AskedReading("/".join(levels.values()), levels, reading_plan)
 
-    def _add_styles(self, scoring: str, plan: ScoringPlan, problems: Dataset) -> Iterator[AskedReading]:
-        """The readings of a scoring that puts candidates into the blank.
+    def _make_style_readings(self, scoring: str, plan: ScoringPlan, problems: Dataset) -> Iterator[AskedReading]:
+        """Yield the readings of a scoring for each style.
 
-        Styles that put every candidate in alike are one reading.
+        The scoring puts candidates into the blank. Styles that give the same texts for all problems are one reading.
         """
         for style in distinct_styles(problems, self.styles):
             levels = {SCORINGS: scoring, STYLES: style}
-            own_plan = replace(plan, scoring=scoring, substitution=style)  # type: ignore[arg-type]
-            yield AskedReading("/".join(levels.values()), levels, own_plan)
+            reading_plan = replace(plan, scoring=scoring, substitution=style)  # type: ignore[arg-type]
+            yield AskedReading("/".join(levels.values()), levels, reading_plan)
 
 
 def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
-    """The styles that put some candidate in otherwise than those before them."""
+    """Select the styles whose texts differ from those of earlier styles."""
     texts_by_style: dict[str, list[str]] = {}
     for style in styles:
         texts: list[str] = []
@@ -125,9 +127,10 @@ def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
 
 
 def read_readings(name: str | Path) -> ReadingsFile:
-    """The readings of a file, or the bundled ones.
+    """Read a file of readings, or the bundled one for `default`.
 
-    Raises BadInput for a file that is no TOML, and for what it cannot list.
+    A factor that the file does not list is that of the bundled file. Raises BadInput if the file is missing, or not
+    valid.
     """
     bundled = our_toml("assets/readings.toml")
     if str(name) == DEFAULT:
@@ -147,9 +150,12 @@ def read_readings(name: str | Path) -> ReadingsFile:
 
 
 def parse_readings(table: Mapping[str, Any], file: str) -> ReadingsFile:
-    """Readings from a table of TOML, checked."""
-    listed = {factor: read_names(table[factor], factor, file) for factor in LEVELS}
-    for factor, names in listed.items():
+    """Check a table of TOML and make the readings of it.
+
+    `file` is the name for errors. Raises BadInput or UnknownName.
+    """
+    levels = {factor: read_names(table[factor], factor, file) for factor in LEVELS}
+    for factor, names in levels.items():
         for name in names:
             check_known(f"name in {factor} of {file}", name, LEVELS[factor])
     scorings = table[SCORINGS]
@@ -159,21 +165,25 @@ def parse_readings(table: Mapping[str, Any], file: str) -> ReadingsFile:
     for names in by_kind.values():
         for name in names:
             parse_scoring(name)
-    return ReadingsFile(read_prompts(table[PROMPTS], file), listed[ORDERS], listed[STYLES], by_kind)
+    return ReadingsFile(read_prompts(table[PROMPTS], file), levels[ORDERS], levels[STYLES], by_kind)
 
 
 def read_names(value: object, key: str, file: str) -> list[str]:
-    """A list of names, each once."""
-    names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    """Check and return a list of names, each once.
+
+    Raises BadInput for any other value. `key` and `file` are named in the error.
+    """
+    items = value if isinstance(value, list) else []
+    names = [name for name in items if isinstance(name, str)]
     if not names or len(set(names)) < len(names) or names != value:
         raise BadInput(f"{file}: {key}: expected a list of names, each once, found {value!r}")
     return names
 
 
 def read_prompts(entries: object, file: str) -> dict[str, PromptTemplate]:
-    """Read the prompts of a file by their names.
+    """Check the prompts of a file and return them by their names.
 
-    A newline at either end is not part of a text.
+    One newline at either end of a text is removed. Raises BadInput for entries without a name or a text.
     """
     if not isinstance(entries, list) or not entries:
         raise BadInput(f"{file}: prompts: expected [[prompts]] with a name and a text each, found {entries!r}")
@@ -194,7 +204,7 @@ def read_prompts(entries: object, file: str) -> dict[str, PromptTemplate]:
 
 @dataclass
 class ReadingAnswers:
-    """The predictions of models under their readings."""
+    """The predictions of models under their readings, collected while models are asked."""
 
     by_model: dict[str, list[tuple[AskedReading, list[Prediction]]]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
@@ -202,14 +212,17 @@ class ReadingAnswers:
     @property
     def predictions(self) -> list[Prediction]:
         """All predictions, model by model and reading by reading."""
-        found: list[Prediction] = []
+        predictions: list[Prediction] = []
         for readings in self.by_model.values():
             for _, rows in readings:
-                found += rows
-        return found
+                predictions += rows
+        return predictions
 
     def metrics(self, dataset: Dataset, formalizations: Mapping[str, str | None]) -> list[Metric]:
-        """The rows of every model, and of every two."""
+        """Rows of every model and of every two models.
+
+        `formalizations` has the formalization of a fine-tuned model by its name.
+        """
         problems = AskedProblems.of(dataset)
         name = dataset.card.name
         rows: list[Metric] = []
@@ -228,35 +241,38 @@ class ReadingAnswers:
 
 
 def ask_readings(
-    found: ReadingAnswers,
+    answers: ReadingAnswers,
     dataset: Dataset,
     model: Model,
     readings: Sequence[AskedReading],
     cache: Cache,
     progress: Progress | None,
 ) -> None:
-    """Ask one model under its readings, and note a model that has too few of them."""
+    """Ask one model under its readings, and add its predictions to `answers`.
+
+    A model with fewer than two readings gets a note.
+    """
     if len(readings) < 2:
-        found.notes.append(f"{model.spec}: {len(readings)} readings suit it, so nothing can be said of several")
+        answers.notes.append(f"{model.spec}: {len(readings)} readings suit it, so nothing can be said of several")
     for reading in readings:
         with cache.ledger.under(model.spec, str(reading.plan.scoring), "readings"):
             rows = score_variants({ORIGINAL: dataset}, model, reading.plan, cache=cache, progress=progress)
-        found.by_model[model.spec].append((reading, rows))
+        answers.by_model[model.spec].append((reading, rows))
 
 
 def answers_of(
     problems: AskedProblems, model: str, predictions: Sequence[Prediction], formalization: str | None
 ) -> Answers:
-    """Return the table of answers under one reading.
+    """Make the table of a model's answers under one reading.
 
-    With several samples, each has a row.
+    Each sample has a row. Predictions for problems without an answer are left out.
     """
-    row_of = {name: row for row, name in enumerate(problems.ids)}
-    labelled = [row for row in predictions if row.id in row_of]
-    samples = np.array([getattr(row, "sample", None) or 0 for row in labelled], np.int64)
+    index_of = {name: index for index, name in enumerate(problems.ids)}
+    labelled = [row for row in predictions if row.id in index_of]
+    samples = np.array([row.sample or 0 for row in labelled], np.int64)
     return Answers(
         problems,
-        np.array([row_of[row.id] for row in labelled], np.int64),
+        np.array([index_of[row.id] for row in labelled], np.int64),
         choice_numbers([row.prediction for row in labelled]),
         (Scorer(model, predictions[0].scoring, formalization),),
         samples=samples if samples.any() else None,

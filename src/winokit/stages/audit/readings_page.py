@@ -1,23 +1,22 @@
-"""The section of the page on readings: sentences, one dot per reading, and what the spread is made of."""
+"""The section of the page on readings: sentences, one dot per reading, and the parts of the variance.
 
-from collections.abc import Mapping, Sequence
+A reading is one way to ask the same problems: a prompt, an order of the candidates, a scoring or a style.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark, tenths_around
 from winokit.drawing.wording import percent, size
-from winokit.methods.metrics.judge_readings import (
-    ALL,
-    LEAD,
-    OTHER,
-    VARIANCE_SHARE,
-)
+from winokit.methods.metrics.judge_readings import ALL, LEAD, VARIANCE_SHARE
 from winokit.problem import grouped
 from winokit.results import Metric
 from winokit.stages.audit.readings_verdict import (
     ModelReadings,
     ReadingResults,
     ReadingSentence,
+    group_by_models,
     is_shown,
     say_extent,
     say_source,
@@ -26,38 +25,42 @@ from winokit.stages.audit.readings_verdict import (
 HOLLOW = "reversed"
 """The order of candidates whose dots are hollow."""
 LOWERED = 0.4
-"""By how much of a prompt's height the hollow dots lie lower, so that none covers another."""
+"""Share of a prompt's height by which hollow dots are lower, so that none covers another."""
 DIFFERENCES = {1: "above", -1: "below", 0: "at"}
-"""Where a difference stands, by who is ahead."""
+"""Standing of a difference by the lead: 1 if the first model is ahead, -1 if the second, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingDot:
-    """One reading in the picture."""
+    """One reading in the plot of a model."""
 
     place: float
-    """How far from the left, in per cent."""
+    """Distance from the left, in per cent."""
     height: float
-    """How far from the top, in per cent."""
+    """Distance from the top, in per cent."""
     said: str
+    """The reading and its share of right answers, in words."""
     is_hollow: bool
+    """Whether its candidates are reversed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingLane:
-    """The dots of one model by one measure."""
+    """The dots of one model for one measure, such as pairs right."""
 
     title: str
     colour: int
+    """Index of the model's colour."""
     dots: Sequence[ReadingDot]
     tick: float | None
-    """Where chance lies, in per cent from the left."""
+    """Distance of chance from the left in per cent, or None if it is not known."""
     said: str
+    """The lowest and the highest share, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadLine:
-    """One part of the variance of an answer, as a table shows it."""
+    """Cells of a table for one part of the variance."""
 
     source: str
     deviation: str
@@ -66,26 +69,23 @@ class SpreadLine:
 
 
 class ReadingsSection:
-    """Content of the section on readings. Empty for a run without them."""
+    """Contents of the section on readings, empty without readings."""
 
     def __init__(self, run: Run) -> None:
         results = ReadingResults.of(run.metrics)
         self.models = results.models
-        self.sentences: Mapping[str, list[ReadingSentence]] = grouped(
-            (sentence.subject, sentence) for sentence in results.sentences()
-        )
-        rows = [row for model in results.models for row in (*model.accuracies, *model.pairs)]
-        values = [value for row in rows for value in (row.value, row.level) if value is not None]
-        self.scale = Forest((), *fifths_around(values))
-        self.lanes = {
-            "Problems right": [
-                self._make_lane(place, model, model.accuracies) for place, model in enumerate(self.models)
-            ],
-            "Pairs right": [
-                self._make_lane(place, model, model.pairs) for place, model in enumerate(self.models) if model.pairs
-            ],
-        }
-        self.has_orders = any(dot.is_hollow for lanes in self.lanes.values() for lane in lanes for dot in lane.dots)
+        self.sentences = _group_by_subject(results.sentences())
+        rows: list[Metric] = []
+        for model in self.models:
+            rows += [*model.accuracies, *model.pairs]
+        levels = [row.level for row in rows if row.level is not None]
+        self.scale = Forest((), *fifths_around([*(row.value for row in rows), *levels]))
+        self.lanes: dict[str, list[ReadingLane]] = {"Problems right": [], "Pairs right": []}
+        for index, model in enumerate(self.models):
+            self.lanes["Problems right"].append(self._make_lane(index, model, model.accuracies))
+            if model.pairs:
+                self.lanes["Pairs right"].append(self._make_lane(index, model, model.pairs))
+        self.has_orders = any(row.details.get("orders") == HOLLOW for row in rows)
         self.spreads = [(model.model, spread_lines(model)) for model in self.models if model.components]
         self.forest = readings_forest(self.models)
         self.differences = differences_forest(results.differences)
@@ -93,8 +93,12 @@ class ReadingsSection:
         texts = run.settings.get("readings", {}).get("prompts", {})
         self.texts: Mapping[str, str] = {name: text for name, text in texts.items() if name in asked_prompts}
 
-    def _make_lane(self, place: int, model: ModelReadings, rows: Sequence[Metric]) -> ReadingLane:
-        """Dots of one model. Those of one prompt have one height."""
+    def _make_lane(self, index: int, model: ModelReadings, rows: Sequence[Metric]) -> ReadingLane:
+        """Make the dots of one model.
+
+        Those of one prompt have one height. `rows` are its readings by one measure, and `index` is its place among the
+        models.
+        """
         prompts = list(dict.fromkeys(level_of(row) for row in rows))
         dots = []
         for row in rows:
@@ -105,11 +109,18 @@ class ReadingsSection:
             dots.append(ReadingDot(self.scale.place(row.value), height, label, is_hollow))
         levels = [row.chance for row in rows if row.chance is not None]
         tick = self.scale.place(levels[0]) if levels else None
-        return ReadingLane(model.model, place % 6, dots, tick, say_extent([row.value for row in rows]))
+        return ReadingLane(model.model, index % 6, dots, tick, say_extent([row.value for row in rows]))
+
+
+def _group_by_subject(sentences: Iterable[ReadingSentence]) -> dict[str, list[ReadingSentence]]:
+    """Sentences by the model or models that they are about."""
+    return grouped((sentence.subject, sentence) for sentence in sentences)
 
 
 def fifths_around(values: Sequence[float]) -> tuple[float, float]:
-    """Ends of an axis that holds all values, so far apart that its quarters are whole numbers of five per cent.
+    """Ends of an axis around all values.
+
+    Its quarters are multiples of five per cent.
 
     >>> fifths_around([0.32, 0.82]), fifths_around([0.5]), fifths_around([])
     ((0.3, 0.9), (0.5, 0.7), (0.0, 1.0))
@@ -126,12 +137,12 @@ def fifths_around(values: Sequence[float]) -> tuple[float, float]:
 
 
 def level_of(row: Metric) -> str:
-    """The prompt of a reading's row, or what it was scored by."""
+    """Name of a reading's prompt, or of its scoring without a prompt."""
     return str(row.details.get("prompts") or row.details.get("scorings"))
 
 
 def spread_lines(model: ModelReadings) -> list[SpreadLine]:
-    """The parts of the variance of one answer of a model."""
+    """Table lines on the parts of the variance of a model's answers."""
     lines = []
     for row in model.components:
         interval = f"{size(row.low)} to {size(row.high)}"
@@ -141,27 +152,37 @@ def spread_lines(model: ModelReadings) -> list[SpreadLine]:
 
 
 def readings_forest(models: Sequence[ModelReadings]) -> Forest:
-    """A line per reading with the accuracy of every model."""
+    """Plot of the accuracy of every model, with a line per reading."""
     marks: dict[str, list[ForestMark]] = {}
-    for place, model in enumerate(models):
+    for index, model in enumerate(models):
         for row in model.accuracies:
             standing_word = "above" if is_shown(row) else "at"
-            marks.setdefault(row.subset, []).append(ForestMark(place, row, standing_word))
-    lines = tuple(ForestLine(name, tuple(own)) for name, own in marks.items())
+            marks.setdefault(row.subset, []).append(ForestMark(index, row, standing_word))
+    lines = tuple(ForestLine(name, tuple(line_marks)) for name, line_marks in marks.items())
     return Forest((ForestBlock("Readings", "", lines),) if lines else ())
 
 
 def differences_forest(rows: Sequence[Metric]) -> Forest:
-    """A line per reading with the difference of each two models."""
+    """Plot of differences of each two models, with a line per reading."""
     blocks = []
-    pairs = grouped(((row.model, str(row.details.get(OTHER))), row) for row in rows)
-    ends = [abs(end) for row in rows for end in (row.low, row.high) if end is not None]
-    reach = next((reach for reach in (0.1, 0.25, 0.5) if max(ends, default=0.0) <= reach), 1.0)
-    for (first, second), own in pairs.items():
-        lines = []
-        for row in own:
-            title = "all readings together" if row.subset == ALL else row.subset
-            mark = ForestMark(0, row, DIFFERENCES[int(row.details[LEAD] or 0)])
-            lines.append(ForestLine(title, (mark,)))
-        blocks.append(ForestBlock(f"{first} minus {second}", "", tuple(lines)))
+    for (first, second), pair_rows in group_by_models(rows).items():
+        lines = tuple(_make_difference_line(row) for row in pair_rows)
+        blocks.append(ForestBlock(f"{first} minus {second}", "", lines))
+    reach = _find_reach(rows)
     return Forest(tuple(blocks), -reach, reach)
+
+
+def _make_difference_line(row: Metric) -> ForestLine:
+    """Line of one difference."""
+    title = "all readings together" if row.subset == ALL else row.subset
+    lead = int(row.details[LEAD] or 0)
+    return ForestLine(title, (ForestMark(0, row, DIFFERENCES[lead]),))
+
+
+def _find_reach(rows: Sequence[Metric]) -> float:
+    """Half the length of an axis around zero that contains all intervals."""
+    ends: list[float] = []
+    for row in rows:
+        ends += [abs(end) for end in (row.low, row.high) if end is not None]
+    longest = max(ends, default=0.0)
+    return next((reach for reach in (0.1, 0.25, 0.5) if longest <= reach), 1.0)

@@ -24,25 +24,27 @@ from winokit.problem import grouped
 from winokit.results import READINGS, Metric
 
 MATTERS = 0.1
-"""A part of the variance of an answer is spoken of from this share on."""
+"""From this share of the variance of an answer on, a part has a sentence."""
 ONE_OF = {"prompts": "prompt", "orders": "order of the candidates", "scorings": "scoring", "styles": "style of filling"}
-"""What a factor of readings is called if there is one of it."""
+"""Words for one level of each factor of readings."""
 SOURCES = {
     PROBLEMS: "problems",
     REST: "the rest, with the luck of one answer",
     SAMPLES: "samples: the same question again",
     READINGS: "readings",
 }
-"""What a part of the variance is called in a table."""
+"""Names of the parts of the variance in a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSentence:
-    """A sentence, of whom it speaks, and whether it speaks for the score or against it."""
+    """A sentence on one or several models."""
 
     subject: str
+    """Names of the models."""
     text: str
     tone: str = PLAIN
+    """Whether it speaks for the score, against it, or neither."""
 
 
 @dataclass(frozen=True)
@@ -54,49 +56,54 @@ class ModelReadings:
 
     @cached_property
     def accuracies(self) -> list[Metric]:
-        """The share right under each reading, in the order in which they were asked."""
+        """Rows of the share of problems right under each reading.
+
+        They are in the order of asking.
+        """
         return [row for row in self.rows if row.metric == "accuracy"]
 
     @cached_property
     def pairs(self) -> list[Metric]:
-        """The share of pairs right under each reading."""
+        """Rows of the share of pairs right under each reading."""
         return [row for row in self.rows if row.metric == "group_accuracy"]
 
     @cached_property
     def components(self) -> list[Metric]:
-        """The parts of the variance of one answer."""
+        """Rows of the parts of the variance of one answer."""
         return [row for row in self.rows if row.metric == DEVIATION]
 
     def find(self, metric: str) -> Metric | None:
-        """The row of all readings together."""
+        """The row of a metric over all readings together, or None."""
         matching = (row for row in self.rows if row.metric == metric and row.subset == ALL)
         return next(matching, None)
 
     def sentences(self) -> Iterator[ReadingSentence]:
-        """Sentences on how far its score depends on the reading."""
+        """Sentences on how much the model's score depends on the reading."""
         if not self.accuracies:
             return
-        above = [row for row in self.accuracies if is_shown(row) and is_above(row)]
-        is_always_above = len(above) == len(self.accuracies)
-        tone = GOOD if is_always_above else PLAIN if above else BAD
-        yield ReadingSentence(self.model, self._say_range(len(above)), tone)
+        above_count = sum(is_shown(row) and is_above(row) for row in self.accuracies)
+        tone = PLAIN
+        if above_count == len(self.accuracies):
+            tone = GOOD
+        elif not above_count:
+            tone = BAD
+        yield ReadingSentence(self.model, self._say_range(above_count), tone)
         if len(self.accuracies) > 1:
             yield from self._say_spread()
 
     def _say_range(self, above_count: int) -> str:
-        """Right on how much, and how often above chance."""
-        count = len(self.accuracies)
+        """Sentence on the shares right, and the readings above chance."""
         extent = say_extent([row.value for row in self.accuracies])
-        over = say_over(self.accuracies)
-        text = f"Right on {extent} of problems {over}"
+        text = f"Right on {extent} of problems {say_over(self.accuracies)}"
         if any(row.level is not None for row in self.accuracies):
-            text += f", above chance in {'all' if above_count == count else above_count or 'none'} of them"
+            how_many = "all" if above_count == len(self.accuracies) else above_count or "none"
+            text += f", above chance in {how_many} of them"
         if self.pairs:
             text += f"; both twins right in {say_extent([row.value for row in self.pairs])} of pairs"
         return f"{text}."
 
     def _say_spread(self) -> Iterator[ReadingSentence]:
-        """Sentences on the factors that move the score."""
+        """Sentences on the factors that change the score."""
         tested = [row for row in self.components if CORRECTED in row.details]
         moving = [row for row in tested if is_shown(row)]
         for row in moving:
@@ -116,7 +123,7 @@ class ModelReadings:
             yield ReadingSentence(self.model, text)
 
     def _say_dependence(self) -> Iterator[ReadingSentence]:
-        """Sentences on factors that decide which problems are right."""
+        """Sentences on the factors that decide which problems are right."""
         for row in self.components:
             is_of_problems = row.subset.startswith(f"{PROBLEMS}.")
             share = float(row.details.get(VARIANCE_SHARE) or 0.0)
@@ -128,17 +135,19 @@ class ModelReadings:
 
 @dataclass(frozen=True)
 class ReadingResults:
-    """Everything a run says of readings."""
+    """All rows of a run on readings."""
 
     models: Sequence[ModelReadings]
     differences: Sequence[Metric]
+    """Differences of each two models, under each reading and over all."""
     wording: Metric | None
+    """The row that compares the spread of wordings with that of models, if there is one."""
 
     @classmethod
     def of(cls, rows: Iterable[Metric]) -> "ReadingResults":
-        """Return the results in the rows of a run.
+        """Collect the rows on readings among the rows of a run.
 
-        A model that was not asked so has none.
+        A model that was not asked under readings is not among the models.
         """
         reading_rows = [row for row in rows if row.protocol == READINGS]
         between = (DIFFERENCE, WORDING_OVER_MODEL)
@@ -149,16 +158,15 @@ class ReadingResults:
         return cls(models, differences, wording)
 
     def sentences(self) -> list[ReadingSentence]:
-        """The verdict: first on models against each other, then on each of them."""
-        leads = list(self._say_leads())
+        """Sentences that compare models, then sentences on each model."""
+        sentences = list(self._say_leads())
         for model in self.models:
-            leads += model.sentences()
-        return leads
+            sentences += model.sentences()
+        return sentences
 
     def _say_leads(self) -> Iterator[ReadingSentence]:
-        """Sentences on two models, and on what decides more."""
-        pairs = grouped(((row.model, str(row.details.get(OTHER))), row) for row in self.differences)
-        for (first, second), rows in pairs.items():
+        """Sentences on each two models, and on wordings against models."""
+        for (first, second), rows in group_by_models(self.differences).items():
             subject = f"{first} and {second}"
             yield ReadingSentence(subject, lead_sentence(first, second, rows))
         if self.wording is None or self.wording.low is None or self.wording.high is None:
@@ -171,35 +179,53 @@ class ReadingResults:
             yield ReadingSentence("all models", text, GOOD)
 
 
+def group_by_models(differences: Iterable[Metric]) -> dict[tuple[str, str], list[Metric]]:
+    """Differences by the names of their two models."""
+    return grouped(((row.model, str(row.details.get(OTHER))), row) for row in differences)
+
+
 def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
-    """A sentence on who is ahead under how many readings, and by how much."""
+    """Sentence on which of two models is ahead, and by how much.
+
+    It counts the readings under which each is. `rows` are their differences under each reading and over all.
+    """
     single = [row for row in rows if row.subset != ALL]
-    leads = {sign: [row for row in single if row.details[LEAD] == sign] for sign in (1, -1)}
-    open_count = len(single) - len(leads[1]) - len(leads[-1])
-    if not leads[1] and not leads[-1]:
-        text = f"Under none of {plural(len(single), 'reading')} is {first} or {second} shown to be ahead"
-        extremes = [points(end([row.value for row in single])) for end in (min, max)]
-        text += f" (differences from {extremes[0]} to {extremes[1]} points)."
-        return text + say_together(first, second, rows)
-    sign = 1 if len(leads[1]) >= len(leads[-1]) else -1
-    leader, other = (first, second)[::sign]
-    distances = [abs(row.value) for row in leads[sign]]
-    among = f"{len(distances)} of {plural(len(single), 'reading')}"
-    parts = [f"{leader} is ahead of {other} in {among}, by {say_points(distances)}"]
-    behind = [abs(row.value) for row in leads[-sign]]
-    if behind:
-        parts.append(f"in {len(behind)} {other} is ahead, by {say_points(behind)}")
+    first_leads = [abs(row.value) for row in single if row.details[LEAD] == 1]
+    second_leads = [abs(row.value) for row in single if row.details[LEAD] == -1]
+    together = say_together(first, second, rows)
+    readings = plural(len(single), "reading")
+    if not first_leads and not second_leads:
+        values = [row.value for row in single]
+        extremes = f"{points(min(values))} to {points(max(values))}"
+        text = f"Under none of {readings} is {first} or {second} shown to be ahead"
+        return f"{text} (differences from {extremes} points).{together}"
+    open_count = len(single) - len(first_leads) - len(second_leads)
+    if len(first_leads) >= len(second_leads):
+        text = _describe_lead(first, second, first_leads, second_leads, readings)
     else:
-        parts.append(f"under none is {other} ahead")
+        text = _describe_lead(second, first, second_leads, first_leads, readings)
     if open_count:
-        parts.append(f"{open_count} {'leaves' if open_count == 1 else 'leave'} it open")
-    return f"{'; '.join(parts)}.{say_together(first, second, rows)}"
+        text += f"; {open_count} {'leaves' if open_count == 1 else 'leave'} it open"
+    return f"{text}.{together}"
+
+
+def _describe_lead(
+    leader: str, other: str, distances: Sequence[float], other_distances: Sequence[float], readings: str
+) -> str:
+    """Clauses on the model that is ahead more often and the other.
+
+    The distances are those of the readings under which each is ahead.
+    """
+    text = f"{leader} is ahead of {other} in {len(distances)} of {readings}, by {say_points(distances)}"
+    if other_distances:
+        return f"{text}; in {len(other_distances)} {other} is ahead, by {say_points(other_distances)}"
+    return f"{text}; under none is {other} ahead"
 
 
 def say_together(first: str, second: str, rows: Sequence[Metric]) -> str:
-    """One more sentence, on all readings together.
+    """Sentence on which model is ahead over all readings together.
 
-    Nothing if it is open who is ahead.
+    It begins with a space. Empty if neither is shown to be ahead.
     """
     whole_row = next((row for row in rows if row.subset == ALL), None)
     if whole_row is None or not whole_row.details[LEAD]:
@@ -209,7 +235,7 @@ def say_together(first: str, second: str, rows: Sequence[Metric]) -> str:
 
 
 def say_wording(row: Metric) -> str:
-    """The standard deviations behind what decides more."""
+    """Phrase on the standard deviations between wordings and between models."""
     wordings = size(float(row.details.get("wording_deviation") or 0.0))
     models = size(float(row.details.get("model_deviation") or 0.0))
     of_wordings = f"standard deviation {wordings} points between wordings of one model"
@@ -217,7 +243,10 @@ def say_wording(row: Metric) -> str:
 
 
 def is_shown(row: Metric) -> bool:
-    """Whether a row's test is significant among all readings or factors."""
+    """Whether a row's test is significant after correction.
+
+    The correction is for all readings or factors.
+    """
     corrected = row.details.get(CORRECTED)
     return corrected is not None and float(corrected) < SMALL
 
@@ -228,7 +257,7 @@ def is_above(row: Metric) -> bool:
 
 
 def say_over(rows: Sequence[Metric]) -> str:
-    """Over how many readings a range goes."""
+    """Phrase on the number of readings behind a range."""
     if len(rows) == 1:
         return "under one reading"
     values = {percent(row.value, 0) for row in rows}
@@ -236,7 +265,7 @@ def say_over(rows: Sequence[Metric]) -> str:
 
 
 def say_extent(values: Sequence[float]) -> str:
-    r"""The lowest and the highest of some shares.
+    r"""The lowest and the highest of some shares, in whole per cent.
 
     >>> say_extent([0.52, 0.71]), say_extent([0.5, 0.501])
     ('52 to 71\xa0%', '50\xa0%')
@@ -247,7 +276,7 @@ def say_extent(values: Sequence[float]) -> str:
 
 
 def say_points(values: Sequence[float]) -> str:
-    """The lowest and the highest of some distances.
+    """The lowest and the highest of some differences, in points.
 
     >>> say_points([0.012, 0.098]), say_points([0.05])
     ('1.2 to 9.8 points', '5.0 points')
@@ -258,7 +287,7 @@ def say_points(values: Sequence[float]) -> str:
 
 
 def say_source(source: str, *, one: bool = False) -> str:
-    """The name of a part of the variance.
+    """Name of a part of the variance for a table, or for a sentence if `one`.
 
     >>> say_source("problems.prompts"), say_source("prompts.orders", one=True)
     ('problems × prompts', 'prompt with the order of the candidates')

@@ -1,9 +1,12 @@
-"""The audit: what is a score worth? Read, ask, judge, save: each step gets what the one before it made."""
+"""The audit of a score in four steps: read the inputs, ask the models, judge the answers, save the run.
+
+Each step gets what the one before it made.
+"""
 
 import platform
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from winokit.stages.audit.readings import ReadingAnswers, ReadingsFile
 
 URL = re.compile(r"https?://[^\s\"']+")
-"""A server's address. It is part of the cache's key, and is left out of what others may read."""
+"""A server's address. It is part of the cache's key, and is removed from what a run publishes."""
 OUT = Path("runs/DATA")
 """The default folder of a run. DATA stands for the dataset's name."""
 Run.shown_by = "winokit.stages.audit.table"
@@ -108,7 +111,10 @@ def audit(
 
 
 class PreviewDeclined(Exception):
-    """Somebody saw the first replies of a model and wants no more."""
+    """Raised if a person declines the rest after a preview.
+
+    Its `settings` are those of a run with the preview alone.
+    """
 
     def __init__(self, preview: "Preview") -> None:
         super().__init__("stopped after the preview")
@@ -116,9 +122,9 @@ class PreviewDeclined(Exception):
 
 
 def _choose_readings(model: object, settings: AuditSettings, asking: Asking) -> "ReadingsFile | None":
-    """The readings that are asked for, checked before anything is read.
+    """Read the readings that the settings name.
 
-    None without --readings.
+    None if they name none. Raises BadInput if options contradict each other, before any data is read.
     """
     is_about_files = model is None and settings.has_predictions
     if settings.preview and (is_about_files or asking.spending.dry_run):
@@ -136,7 +142,10 @@ def _choose_readings(model: object, settings: AuditSettings, asking: Asking) -> 
 
 
 def _save_readings(answers: "ModelAnswers", folder: Path) -> None:
-    """Write the predictions under all readings beside the run, or remove those of an earlier run."""
+    """Write the predictions under all readings to the run's folder.
+
+    Without readings, the file of an earlier run is removed.
+    """
     path = folder / READING_PREDICTIONS
     if answers.readings is None:
         path.unlink(missing_ok=True)
@@ -145,7 +154,10 @@ def _save_readings(answers: "ModelAnswers", folder: Path) -> None:
 
 
 def _choose_folder(out: str | Path | None, dataset: Dataset) -> Path | None:
-    """Return the folder to write, checked, or None if nothing is saved."""
+    """Return the folder to write to, or None if nothing is saved.
+
+    Raises an error if the folder cannot be written.
+    """
     if out is None:
         return None
     folder = OUT.with_name(dataset.card.file_name) if out == OUT else Path(out)
@@ -158,19 +170,22 @@ class ModelAnswers:
     """Answers of models and files, with facts on each model."""
 
     ledger: Ledger
+    """What was asked and spent."""
     rows: list[Prediction] = field(default_factory=list)
+    """Predictions of all models and files."""
     asked: dict[str, dict[str, Mapping[str, float]]] = field(default_factory=lambda: defaultdict(dict))
-    """By model and protocol, what was asked beside predictions: a number per problem id."""
+    """By model and protocol, a number per problem id that the protocol asked for, such as surprisal."""
     formalizations: dict[str, str | None] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
+    """By model, its identity without the server's address."""
     constraints: dict[str, str] = field(default_factory=dict)
-    """By model, what its replies were held to the options by."""
+    """By model, the method that constrained its replies to the options."""
     samples: dict[str, int] = field(default_factory=dict)
-    """By model, how many answers to each question it was asked for, if it is not one."""
+    """By model, the number of samples per question, if there are several."""
     notes: list[str] = field(default_factory=list)
     transcripts: "list[Transcript]" = field(default_factory=list)
     readings: "ReadingAnswers | None" = None
-    """What was answered under several readings, if anything was asked so."""
+    """Answers under several readings, or None if no model was asked under readings."""
 
 
 def ask_models(
@@ -182,12 +197,12 @@ def ask_models(
 ) -> ModelAnswers:
     """Ask one model after the other, and add the predictions of files.
 
-    Raises PreviewDeclined if somebody saw the first replies of a server and does not want the rest.
+    Raises PreviewDeclined if a person saw the first replies of a server and declined the rest.
     """
     with asking.opened() as cache:
         answers = ModelAnswers(cache.ledger)
-        for named in inputs.models:
-            with asking.loaded(named) as model:
+        for spec in inputs.models:
+            with asking.loaded(spec) as model:
                 _offer_preview(inputs, settings, asking, readings, model, cache)
                 _ask_model(answers, inputs, settings, asking.plan, readings, model, cache, progress)
                 answers.formalizations[model.spec] = getattr(model, "formalization", None)
@@ -216,7 +231,10 @@ def _ask_model(
     cache: Cache,
     progress: Progress | None,
 ) -> None:
-    """Ask one model for everything: scores, what protocols want to know besides, and its readings."""
+    """Ask one model everything: scores, numbers for protocols, and readings.
+
+    The results are added to `answers`.
+    """
     for scoring in settings.scorings:
         _ask_for_scores(answers, inputs.texts, model, replace(plan, scoring=scoring), cache, progress)
     _ask_for_protocols(answers, inputs.dataset, model, settings, cache)
@@ -225,12 +243,15 @@ def _ask_model(
         from winokit.stages.audit.readings import ReadingAnswers, ask_readings
 
         answers.readings = answers.readings or ReadingAnswers()
-        own_readings = readings.readings_for(model, inputs.dataset, plan, named_scorings)
-        ask_readings(answers.readings, inputs.dataset, model, own_readings, cache, progress)
+        model_readings = readings.readings_for(model, inputs.dataset, plan, named_scorings)
+        ask_readings(answers.readings, inputs.dataset, model, model_readings, cache, progress)
 
 
 def _describe_asking(answers: ModelAnswers, model: Model) -> None:
-    """Note by what the replies of a model were constrained, and how many there were to each question."""
+    """Add the constraint and the number of samples of a model.
+
+    They are added to `answers`.
+    """
     constraint = getattr(model, "constraint", None)
     if constraint is not None:
         answers.constraints[model.spec] = constraint
@@ -239,7 +260,10 @@ def _describe_asking(answers: ModelAnswers, model: Model) -> None:
 
 
 def _add_majorities(answers: ModelAnswers) -> None:
-    """Add what most samples of each scorer say."""
+    """Add to `answers` the majority vote over the samples of each scorer.
+
+    Raises BadInput if no scorer has several samples.
+    """
     from winokit.methods.scoring.majority import majority_predictions
 
     if all(row.sample is None for row in answers.rows):
@@ -255,9 +279,10 @@ def _ask_for_scores(
     cache: Cache,
     progress: Progress | None,
 ) -> None:
-    """Ask for the scores of all variants in one pass.
+    """Ask a model for scores, and add them to `answers`.
 
-    In a dry run, each variant is counted by itself.
+    `texts` has the problems by variant, which are asked in one pass. In a dry run, the requests of each variant are
+    counted separately.
     """
     scoring = plan.scoring or default_scoring(model, texts[ORIGINAL])
     passes = [texts]
@@ -275,20 +300,25 @@ def _ask_for_scores(
 def _ask_for_protocols(
     answers: ModelAnswers, dataset: Dataset, model: Model, settings: AuditSettings, cache: Cache
 ) -> None:
-    """Ask what protocols want to know beside scores."""
-    answers.asked[model.spec] = {}
+    """Ask a model for the numbers that protocols need, such as surprisal.
+
+    They are added to `answers`.
+    """
+    is_by_name = bool(settings.protocol)
+    numbers: dict[str, Mapping[str, float]] = {}
     for name, protocol in settings.protocols.items():
         if protocol.asks is not None:
             with cache.ledger.under(model.spec, "", name):
-                answers.asked[model.spec][name] = protocol.asks(dataset, model, cache, bool(settings.protocol))
+                numbers[name] = protocol.asks(dataset, model, cache, is_by_name)
+    answers.asked[model.spec] = numbers
 
 
 def preview_run(inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: "ReadingsFile | None") -> Run:
-    """A run that holds the first prompts and replies of every model, and what the rest would cost."""
+    """Make a run with a preview of every model and no rows."""
     previews = []
     with asking.opened() as cache:
-        for named in inputs.models:
-            with asking.loaded(named) as model:
+        for spec in inputs.models:
+            with asking.loaded(spec) as model:
                 previews.append(_make_preview(inputs, settings, asking, readings, model, cache))
     return Run({"preview": [preview.to_json() for preview in previews]}, [], [], inputs.dataset)
 
@@ -317,7 +347,7 @@ def _plan_rest(
     model: Model,
     cache: Cache,
 ) -> dict[str, Any]:
-    """Requests, tokens and cost that are still to be spent on a model."""
+    """Count the requests, tokens and cost left for a model, by name."""
     from winokit.stages.audit.preview import plan_quietly
 
     with plan_quietly(cache, asking.spending) as ledger:
@@ -333,9 +363,10 @@ def _offer_preview(
     model: Model,
     cache: Cache,
 ) -> None:
-    """Show the first replies of a server to whoever watches, if many more are to be asked for.
+    """Show the person at the terminal the first replies of a server.
 
-    Raises PreviewDeclined if the rest is not wanted.
+    Nothing is shown without a terminal, for local models, or if few requests are left. Raises PreviewDeclined if that
+    person declines the rest.
     """
     watch = WATCHES.get()
     if watch is None or asking.spending.dry_run:
@@ -353,17 +384,37 @@ def _offer_preview(
 
 
 UNUSED = "predictions"
-"""Under this name a run lists rows of files that belong to no problem."""
+"""Name under which a run lists rows of files that belong to no problem."""
 
 
 def judge_answers(
     inputs: AuditInputs, settings: AuditSettings, answers: ModelAnswers, description: dict[str, Any]
 ) -> Run:
-    """The run, with the rows of every protocol for every scorer, and the notes of every step."""
+    """Make the run with all its rows and notes.
+
+    `description` has the run's settings so far. Raises BadInput if there are no predictions.
+    """
     if not answers.rows:
         raise BadInput("nothing to audit: no model and no predictions")
+    metrics, left_out = _judge_scorers(inputs, settings, answers)
+    if answers.readings is not None:
+        metrics += answers.readings.metrics(inputs.dataset, answers.formalizations)
+    kept_variants = {name: variant.problems for name, variant in inputs.variants.items() if variant.kept}
+    facts = {**description, "asked": answers.ledger.spent()}
+    if settings.margin is not None:
+        facts["margin"] = settings.margin
+    facts["replayed"] = answers.ledger.replays.to_json()
+    facts["notes"] = collect_notes(inputs, settings, answers, metrics)
+    all_left_out = [*_list_unused(inputs), *left_out]
+    return Run(facts, metrics, answers.rows, inputs.dataset, kept_variants, all_left_out, answers.transcripts)
+
+
+def _judge_scorers(
+    inputs: AuditInputs, settings: AuditSettings, answers: ModelAnswers
+) -> tuple[list[Metric], list[LeftOut]]:
+    """Rows of every protocol for every scorer, and problems left out."""
     metrics: list[Metric] = []
-    left_out = _list_unused(inputs)
+    left_out: list[LeftOut] = []
     datasets = {name: _select_subset(inputs.dataset, name) for name in _list_subsets(settings)}
     problems = {name: asked_problems(dataset, inputs.variants) for name, dataset in datasets.items()}
     for (model, scoring), by_variant in _group_by_scorer(answers.rows).items():
@@ -374,24 +425,27 @@ def judge_answers(
         for name in settings.protocol_names:
             protocol, _, subset = name.partition("@")
             rows = PROTOCOLS[protocol].rows(sheets[subset])
-            metrics += [replace(row, subset=f"{row.subset}@{subset}") for row in rows] if subset else rows
+            metrics += _mark_subset(rows, subset)
         for sheet in sheets.values():
             left_out += [row for row in sheet.left_out if row not in left_out]
-    if answers.readings is not None:
-        metrics += answers.readings.metrics(inputs.dataset, answers.formalizations)
-    kept_variants = {name: variant.problems for name, variant in inputs.variants.items() if variant.kept}
-    facts = {
-        **description,
-        "asked": answers.ledger.spent(),
-        **({} if settings.margin is None else {"margin": settings.margin}),
-        "replayed": answers.ledger.replays.to_json(),
-        "notes": collect_notes(inputs, settings, answers, metrics),
-    }
-    return Run(facts, metrics, answers.rows, inputs.dataset, kept_variants, left_out, answers.transcripts)
+    return metrics, left_out
+
+
+def _mark_subset(rows: Iterable[Metric], subset: str) -> Iterable[Metric]:
+    """Add a subset of problems to the subset of rows (`all@associative`).
+
+    An empty name changes nothing.
+    """
+    if not subset:
+        return rows
+    return [replace(row, subset=f"{row.subset}@{subset}") for row in rows]
 
 
 def _list_unused(inputs: AuditInputs) -> list[LeftOut]:
-    """Rows of files that belong to no problem, counted for each part with the first of them."""
+    """Count the rows of files that belong to no problem.
+
+    The first of them is an example.
+    """
     unused = []
     for part in inputs.parts:
         if part.unmatched:
@@ -406,7 +460,7 @@ PredictionsByVariant = dict[str, dict[str, list[Prediction]]]
 
 
 def _group_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], PredictionsByVariant]:
-    """The predictions of each model under each scoring."""
+    """Group predictions by model and scoring."""
     by_scorer: dict[tuple[str, str], PredictionsByVariant] = {}
     for row in rows:
         by_variant = by_scorer.setdefault((row.model, row.scoring), {})
@@ -423,10 +477,13 @@ def _make_sheet(
     dataset: Dataset,
     problems: AskedProblems,
 ) -> AuditSheet:
-    """Answers of one scorer to the problems of one subset, as protocols read them."""
+    """Make the sheet of one scorer for the problems of one subset.
+
+    Protocols read from it.
+    """
     formalization = answers.formalizations.get(model)
-    asked_beside = answers.asked.get(model, {})
-    return AuditSheet(dataset, by_variant, inputs.variants, model, scoring, formalization, asked_beside, problems)
+    numbers = answers.asked.get(model, {})
+    return AuditSheet(dataset, by_variant, inputs.variants, model, scoring, formalization, numbers, problems)
 
 
 def _list_subsets(settings: AuditSettings) -> list[str]:
@@ -438,27 +495,31 @@ def _list_subsets(settings: AuditSettings) -> list[str]:
 
 
 def _select_subset(dataset: Dataset, name: str) -> Dataset:
-    """The problems a protocol is asked on: all, those with a label, or without it (`artifacts@non_associative`)."""
+    """Select the problems of a subset: those with or without a label.
+
+    All are selected if the name is empty. With `non_` before a label's name, those without it. Raises UnknownName if no
+    problem has the label.
+    """
     if not name:
         return dataset
-    is_wanted = not name.startswith("non_")
+    label_value = not name.startswith("non_")
     label = name.removeprefix("non_")
-    known_labels: set[str] = set()
+    valid_labels: set[str] = set()
     for problem in dataset:
-        known_labels |= {key for key, value in problem.labels.items() if isinstance(value, bool)}
-    if label not in known_labels:
-        raise UnknownName("subset", name, [*known_labels, *(f"non_{key}" for key in known_labels)])
-    return dataset.filter(lambda problem: problem.labels.get(label) is is_wanted)
+        valid_labels |= {key for key, value in problem.labels.items() if isinstance(value, bool)}
+    if label not in valid_labels:
+        raise UnknownName("subset", name, [*valid_labels, *(f"non_{key}" for key in valid_labels)])
+    return dataset.filter(lambda problem: problem.labels.get(label) is label_value)
 
 
 def collect_notes(
     inputs: AuditInputs, settings: AuditSettings, answers: ModelAnswers, metrics: Sequence[Metric]
 ) -> list[str]:
-    """The notes of a run, in the order of its steps: on the data, the files, the models and the rows."""
+    """Collect the notes of a run on data, files, models and rows."""
     dataset = inputs.dataset
-    used = {*inputs.variants_needed, *settings.protocols}
-    # Candidates' lengths are in letters if words cannot be told.
-    abilities = [name for name in ABILITIES if name in used and name != "length"]
+    needed_names = {*inputs.variants_needed, *settings.protocols}
+    # The length of candidates is in letters if a language's words cannot be told.
+    abilities = [name for name in ABILITIES if name in needed_names and name != "length"]
     return [
         *dataset.notes,
         *inputs.notes,
@@ -477,7 +538,7 @@ def collect_notes(
 
 
 def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
-    """For each scorer that says nothing about some problems, how many they are."""
+    """Note the scorers without predictions for some problems."""
     ids = {problem.id for problem in dataset}
     ids_by_scorer: dict[tuple[str, str], set[str]] = {}
     for row in rows:
@@ -494,7 +555,7 @@ def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
 
 
 def _note_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str]:
-    """Note on protocols that leave out the whole texts of a dataset."""
+    """Note the protocols that cannot use whole texts without a blank."""
     whole_count = sum(problem.is_whole for problem in dataset)
     with_blanks = TRANSFORMS.keys() - {REVERSED}
     protocols = [name for name, protocol in settings.protocols.items() if any(map(protocol.wants, with_blanks))]
@@ -505,7 +566,7 @@ def _note_whole_texts(dataset: Dataset, settings: AuditSettings) -> list[str]:
 
 
 def _note_empty_protocols(metrics: Sequence[Metric], settings: AuditSettings) -> list[str]:
-    """The protocols that were named and found nothing to work on."""
+    """Note the protocols that a user named and that made no row."""
     if not settings.protocol:
         return []
     with_rows = {(row.protocol, row.subset.partition("@")[2]) for row in metrics}
@@ -518,7 +579,7 @@ def _note_empty_protocols(metrics: Sequence[Metric], settings: AuditSettings) ->
 
 
 def tell_notes(run: Run, answers: ModelAnswers) -> None:
-    """Print the notes of a run, and the rows of files that were not used.
+    """Print the notes of a run, and unused rows of files.
 
     Replays are printed beside the result.
     """
@@ -527,21 +588,27 @@ def tell_notes(run: Run, answers: ModelAnswers) -> None:
 
 
 def variants_by_protocol(inputs: AuditInputs, settings: AuditSettings) -> dict[str, list[str]]:
-    """The variants that each protocol looks at, which a dry run counts."""
-    looked_at = {}
+    """Variants that each protocol needs, for the counts of a dry run.
+
+    A protocol that asks for numbers has its own name among them, and readings have an entry like a protocol.
+    """
+    variants = {}
     for name, protocol in settings.protocols.items():
-        looked_at[name] = [ORIGINAL, *filter(protocol.wants, inputs.texts)]
+        variants[name] = [ORIGINAL, *filter(protocol.wants, inputs.texts)]
         if protocol.asks is not None:
-            looked_at[name].append(name)
+            variants[name].append(name)
     if settings.readings is not None:
-        looked_at[READINGS] = [READINGS]
-    return looked_at
+        variants[READINGS] = [READINGS]
+    return variants
 
 
 def describe_run(
     inputs: AuditInputs, settings: AuditSettings, plan: ScoringPlan, answers: ModelAnswers
 ) -> dict[str, Any]:
-    """The settings of a run: what would be needed to do it again."""
+    """Describe everything that is needed to repeat a run.
+
+    The results file has it as the run's settings.
+    """
     dataset = inputs.dataset
     description = {
         "winokit": winokit.__version__,

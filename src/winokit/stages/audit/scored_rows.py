@@ -1,4 +1,4 @@
-"""The rows of one scorer as the verdict asks for them, and the facts it speaks of."""
+"""The rows of one scorer by name, and the values of the facts of a verdict."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -9,23 +9,25 @@ from winokit.results import Metric
 NONE = "none"
 SOME = "some"
 ALL = "all"
-"""How many problems are left undecided."""
+"""Whether none, some or all problems are left undecided."""
 ONE = "one"
 SEVERAL = "several"
 FIXED = "fixed"
-"""In how many places right answers are; fixed if they are in several and cannot change them."""
+"""Number of places in which right answers are. Fixed if there are several and right answers cannot change them."""
 FEW = "few"
 ENOUGH = "enough"
 """Whether fewer pairs are right than a coin gets."""
 FALLS = "falls"
 HOLDS = "holds"
-"""Whether accuracy falls when the candidates change places."""
+"""Whether accuracy falls by more than five points when the candidates change places."""
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
     "part-sent": "the clause with the blank alone (part-sent)",
     "local-context": "the words next to the blank (local-context)",
 }
+"""Descriptions of the artifact baselines, by variant."""
 GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
+"""Names of the gender differences, by subset and metric."""
 
 
 class MetricRows:
@@ -36,45 +38,51 @@ class MetricRows:
         self._by_name = {(row.protocol, row.subset, row.metric): row for row in reversed(self.rows)}
 
     def find(self, protocol: str, subset: str, metric: str = "accuracy") -> Metric | None:
-        """The first row of that name."""
+        """Find the first row of a protocol, subset and metric, or None."""
         return self._by_name.get((protocol, subset, metric))
 
     @property
     def single(self) -> Metric | None:
-        """Accuracy over all problems."""
+        """Row of the accuracy over all problems, or None."""
         return self.find("accuracy", "all")
 
     @property
     def told_apart(self) -> Metric | None:
-        """Share of pairs whose twins get different choices."""
+        """Row of the share of pairs with different choices for the twins.
+
+        None without pairs.
+        """
         return self.find("groups", "complete", "told_apart")
 
     @property
     def whole_groups(self) -> Metric | None:
-        """The share of complete groups whose every member is right."""
+        """Row of the share of groups that are fully right, or None.
+
+        Only complete groups count.
+        """
         return self.find("groups", "complete", "group_accuracy")
 
     @property
     def groups_word(self) -> str:
-        """Word for whole groups: pairs if all of them are.
+        """Word for complete groups: "pair" if all are pairs, else "group".
 
-        For runs of earlier versions the chance level tells.
-
-        A coin gets a quarter of pairs, and less with abstentions.
+        Runs of earlier versions do not count pairs. There, groups are taken for pairs if a coin gets a quarter of them.
         """
         whole_row = self.whole_groups
         told_row = self.told_apart
         if whole_row is None:
             return "group"
-        are_pairs = whole_row.chance == 0.25 if told_row is None else whole_row.n == told_row.n
+        are_pairs = whole_row.chance == 0.25
+        if told_row is not None:
+            are_pairs = whole_row.n == told_row.n
         return "pair" if are_pairs else "group"
 
     @cached_property
     def twins(self) -> Metric | None:
-        """The row that says whether twins are understood.
+        """Row that tells whether twins are understood, or None without groups.
 
-        Of the pairs told apart, how many are the right way round. Whole groups, if there are no pairs or the run was
-        written before pairs were looked at so.
+        It is the share of pairs with both twins right, among those whose twins get different choices. If there are no
+        pairs, or in a run of an earlier version, it is the share of complete groups that are right.
         """
         if self.told_apart is None:
             return self.whole_groups
@@ -82,12 +90,18 @@ class MetricRows:
 
     @cached_property
     def headline(self) -> dict[str, Metric | None]:
-        """The two rows of the headline: one family of tests."""
+        """The two rows of the headline, by the names of their facts.
+
+        They are one family of tests.
+        """
         return {"single": self.single, "twins": self.twins}
 
     @cached_property
     def tested(self) -> dict[str, Metric | None]:
-        """The rows of which a finding says where they stand, by the name of the fact: one family of tests."""
+        """Rows that findings compare with chance, by the names of facts.
+
+        They are one family of tests.
+        """
         tested = {f"artifacts {subset}": self.find("artifacts", subset) for subset in WITHOUT}
         tested |= {f"gender {subset} {metric}": self.find("gender", subset, metric) for subset, metric in GENDER}
         return tested | {
@@ -101,6 +115,7 @@ class MetricRows:
 
 
 def before_and_after(row: Metric) -> str:
-    """The two accuracies of which a row of switching is the difference."""
-    first, second = (row.details.get(side) for side in ("first", "second"))
-    return f"{percent(float(first or 0))} before, {percent(float(second or 0))} after"
+    """Phrase with the accuracies before and after switching candidates."""
+    before = float(row.details.get("first") or 0)
+    after = float(row.details.get("second") or 0)
+    return f"{percent(before)} before, {percent(after)} after"

@@ -1,8 +1,9 @@
-"""The settings of an audit: what is audited beside a model, by which protocols, and how the data is read."""
+"""The settings of an audit: its protocols, its predictions, and how the data is read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from winokit.settings import Help, Settings, Without
 from winokit.stages.audit.protocols import PROTOCOLS, Protocol, check_protocols
 
 Columns = str | Mapping[str, str] | None
+"""Columns of a table by their roles, as a dict or as `role=column,…`. None if the table's own names are used."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,7 @@ class AuditSettings(Settings):
         if are_empty(self.predictions):
             raise BadInput("predictions: expected one for each problem, found none; leave them out to ask a model")
         check_protocols((self.protocol,) if isinstance(self.protocol, str) else self.protocol)
-        is_perturbed_wanted = any(protocol.wants(PERTURBED) for protocol in self.protocols.values())
-        if self.perturbed and not is_perturbed_wanted:
+        if self.perturbed and not self._is_wanted(PERTURBED):
             raise BadInput(f"--perturbed has no effect on {', '.join(self.protocols)}; add stability or strict")
         check_scorings(self.scorings)
         # A wrong role is refused here, before anything is read.
@@ -100,38 +101,42 @@ class AuditSettings(Settings):
 
     @property
     def protocol_names(self) -> tuple[str, ...]:
-        """Names of the protocols, each with its subset (`artifacts@non_associative`).
+        """Names of the protocols to compute, each with its subset (`artifacts@non_associative`).
 
-        By default all protocols.
+        They are all protocols if the settings name none. Without subsets, there is no `@`.
         """
         protocols = (self.protocol,) if isinstance(self.protocol, str) else self.protocol
         subsets = (self.subset,) if isinstance(self.subset, str) else self.subset
         names = tuple(protocols or PROTOCOLS)
         if not subsets:
             return names
-        return tuple(f"{name}@{subset}" for name in names for subset in subsets)
+        return tuple(f"{name}@{subset}" for name, subset in product(names, subsets))
 
     @cached_property
     def protocols(self) -> dict[str, Protocol]:
-        """The protocols by name, each once."""
+        """The protocols to compute, by name."""
         names = [name.partition("@")[0] for name in self.protocol_names]
         return {name: PROTOCOLS[name] for name in names}
 
     @property
     def wanted_variants(self) -> set[str]:
-        """The variants that some protocol looks at."""
-        return {name for name in TRANSFORMS if any(protocol.wants(name) for protocol in self.protocols.values())}
+        """Names of the variants that any of the protocols needs."""
+        return {name for name in TRANSFORMS if self._is_wanted(name)}
+
+    def _is_wanted(self, variant: str) -> bool:
+        """Whether any of the protocols needs a variant."""
+        return any(protocol.wants(variant) for protocol in self.protocols.values())
 
     @property
     def scorings(self) -> tuple[str | None, ...]:
-        """Names of the scorings. None is the default of a model's kind."""
+        """Names of the scorings, None for the default of a model."""
         if self.scoring is None or isinstance(self.scoring, str):
             return (self.scoring,)
         return tuple(self.scoring)
 
     @cached_property
     def columns_by_owner(self) -> tuple[Columns, dict[str, str] | None]:
-        """The columns of DATA's table, and those of the predictions."""
+        """Columns of DATA's table, and columns of the predictions or None."""
         if self.columns is None:
             return None, None
         from winokit.data.predictions.columns import are_of_predictions, checked_columns
@@ -149,5 +154,5 @@ class AuditSettings(Settings):
 
     @property
     def data_loading(self) -> Loading:
-        """Loading of DATA, with the columns of its table."""
+        """Options for loading DATA, with the columns of its table."""
         return replace(self.loading, columns=self.columns_by_owner[0])

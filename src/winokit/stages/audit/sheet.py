@@ -1,6 +1,6 @@
-"""The view of a protocol: one scorer's answers by variant, and its judge.
+"""The sheet from which protocols read: one scorer's answers by variant, and the judge that makes its rows.
 
-Protocols choose which problems a row is about; what the row says of them is a function of `winokit.methods.metrics`.
+Protocols choose the problems of a row. Its value is a function of `winokit.methods.metrics`.
 """
 
 from collections import Counter
@@ -23,41 +23,45 @@ from winokit.results import Metric
 
 @dataclass
 class AuditSheet:
-    """Everything protocols work on, for one dataset, model and scoring."""
+    """Answers of one scorer to a dataset and its variants."""
 
     dataset: Dataset
     predictions: Mapping[str, Mapping[str, Sequence[Prediction]]]
-    """Variant to problem id to predictions: one, or one for each sample."""
+    """By variant and problem id, the predictions: one, or one for each sample."""
     variants: Mapping[str, Variant]
     model: str
     scoring: str
     formalization: str | None = None
     asked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """What protocols asked of the model beside predictions: by the protocol's name, a number per problem id."""
+    """By protocol, a number per problem id that the protocol asked the model for, such as surprisal."""
     problems: AskedProblems | None = None
-    """The problems as they were asked; made from the dataset and its variants if a sheet shares them with no other."""
+    """The labelled problems of all variants. None makes them from the dataset and the variants."""
     left_out: list[LeftOut] = field(default_factory=list)
+    """Problems that protocols could not use, with the reasons."""
     _answers: dict[str, Answers] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def known_scoring(self) -> Scoring | None:
-        """The scoring, if it is one of ours, or None.
+        """The scoring if it is one of winokit's, else None.
 
-        Predictions may come from elsewhere.
+        Predictions from elsewhere have other scorings.
         """
-        name = self.scoring.split("?")[0]
+        name, _, _ = self.scoring.partition("?")
         is_known = name in SCORINGS
         return SCORINGS[name] if is_known else None
 
     @property
     def asks_both_orders(self) -> bool:
-        """Whether the scorer lists the candidates in both orders itself, so that turning them round changes nothing."""
+        """Whether the scorer itself asks with the candidates in both orders.
+
+        Then reversing them changes nothing.
+        """
         is_one_order = "order=given" in self.scoring or "order=reversed" in self.scoring
         return self.known_scoring is not None and self.known_scoring.both_orders and not is_one_order
 
     @property
     def reads_pronoun(self) -> bool:
-        """Whether the scorer is known to see the pronoun of a problem that has one."""
+        """Whether the scorer is known to see a problem's pronoun."""
         return self.known_scoring is not None and self.known_scoring.reads_pronoun
 
     @cached_property
@@ -66,44 +70,45 @@ class AuditSheet:
         return Judge(self.dataset.card.name, Scorer(self.model, self.scoring, self.formalization))
 
     def answers(self, variant: str = ORIGINAL) -> Answers:
-        """Answers to the labelled problems of a variant, in order.
+        """Answers to the labelled problems of a variant, in their order.
 
-        They are computed once per variant.
+        Abstentions are included. They are computed once per variant. Problems without a prediction have no row.
         """
         if variant not in self._answers:
             self._answers[variant] = self._find_answers(variant)
         return self._answers[variant]
 
     def _find_answers(self, variant: str) -> Answers:
-        """Rows of a variant's problems with a prediction, abstentions included."""
+        """Make the answers to a variant from its predictions."""
         if self.problems is None:
             self.problems = asked_problems(self.dataset, self.variants)
-        predictions = self.predictions.get(variant, {})
-        rows = self.problems.rows_of_variant.get(variant, np.zeros(0, np.int64))
-        ids = self.problems.ids
-        predicted: list[int] = []
-        answered: list[Prediction] = []
-        for row in rows.tolist():
-            samples = predictions.get(ids[row], ())
-            predicted += [row] * len(samples)
-            answered += samples
-        choices = choice_numbers([prediction.prediction for prediction in answered])
-        chances: Sequence[float] | None = None
+        by_id = self.predictions.get(variant, {})
+        variant_rows = self.problems.rows_of_variant.get(variant, np.zeros(0, np.int64))
+        rows: list[int] = []
+        predictions: list[Prediction] = []
+        for row in variant_rows.tolist():
+            samples = by_id.get(self.problems.ids[row], ())
+            rows += [row] * len(samples)
+            predictions += samples
+        chances = None
         if self.formalization is not None:
             from winokit.methods.formalizations.cases import guesses
 
-            chances = guesses([self.problems.problems[row] for row in predicted], self.formalization)
+            chances = np.array(guesses([self.problems.problems[row] for row in rows], self.formalization))
         return Answers(
             self.problems,
-            np.array(predicted, np.int64),
-            choices,
+            np.array(rows, np.int64),
+            choice_numbers([prediction.prediction for prediction in predictions]),
             (self.judge.scorer,),
-            samples=sample_column(answered),
-            option_chances=None if chances is None else np.array(chances),
+            samples=sample_column(predictions),
+            option_chances=chances,
         )
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
-        """Reason why each problem was left undecided, or None."""
+        """Reasons of abstentions among answers to a variant, one value per answer.
+
+        None for choices, and if no reason is known.
+        """
         predictions = self.predictions.get(variant, {})
         reason_of: dict[tuple[str, int], str | None] = {}
         for name, samples in predictions.items():
@@ -120,46 +125,54 @@ class AuditSheet:
         *,
         by_answer: bool = False,
     ) -> Iterable[Metric]:
-        """Return an accuracy row.
+        """Yield the row of the accuracy on some answers.
 
-        `by_answer` says that the subset was chosen by the place of the right answer.
+        No row if there are none. `by_answer` is whether the answers were selected by the place of the right answer.
         """
         return self.judge.accuracy((protocol, subset, metric), answers, note, by_answer=by_answer)
 
     def gap(
         self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
     ) -> Iterable[Metric]:
-        """Row with the accuracy on flagged problems minus that on the others.
+        """Yield the row of the difference of accuracy between two parts.
 
-        None if one of the two is empty.
-
-        `by_answer` if the problems were flagged by where the right answer is.
+        It is that of the first part minus that of the rest. `is_first` flags the answers of the first part. No row if
+        one of the two is empty. `by_answer` is whether they were selected by the place of the right answer.
         """
         return self.judge.gap(name, answers, is_first, note, by_answer=by_answer)
 
     def by_group(self, name: Name, answers: Answers) -> Iterable[Metric]:
-        """A row for a share of complete groups: `n` counts groups."""
+        """Yield the row of a share of complete groups.
+
+        Its `n` counts groups. The metric in `name` is one of `group_accuracy`, `one_right` and `none_right`.
+        """
         return self.judge.by_group(name, answers)
 
     def leave_out(self, protocol: str, subset: str, why: str, n: int) -> None:
-        """Record that problems could not be used."""
+        """Record that `n` problems could not be used, and why."""
         self.left_out.append(LeftOut(protocol, subset, why, n))
 
     def leave_out_refused(self, protocol: str, subset: str, variant: str) -> None:
-        """Record of how many problems a variant could not be made, and why."""
+        """Record the problems that a variant could not be made of.
+
+        They are counted for each reason.
+        """
         for why, n in Counter(self.variants[variant].refused.values()).items():
             self.leave_out(protocol, subset, why, n)
 
     def has(self, variant: str) -> bool:
-        """Whether a variant was made and predicted."""
+        """Whether a variant was made and has predictions."""
         return variant in self.variants and variant in self.predictions
 
 
 def asked_problems(dataset: Dataset, variants: Mapping[str, Variant]) -> AskedProblems:
-    """The labelled problems of a dataset and its variants, for all sheets of a run."""
+    """Collect the labelled problems of a dataset and its variants.
+
+    All sheets of a run share them.
+    """
     return AskedProblems.of(dataset, {name: variant.problems for name, variant in variants.items()})
 
 
 def flags(values: Iterable[object]) -> BoolArray:
-    """A flag per value: whether it is true."""
+    """Turn values into an array of flags: whether each value is true."""
     return np.array([bool(value) for value in values], np.bool_)

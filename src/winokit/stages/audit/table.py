@@ -1,6 +1,6 @@
 """Terminal output of an audit: the verdict, a few numbers, or all of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from winokit.data.runs import Run
@@ -36,15 +36,18 @@ from winokit.stages.audit.scored_rows import MetricRows
 from winokit.stages.audit.undecided import UndecidedRun, undecided
 
 FIRST = {"single", "twins", "fall"}
-"""Facts that the headline has told already."""
+"""Facts that the headline has stated already."""
 REPLY_SHOWN = 300
-"""Characters of a reply that a terminal shows."""
+"""Number of characters of a reply that a terminal shows."""
 LISTED = 20
-"""Scorers that a terminal shows where there are too many for a column each."""
+"""Number of scorers that a terminal shows if there are too many for a column each."""
 
 
 def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
-    """The verdicts in sentences, the few numbers behind them, or every one, and where the report lies."""
+    """Lines for the terminal: verdicts in sentences, the main numbers, and the path of the report.
+
+    `every` shows the main results of every protocol.
+    """
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])
         return
@@ -53,25 +56,18 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
 
         yield from preview_lines(run.settings)
         return
-    nothing = undecided(run)
-    if nothing is not None and not every:
-        yield from _describe_undecided(run, nothing)
+    undecided_run = undecided(run)
+    if undecided_run is not None and not every:
+        yield from _describe_undecided(run, undecided_run)
         yield from readings_lines(run)
         return
     judged = judge(run)
-    for each in judged if len(judged) <= MANY else ():
-        yield f"{each.scorer.name} on {run.dataset.card.name}: {each.verdict.headline}"
-        if len(judged) == 1:
-            yield from (point.text for point in each.verdict.points if _is_shown_first(point))
-        else:
-            yield from _describe_cause(each.verdict)
-        yield from _describe_silence(run, each)
-    yield ""
     if len(judged) > MANY:
-        yield _make_comparison(judged[:LISTED])
-        if len(judged) > LISTED:
-            yield f"… and {len(judged) - LISTED:,} more, in the report and in results.json"
+        yield ""
+        yield from _list_best_scorers(judged)
     else:
+        yield from _describe_verdicts(run, judged)
+        yield ""
         yield from _make_number_tables(run, judged, every)
     yield ""
     yield from readings_lines(run)
@@ -82,27 +78,54 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield f"Full report: {run.report}"
 
 
+def _list_best_scorers(judged: Sequence[JudgedScorer]) -> Iterator[str | Table]:
+    """Table of the most accurate scorers, and the number of others."""
+    yield _make_comparison(judged[:LISTED])
+    if len(judged) > LISTED:
+        yield f"… and {len(judged) - LISTED:,} more, in the report and in results.json"
+
+
+def _describe_verdicts(run: Run, judged: Sequence[JudgedScorer]) -> Iterator[str]:
+    """Headline of each scorer, with its cause or main findings.
+
+    Reasons for undecided problems follow.
+    """
+    for scorer in judged:
+        yield f"{scorer.scorer.name} on {run.dataset.card.name}: {scorer.verdict.headline}"
+        if len(judged) == 1:
+            yield from (point.text for point in scorer.verdict.points if _is_shown_first(point))
+        else:
+            yield from _describe_cause(scorer.verdict)
+        yield from _describe_silence(run, scorer)
+
+
 def _is_shown_first(point: VerdictPoint) -> bool:
     """Whether a terminal shows a finding below the headline."""
     return point.is_needed or (point.tone == BAD and not FIRST & {*point.claims})
 
 
 def _describe_cause(verdict: Verdict) -> Iterator[str]:
-    """The cause of a verdict, if its headline has not told it."""
+    """The cause of a verdict, unless its headline has stated it."""
     cause = verdict.cause
     if cause is not None and not FIRST & {*cause.claims}:
         yield f"  {as_sentence(cause.text)}"
 
 
 def _describe_silence(run: Run, judged: JudgedScorer) -> Iterator[str]:
-    """Why a scorer left its problems undecided, and one of its replies."""
-    nothing = undecided_of(run, judged) if is_silent(judged) else None
-    if nothing is not None:
-        yield from _describe_reasons(nothing)
+    """Reasons why a scorer leaves problems undecided, and one of its replies.
+
+    No lines unless that is the cause of its verdict.
+    """
+    undecided_run = undecided_of(run, judged) if is_silent(judged) else None
+    if undecided_run is not None:
+        yield from _describe_reasons(undecided_run)
 
 
 def _make_number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -> Iterator[str | Table]:
-    """Every main result, or the few first numbers and what was asked for by name."""
+    """Yield tables of results.
+
+    They are every main result if `every`, else the numbers at the top and the rows of protocols that a user named.
+    """
     if every:
         yield summary_table(run)
         return
@@ -118,13 +141,13 @@ def _make_number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -
 
 
 def summary(run: Run) -> Iterator[str]:
-    """A sentence on each scorer, and where the report is or how to see every row."""
-    nothing = undecided(run)
-    if nothing is not None:
-        yield next(_describe_undecided(run, nothing))
+    """A sentence on each scorer, and how to see the rest of the results."""
+    undecided_run = undecided(run)
+    if undecided_run is not None:
+        yield next(_describe_undecided(run, undecided_run))
     else:
-        for each in judge(run):
-            yield f"{each.scorer.name} on {run.dataset.card.name}: {each.verdict.headline}"
+        for judged in judge(run):
+            yield f"{judged.scorer.name} on {run.dataset.card.name}: {judged.verdict.headline}"
     if run.report is not None:
         yield f"Full report: {run.report}"
     else:
@@ -132,9 +155,9 @@ def summary(run: Run) -> Iterator[str]:
 
 
 def readings_lines(run: Run) -> Iterator[str | Table]:
-    """Yield lines on what several readings show.
+    """Lines on what several readings show, under the names of the models.
 
-    No lines for a run without them.
+    No lines for a run without readings.
     """
     if all(row.protocol != READINGS for row in run.metrics):
         return
@@ -151,61 +174,72 @@ def readings_lines(run: Run) -> Iterator[str | Table]:
     yield ""
 
 
-def _describe_undecided(run: Run, nothing: UndecidedRun) -> Iterator[str]:
-    """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
-    models = join(nothing.models)
-    answers = plural(nothing.predictions, "prediction")
+def _describe_undecided(run: Run, undecided_run: UndecidedRun) -> Iterator[str]:
+    """Lines on a run in which nothing was decided, with reasons and one reply."""
+    models = join(undecided_run.models)
+    answers = plural(undecided_run.predictions, "prediction")
     yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
-    yield from _describe_reasons(nothing)
+    yield from _describe_reasons(undecided_run)
     yield from run.replay_notes
     if run.report is not None:
         yield f"Full report: {run.report}"
 
 
-def _describe_reasons(nothing: UndecidedRun) -> Iterator[str]:
-    """Why nothing was decided, one reply as it came, and what to try."""
+def _describe_reasons(undecided_run: UndecidedRun) -> Iterator[str]:
+    """The reasons why problems were left undecided, one reply, and advice."""
     from winokit.methods.scoring.canary import shortened
 
-    yield from (f"{plural(number, 'prediction')}: {reason}" for reason, number in nothing.reasons)
-    for each in nothing.replies[:1]:
-        yield f"To {shortened(each.question)!r} {each.model} said {shortened(each.reply, REPLY_SHOWN)!r}"
-    if nothing.way_out:
-        yield f"What to try: {nothing.way_out}"
+    yield from (f"{plural(number, 'prediction')}: {reason}" for reason, number in undecided_run.reasons)
+    for reply in undecided_run.replies[:1]:
+        yield f"To {shortened(reply.question)!r} {reply.model} said {shortened(reply.reply, REPLY_SHOWN)!r}"
+    if undecided_run.way_out:
+        yield f"What to try: {undecided_run.way_out}"
 
 
 def _make_short_table(run: Run, judged: JudgedScorer) -> Table:
-    """A line per number of one scorer."""
-    rows = MetricRows(row for row in run.metrics if owner(row, [judged.scorer]) is not None)
-    tiles = dict(judged.tiles)
-    made: list[list[str | Text]] = []
-    for label, row in tiles.items():
+    """Table of one scorer's numbers at the top, a line each, and of its luck."""
+    lines: list[list[str | Text]] = []
+    for label, row in judged.tiles.items():
         name = f"{label} ({row.subset})" if row.protocol == "artifacts" else label
-        made.append([name, dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"])
-    if luck := rows.find("luck", "all", "p_null"):
-        made.append(["Chance scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
-    return table(["", "", "95\u00a0% interval", "chance", "n"], made)
+        value = dim(say(row), stands(row) == AT)
+        lines.append([name, value, say_interval(row), say_chance(row), f"{row.n:,}"])
+    scorer_rows = MetricRows(row for row in run.metrics if owner(row, [judged.scorer]) is not None)
+    luck = scorer_rows.find("luck", "all", "p_null")
+    if luck is not None:
+        lines.append(["Chance scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
+    return table(["", "", "95\u00a0% interval", "chance", "n"], lines)
 
 
 def _make_comparison(judged: Sequence[JudgedScorer]) -> Table:
-    """A line per scorer, and one for what guessing gets."""
-    heads = labels(judged)
-    rows: list[list[str | Text]] = [
-        [each.scorer.name, *(_format_row(each.tiles.get(name)) for name in heads)] for each in judged
-    ]
-    return table(["", *heads], [*rows, [name_coin(next(iter(heads.values()), None)), *map(say_coin, heads.values())]])
+    """Table with a line per scorer, and one for guessing."""
+    chance_rows = labels(judged)
+    lines: list[list[str | Text]] = []
+    for scorer in judged:
+        cells = [_format_row(scorer.tiles.get(label)) for label in chance_rows]
+        lines.append([scorer.scorer.name, *cells])
+    coin = name_coin(next(iter(chance_rows.values()), None))
+    lines.append([coin, *map(say_coin, chance_rows.values())])
+    return table(["", *chance_rows], lines)
 
 
 def _format_row(row: Metric | None) -> str | Text:
+    """Cell with the value and the interval of a row.
+
+    It is dim if the row is at chance. Empty without a row.
+    """
     return "" if row is None else dim(f"{say(row)} {say_interval(row)}".strip(), stands(row) == AT)
 
 
 def as_json(run: Run) -> dict[str, Any]:
-    """The run's settings and rows, and where the report lies."""
+    """Settings, rows and report of a run as JSON-ready values.
+
+    The report is its path or None.
+    """
     return {"run": run.settings, "metrics": rows_to_json(run.metrics), "report": run.report and str(run.report)}
 
 
 def figure(run: Run, name: str) -> Any:
-    """A figure of the report, as matplotlib's."""
+    """Draw a figure of the report by its name, as a matplotlib figure."""
     from winokit.drawing.figures import canvas
     from winokit.stages.audit.figures import figures_of
 
@@ -221,32 +255,45 @@ def summary_table(run: Run) -> Table:
     """
     run_scorers = scorers(run)
     main_rows = [row for row in run.metrics if row.protocol != READINGS]
-    rows = _make_block_rows(forest(main_rows, run_scorers).blocks, run_scorers)
+    lines = _make_block_rows(forest(main_rows, run_scorers).blocks, run_scorers)
     coin = name_coin(next((row for row in run.metrics if row.protocol == "accuracy"), None))
-    for name, title, speak in (
-        ("p_chance", f"{coin} scores this high", often),
-        ("n_to_beat_chance", "problems needed to beat chance", count),
-    ):
-        luck = [run.find_or_none("luck", "all", name, scorer.model, scorer.scoring) for scorer in run_scorers]
-        if any(luck):
-            numbers = [speak(row.value) if row else "" for row in luck]
-            n = next(f"{row.n:,}" for row in luck if row)
-            rows.append(["Luck" if name == "p_chance" else "", title, *numbers, "", n])
-    return _make_result_table(run_scorers, rows)
+    lines += _make_luck_rows(run, "p_chance", ["Luck", f"{coin} scores this high"], often)
+    lines += _make_luck_rows(run, "n_to_beat_chance", ["", "problems needed to beat chance"], count)
+    return _make_result_table(run_scorers, lines)
 
 
-def _make_block_rows(blocks: Iterable[ForestBlock], known: Sequence[ShownScorer]) -> list[list[str | Text]]:
+def _make_luck_rows(
+    run: Run, metric: str, titles: list[str], say_value: Callable[[float], str]
+) -> Iterator[list[str | Text]]:
+    """Yield the line of a metric of luck, a cell per scorer.
+
+    No line if no scorer has it. `titles` are the first two cells.
+    """
+    cells: list[str | Text] = []
+    counts = []
+    for scorer in scorers(run):
+        row = run.find_or_none("luck", "all", metric, scorer.model, scorer.scoring)
+        cells.append("" if row is None else say_value(row.value))
+        if row is not None:
+            counts.append(f"{row.n:,}")
+    if counts:
+        yield [*titles, *cells, "", counts[0]]
+
+
+def _make_block_rows(blocks: Iterable[ForestBlock], columns: Sequence[ShownScorer]) -> list[list[str | Text]]:
     """A line per result, with the name of its protocol before the first."""
-    rows: list[list[str | Text]] = []
+    lines: list[list[str | Text]] = []
     for block in blocks:
-        for place, line in enumerate(block.lines):
+        title = block.title
+        for line in block.lines:
             by_scorer = {mark.scorer: mark.row for mark in line.marks}
-            cells = [_format_row(by_scorer.get(index)) for index in range(len(known))]
+            cells = [_format_row(by_scorer.get(index)) for index in range(len(columns))]
             first = line.marks[0].row
-            rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
-    return rows
+            lines.append([title, line.title, *cells, say_chance(first), f"{first.n:,}"])
+            title = ""
+    return lines
 
 
-def _make_result_table(known: Sequence[ShownScorer], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """Results with a column for each scorer."""
-    return table(["protocol", "result", *(scorer.name for scorer in known), "chance", "n"], rows, left=2)
+def _make_result_table(columns: Sequence[ShownScorer], lines: Iterable[Sequence[str | Text]]) -> Table:
+    """Table of results with a column for each scorer."""
+    return table(["protocol", "result", *(scorer.name for scorer in columns), "chance", "n"], lines, left=2)

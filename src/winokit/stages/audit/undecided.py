@@ -1,4 +1,4 @@
-"""A run in which nothing was decided: why, and some replies as they came. There is nothing else to say of it."""
+"""A run in which every prediction is an abstention: the reasons, and some replies."""
 
 import re
 from collections import Counter
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
 REPLIES = 3
-"""How many are shown."""
+"""Number of replies that are shown."""
 REASONS = 5
-"""The commonest reasons that are listed."""
+"""Number of reasons that are listed, the commonest ones."""
 NO_REASON = "no reason is stored"
 QUOTED = re.compile(r": ['\"]")
-"""What stands between a reason and the reply that it quotes."""
+"""Text between a reason and the reply that it quotes."""
 CONTRADICTORY = "contradictory"
 READ_BUT_TIED = (
     "the replies can be read, but name another candidate when the candidates change places: ask a larger model, or one "
@@ -30,7 +30,7 @@ ONLY_SCORES = "No replies can be shown: these models give scores, and are not as
 
 @dataclass(frozen=True, slots=True)
 class UndecidedReply:
-    """A question and the reply to it, as it came."""
+    """A question and the unchanged reply to it."""
 
     model: str
     question: str
@@ -43,18 +43,22 @@ class UndecidedRun:
     """Values that the page shows of a run that decides nothing."""
 
     predictions: int
+    """Number of predictions."""
     models: list[str]
     reasons: list[tuple[str, int]]
     """The commonest reasons, each with how many predictions it explains."""
     replies: list[UndecidedReply]
     without_replies: str
-    """Why there are no replies; empty if there are."""
+    """Explanation why there are no replies, or empty if there are."""
     way_out: str
-    """What to try; empty if nothing is known of replies."""
+    """Advice what to try, or empty if the run has no replies."""
 
 
 def undecided(run: Run) -> UndecidedRun | None:
-    """Describe a run whose every prediction is an abstention, or None."""
+    """Describe a run in which every prediction is an abstention.
+
+    None if any prediction is a choice, or if there are none.
+    """
     if not run.predictions or any(row.prediction is not None for row in run.predictions):
         return None
     reasons = Counter(_classify_reason(row.why) for row in run.predictions)
@@ -74,45 +78,55 @@ def undecided(run: Run) -> UndecidedRun | None:
 
 
 def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
-    """Describe the problems that one scorer leaves undecided, or None."""
-    scorer = model, scoring
+    """Describe the problems that one scorer leaves undecided.
+
+    None if there are none.
+    """
+    scorer = (model, scoring)
     abstentions = [row for row in run.predictions if (row.model, row.scoring) == scorer and row.prediction is None]
-    names = {(row.variant, row.id) for row in abstentions}
-    transcripts = [
-        row for row in run.transcripts if (row.model, row.scoring) == scorer and (row.variant, row.id) in names
-    ]
+    undecided_keys = {(*scorer, row.variant, row.id) for row in abstentions}
+    transcripts = [row for row in run.transcripts if (row.model, row.scoring, row.variant, row.id) in undecided_keys]
     return undecided(replace(run, predictions=abstentions, transcripts=transcripts))
 
 
 def _suggest_way_out(transcripts: Iterable["Transcript"]) -> str:
-    """Advice by the commonest kind of reply. Empty if there are none."""
-    from winokit.methods.scoring.first_replies import OTHERWISE, UNREADABLE, WAYS_OUT
+    """Advice on the commonest cause of abstention in replies.
 
-    causes = Counter(CONTRADICTORY if row.choice is not None else row.why or UNREADABLE for row in transcripts)
+    Empty if there are no replies.
+    """
+    from winokit.methods.scoring.first_replies import OTHERWISE, WAYS_OUT
+
+    causes = Counter(_find_cause(row) for row in transcripts)
     if not causes:
         return ""
-    commonest = causes.most_common(1)[0][0]
+    [(commonest, _)] = causes.most_common(1)
     return READ_BUT_TIED if commonest == CONTRADICTORY else WAYS_OUT.get(commonest, OTHERWISE)
 
 
+def _find_cause(row: "Transcript") -> str:
+    """Cause of abstention in a reply: it cannot be read, or contradicts another reply."""
+    from winokit.methods.scoring.first_replies import UNREADABLE
+
+    if row.choice is not None:
+        return CONTRADICTORY
+    return row.why or UNREADABLE
+
+
 def _classify_reason(why: str | None) -> str:
-    """A reason without what the model said."""
+    """A reason without the reply that it quotes, so that alike reasons can be counted."""
     return NO_REASON if why is None else QUOTED.split(why)[0]
 
 
 def _pick_different_replies(transcripts: Iterable["Transcript"]) -> Iterator["Transcript"]:
-    """The first replies to different problems, and by different models where there are several."""
+    """Pick the first replies to different problems, from each model in turn."""
     by_model: dict[str, list[Transcript]] = {}
-    problems: set[tuple[str, str]] = set()
+    picked_problems: set[tuple[str, str]] = set()
     for row in transcripts:
         model_replies = by_model.setdefault(row.model, [])
-        if len(model_replies) < REPLIES and (row.model, row.id) not in problems:
-            problems.add((row.model, row.id))
+        if len(model_replies) < REPLIES and (row.model, row.id) not in picked_problems:
+            picked_problems.add((row.model, row.id))
             model_replies.append(row)
-    in_turn = [
-        model_replies[place]
-        for place in range(REPLIES)
-        for model_replies in by_model.values()
-        if place < len(model_replies)
-    ]
+    in_turn: list[Transcript] = []
+    for index in range(REPLIES):
+        in_turn += [replies[index] for replies in by_model.values() if index < len(replies)]
     yield from in_turn[:REPLIES]

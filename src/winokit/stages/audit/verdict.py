@@ -1,9 +1,9 @@
 """The verdict on a score: a headline from a decision table, and the findings behind it.
 
-Chance is what the scorer's own choices and silences would get if right answers changed places (the null of METHODS
-M.1). The headline speaks of two rows, all problems and the twins that are told apart, which share one level; the
-findings below it are a family of tests of their own. `benchmarks/verdicts.py` measures how often a verdict is bolder
-than it should be.
+Chance is the score that the scorer's own choices and abstentions would get if right answers changed places (the null of
+METHODS M.1). The headline is about two rows, all problems and the twins with different choices, which share one level
+of significance. The findings below it are a separate family of tests. `benchmarks/verdicts.py` measures how often a
+verdict is bolder than it should be.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ from winokit.stages.audit.scored_rows import (
 )
 
 FALL_THAT_MATTERS = 0.05
-"""A fall after switching is the headline if it is shown to be larger than this: five points."""
+"""Fall of accuracy after switching from which it is in the headline: five points."""
 NEARLY = ", but only just"
-"""Said if a 5 % test excludes chance and the tests of the headline, which share 3 %, do not."""
+"""Added to a word if a 5 % test excludes chance and the tests of the headline, which share 3 %, do not."""
 
 ABOVE_CHANCE = "Above chance"
 ABOVE_ON_PROBLEMS = "Above chance on problems"
-"""How the words begin that say so of the score over all problems."""
+"""Beginnings of the words for a score over all problems that is above chance."""
 
 HEADLINE = DecisionTable.of_stage(
     "audit",
@@ -54,20 +54,24 @@ HEADLINE = DecisionTable.of_stage(
 def verdict(metrics: Sequence[Metric], margin: float | None = None) -> Verdict:
     """Return the verdict on one scorer from its rows.
 
-    `margin` is an effect that matters, in points.
+    `margin` is the smallest effect that matters, in points, or None if the user named none.
     """
     rows = MetricRows(metrics)
     state = headline_state(rows)
     case = HEADLINE.decide(state)
-    findings = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
+    possible_findings = [find(rows, state) for find in FINDINGS]
+    findings = tuple(finding for finding in possible_findings if finding is not None)
     beyond = _say_beyond_margin(rows, state, margin)
     word = _with_margin(case.word, beyond) + _soften_word(case.word, rows, state)
     cause = None if case.tone == GOOD else find_cause(rows, state)
-    return Verdict(word, case.tone, _make_headline(rows, state, beyond), tuple(findings), cause)
+    return Verdict(word, case.tone, _make_headline(rows, state, beyond), findings, cause)
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:
-    """Facts of the headline, and of every finding."""
+    """Facts on which the headline and every finding depend, by their names.
+
+    A value is a standing (above, at or below chance, unknown) or one of the constants of `scored_rows`.
+    """
     state = _find_standings(rows.headline)
     if _has_too_few_pairs(rows):
         state["twins"] = UNKNOWN
@@ -83,7 +87,10 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
 
 
 def _find_places(single: Metric | None) -> str:
-    """In how many places right answers are, and whether they can change them."""
+    """Whether right answers are in several places and can change them.
+
+    The value is ONE, FIXED or SEVERAL.
+    """
     in_one_place = None if single is None else single.details.get("in_one_place")
     if in_one_place is None:
         return SEVERAL
@@ -91,23 +98,27 @@ def _find_places(single: Metric | None) -> str:
 
 
 def _has_too_few_pairs(rows: MetricRows) -> bool:
-    """Whether too few pairs are told apart to show anything.
+    """Whether too few pairs have different choices to show anything.
 
-    Then not even all of them the right way round would be significant.
+    Then the test would not be significant even if all of them were right.
     """
     row = rows.twins
-    return row is not None and not can_be_shown(row, SURE / max(_count_tests(rows.headline), 1))
+    level = SURE / max(_count_tests(rows.headline), 1)
+    return row is not None and not can_be_shown(row, level)
 
 
 def _find_pairs(rows: MetricRows) -> str:
-    """Whether fewer pairs are right than a coin gets: then twins are above chance only where they are told apart."""
+    """Whether fewer pairs are right than a coin gets (FEW), or not (ENOUGH).
+
+    With few, twins are above chance only among the pairs with different choices.
+    """
     whole_row = rows.whole_groups
     told_row = rows.told_apart
-    turned = rows.twins
-    if whole_row is None or told_row is None or turned is None or whole_row.chance is None:
+    right_way_row = rows.twins
+    if whole_row is None or told_row is None or right_way_row is None or whole_row.chance is None:
         return ENOUGH
-    # A coin that is never silent, as in the papers' rows for pairs.
-    is_of_pairs = whole_row.n == told_row.n and turned.chance == COIN_OF_PROBLEMS
+    # A coin that never abstains, as in the papers' rows for pairs.
+    is_of_pairs = whole_row.n == told_row.n and right_way_row.chance == COIN_OF_PROBLEMS
     coin = COIN_OF_PAIRS if is_of_pairs else whole_row.chance
     return FEW if whole_row.value < coin else ENOUGH
 
@@ -115,18 +126,19 @@ def _find_pairs(rows: MetricRows) -> str:
 def _find_standings(rows: Mapping[str, Metric | None]) -> dict[str, str]:
     """Standing of each row of a family of tests, corrected for their number (Bonferroni).
 
-    A step-down correction would find a little more, and spend the whole level on one row where the others are clear.
+    A step-down correction would find a little more, but spend the whole level on one row if the others are clear.
     """
     test_count = _count_tests(rows)
     return {fact: standing(row, test_count) for fact, row in rows.items()}
 
 
 def _count_tests(rows: Mapping[str, Metric | None]) -> int:
-    """Number of rows of a family that have a test, and share its level."""
+    """Number of rows of a family that have a test and share its level."""
     return sum(row is not None and row.p is not None for row in rows.values())
 
 
 def _find_abstained(rows: MetricRows) -> str:
+    """Whether none, some or all problems are left undecided."""
     row = rows.find("accuracy", "all", "abstained")
     if row is None or not row.value:
         return NONE
@@ -134,7 +146,7 @@ def _find_abstained(rows: MetricRows) -> str:
 
 
 def _find_fall_state(rows: MetricRows, state: State) -> str:
-    """Whether accuracy is shown to fall by more than matters when the candidates change places."""
+    """Whether switching candidates is shown to lower accuracy by five points."""
     row = rows.tested["switched"]
     if row is None or row.low is None:
         return UNKNOWN
@@ -143,31 +155,44 @@ def _find_fall_state(rows: MetricRows, state: State) -> str:
 
 
 def _soften_word(word: str, rows: MetricRows, state: State) -> str:
-    """Said of a word that says chance is not excluded, if a single 5 % test would exclude it."""
+    """Addition to a word that says that chance is not excluded.
+
+    Empty unless a single 5 % test would exclude it.
+    """
     is_cautious = word.startswith("Indistinguishable") or "indistinguishable from it" in word
-    near = any(_is_near(row, state[fact]) for fact, row in rows.headline.items())
-    return NEARLY if is_cautious and near else ""
+    is_near = any(_is_near(row, state[fact]) for fact, row in rows.headline.items())
+    return NEARLY if is_cautious and is_near else ""
 
 
 def _is_near(row: Metric | None, where: str) -> bool:
-    """Whether a 5 % test excludes chance, and the headline's stricter one does not."""
+    """Whether a 5 % test excludes chance although the headline's stricter test does not.
+
+    `where` is the row's standing by the stricter test.
+    """
     return row is not None and where == AT and row.p is not None and row.p < USUAL_LEVEL
 
 
 def _say_beyond_margin(rows: MetricRows, state: State, margin: float | None) -> str:
-    """By how much the score over all problems is above chance: more or less than the margin, if either is shown."""
+    """Phrase on whether a score above chance exceeds it by the margin.
+
+    Empty without a margin, or if the score is not above chance.
+    """
     row = rows.single
     if margin is None or row is None or row.level is None or state["single"] != ABOVE:
         return ""
-    if row.low is not None and row.low > row.level + margin / 100:
+    threshold = row.level + margin / 100
+    if row.low is not None and row.low > threshold:
         return f", by more than {margin:g} points"
-    if row.high is not None and row.high < row.level + margin / 100:
+    if row.high is not None and row.high < threshold:
         return f", by less than {margin:g} points"
     return f", perhaps by less than {margin:g} points"
 
 
 def _with_margin(word: str, beyond: str) -> str:
-    """A word that begins with the score above chance, with by how much."""
+    """Insert the phrase `beyond` after "above chance" at the beginning of a word.
+
+    Other words stay as they are.
+    """
     for start in (ABOVE_ON_PROBLEMS, ABOVE_CHANCE):
         if word.startswith(start):
             return start + beyond + word.removeprefix(start)
@@ -175,19 +200,18 @@ def _with_margin(word: str, beyond: str) -> str:
 
 
 def _make_headline(rows: MetricRows, state: State, beyond: str) -> str:
-    """The numbers behind the word, in sentences."""
+    """Text with the numbers behind the word of a verdict.
+
+    `beyond` is the phrase on the margin.
+    """
     sentences = [
         _describe_fall(rows, state),
         _describe_single(rows, state, beyond),
         _describe_errata(rows),
         *_describe_twins(rows, state),
     ]
-    kept_sentences = [sentence for sentence in sentences if sentence]
-    return (
-        " ".join(kept_sentences)
-        if kept_sentences
-        else "The run has no accuracy over all problems, so there is no score to judge."
-    )
+    headline = " ".join(sentence for sentence in sentences if sentence)
+    return headline or "The run has no accuracy over all problems, so there is no score to judge."
 
 
 def _describe_errata(rows: MetricRows) -> str:
@@ -204,6 +228,10 @@ def _describe_errata(rows: MetricRows) -> str:
 
 
 def _describe_fall(rows: MetricRows, state: State) -> str:
+    """Sentence on a fall of accuracy when the candidates change places.
+
+    Empty unless it is large, and the score above chance.
+    """
     row = rows.tested["switched"]
     if row is None or state["fall"] != FALLS or state["single"] != ABOVE:
         return ""
@@ -212,7 +240,10 @@ def _describe_fall(rows: MetricRows, state: State) -> str:
 
 
 def _describe_single(rows: MetricRows, state: State, beyond: str) -> str:
-    """The score over all problems, and what chance gets."""
+    """Sentence on the score over all problems and on chance.
+
+    `beyond` is the phrase on the margin. Empty if there are rows neither of that score nor of twins.
+    """
     row = rows.single
     if row is None:
         return "The run has no accuracy over all problems." if rows.twins or rows.told_apart else ""
@@ -227,16 +258,14 @@ def _describe_single(rows: MetricRows, state: State, beyond: str) -> str:
         return f"{score}."
     if row.is_untestable:
         return f"{score}: {_describe_same_answer(rows, row)}."
-    could_have_seen = ""
+    text = f"{score}, {_say_against_chance(row, state['single'])}{beyond}"
     if state["single"] == AT:
-        could_have_seen = _say_could_have_seen(rows, row, "; ")
-    return (
-        f"{score}, {_say_against_chance(row, state['single'])}{beyond}{could_have_seen}{_describe_missing_twins(rows)}."
-    )
+        text += _say_could_have_seen(rows, row, "; ")
+    return f"{text}{_describe_missing_twins(rows)}."
 
 
 def _describe_same_answer(rows: MetricRows, row: Metric) -> str:
-    """Explanation of a score that no exchange of right answers changes."""
+    """Explanation of a score that stays the same if right answers change places."""
     told_row = rows.told_apart
     single_row = rows.find("groups", "single")
     has_only_twins = told_row is not None and not told_row.value and single_row is None
@@ -250,9 +279,9 @@ def _describe_same_answer(rows: MetricRows, row: Metric) -> str:
 
 
 def _say_could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
-    """Phrase on what a test that shows nothing could have found.
+    """Phrase on the smallest score that a test would usually find.
 
-    Empty for a row of an earlier version.
+    It begins with the text `before`. Empty for a row of an earlier version.
     """
     if row.details.get(NULL_ERROR) is None:
         return ""
@@ -267,21 +296,22 @@ def _say_could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
 
 
 def _say_against_chance(row: Metric, where: str) -> str:
-    """Comparison of a score with chance, as the end of a sentence."""
+    """Phrase that compares a score with chance, by its standing."""
     level = percent(row.level)
+    is_higher = row.level is not None and row.value > row.level
     if _is_near(row, where):
-        how = "better" if row.level is not None and row.value > row.level else "worse"
+        how = "better" if is_higher else "worse"
         return f"not clearly {how} than chance ({level}; p {probability(row.p)})"
     if where == UNKNOWN:
         return f"where chance gets {level}"
     words = {ABOVE: "better than chance", AT: "no better than chance", BELOW: "worse than chance"}
-    word = words[where]
-    if where == AT and row.level is not None and row.value > row.level:
-        word = "as chance may get too"
-    return f"{word} ({level})"
+    if is_higher:
+        words[AT] = "as chance may get too"
+    return f"{words[where]} ({level})"
 
 
 def _describe_missing_twins(rows: MetricRows) -> str:
+    """Phrase on missing rows of twins. Empty if there are such rows."""
     if rows.told_apart is not None or rows.whole_groups is not None:
         return ""
     has_looked = any(row.protocol == "groups" for row in rows.rows)
@@ -289,35 +319,52 @@ def _describe_missing_twins(rows: MetricRows) -> str:
 
 
 def _describe_twins(rows: MetricRows, state: State) -> list[str]:
-    """Sentences on twins: two numbers, and their product."""
+    """Sentences on pairs: the share told apart, the share of those right, and all right.
+
+    A pair is told apart if its twins get different choices.
+    """
     told_row = rows.told_apart
     whole_row = rows.whole_groups
     if state["abstained"] == ALL or state["places"] != SEVERAL:
         return []
     if told_row is None:
         return [] if whole_row is None else [_describe_groups(whole_row, rows.groups_word)]
+    pairs = plural(told_row.n, "pair")
     if told_row.level is None:
-        return [f"It answers both twins of no pair ({plural(told_row.n, 'pair')}): of pairs nothing can be told."]
+        return [f"It answers both twins of no pair ({pairs}): of pairs nothing can be told."]
     if not told_row.value:
-        return [
-            f"It never tells the twins of a pair apart ({plural(told_row.n, 'pair')}): of pairs nothing can be told."
-        ]
-    sentence = f"It tells the twins apart in {percent(told_row.value)} of {plural(told_row.n, 'pair')}"
-    if rows.twins is not None:
-        right = percent(rows.twins.value)
-        could_have_seen = _say_could_have_seen(rows, rows.twins, " (")
-        if could_have_seen:
-            could_have_seen += ")"
-        endings = {AT: f", as chance may do too{could_have_seen}", BELOW: ", which is worse than chance"}
-        if _has_too_few_pairs(rows):
-            endings[UNKNOWN] = ", but these are too few to tell anything from"
-        sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
-    if whole_row is not None and whole_row.n == told_row.n:
-        coin = f"{name_coin(whole_row)}: {percent(whole_row.chance)}"
-        return [f"{sentence}: {percent(whole_row.value)} of pairs are right ({coin})."]
-    return [f"{sentence}."] if whole_row is None else [f"{sentence}.", _describe_groups(whole_row, rows.groups_word)]
+        return [f"It never tells the twins of a pair apart ({pairs}): of pairs nothing can be told."]
+    sentence = f"It tells the twins apart in {percent(told_row.value)} of {pairs}{_describe_right_way(rows, state)}"
+    if whole_row is None:
+        return [f"{sentence}."]
+    if whole_row.n != told_row.n:
+        return [f"{sentence}.", _describe_groups(whole_row, rows.groups_word)]
+    coin = f"{name_coin(whole_row)}: {percent(whole_row.chance)}"
+    return [f"{sentence}: {percent(whole_row.value)} of pairs are right ({coin})."]
 
 
-def _describe_groups(row: Metric, counted: str) -> str:
+def _describe_right_way(rows: MetricRows, state: State) -> str:
+    """Phrase on the share of pairs told apart that are right, and on chance.
+
+    Empty if the rows have no such share.
+    """
+    row = rows.twins
+    if row is None:
+        return ""
+    could_have_seen = _say_could_have_seen(rows, row, " (")
+    if could_have_seen:
+        could_have_seen += ")"
+    endings = {AT: f", as chance may do too{could_have_seen}", BELOW: ", which is worse than chance"}
+    if _has_too_few_pairs(rows):
+        endings[UNKNOWN] = ", but these are too few to tell anything from"
+    ending = endings.get(state["twins"], "")
+    return f", and then has them the right way round in {percent(row.value)}{ending}"
+
+
+def _describe_groups(row: Metric, group_word: str) -> str:
+    """Sentence on the share of groups that are fully right.
+
+    `group_word` is the word for them.
+    """
     chance = "" if row.level is None else f" (chance: {percent(row.level)})"
-    return f"{percent(row.value)} of {plural(row.n, counted)} are fully right{chance}."
+    return f"{percent(row.value)} of {plural(row.n, group_word)} are fully right{chance}."

@@ -1,4 +1,4 @@
-"""The page of several runs: models by protocols, paired differences, and what is left of them after correction."""
+"""The page of several runs: rows by protocol, paired differences, and corrected tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,10 @@ from winokit.stages.compare.verdict import comparison_sentences
 
 
 class ComparePage:
-    """Everything the page of several runs shows."""
+    """Everything the page of several runs shows.
+
+    Columns are scorers. None makes those of the runs' names.
+    """
 
     def __init__(
         self,
@@ -24,11 +27,12 @@ class ComparePage:
         margin: float | None = None,
         columns: Sequence[RunColumn] | None = None,
     ) -> None:
-        all_columns = columns_of_named(runs) if columns is None else columns
-        self.columns = tuple(replace(each.scorer, model=each.name, name=each.name) for each in all_columns)
+        if columns is None:
+            columns = columns_of_named(runs)
+        self.columns = tuple(replace(column.scorer, model=column.name, name=column.name) for column in columns)
         self.datasets = []
         for name, run in runs.items():
-            column_names = [each.name for each in all_columns if each.run == name]
+            column_names = [column.name for column in columns if column.run == name]
             self.datasets.append((name, run.dataset.card.name, len(run.dataset), column_names))
         """Each run's name, dataset, number of problems and columns."""
         self.same_data = len({run.dataset.content_hash for run in runs.values()}) == 1
@@ -36,7 +40,7 @@ class ComparePage:
         self.notes = notes
         self.margin = margin
         self.sentences = list(comparison_sentences(self.pairs))
-        self.forest = forest(_select_rows(runs, all_columns), self.columns)
+        self.forest = forest(_select_column_rows(runs, columns), self.columns)
         self.differences = _draw_differences(self.pairs)
 
 
@@ -48,15 +52,23 @@ def write_comparison(
     margin: float | None = None,
     columns: Sequence[RunColumn] | None = None,
 ) -> Path:
-    """Write the page that compares runs into a folder and return it."""
+    """Write the page that compares runs into a folder.
+
+    Returns its path. `margin` is the difference that matters, in points. Raises an error if the folder has an
+    index.html of another sort.
+    """
     page = ComparePage(runs, comparisons, notes, margin, columns)
-    ours = (folder / INDEX).is_file() and b" winokit compare</title>" in (folder / INDEX).read_bytes()
-    check_own_folder(folder, [INDEX], ours=ours, of="a comparison")
-    return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
+    index = folder / INDEX
+    is_ours = index.is_file() and b" winokit compare</title>" in index.read_bytes()
+    check_own_folder(folder, [INDEX], ours=is_ours, of="a comparison")
+    return write_page(index, "stages/compare/page.html.j2", page=page)
 
 
-def _select_rows(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
-    """All rows under the names of their columns."""
+def _select_column_rows(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
+    """Select the rows of the scorers in these columns.
+
+    Their model is the column's name.
+    """
     rows: list[Metric] = []
     for column in columns:
         run = runs[column.run]
@@ -67,13 +79,29 @@ def _select_rows(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[
 
 
 def _draw_differences(pairs: Sequence[ScorerPair]) -> Forest:
-    """The paired differences on one axis."""
-    rows = []
-    for pair in pairs:
-        comparison = pair.found
-        name = (pair.measure_title, f"{pair.first} − {pair.second}", "difference")
-        ends = (comparison.interval.low, comparison.interval.high, 0.0)
-        rows.append(
-            Metric("", "", "", None, *name, comparison.difference, comparison.n, *ends, details={P: comparison.p})
-        )
+    """Plot of the paired differences on one axis."""
+    rows = [_make_difference_row(pair) for pair in pairs]
     return difference_forest(rows, [ShownScorer("", "", None, "")], titled=lambda row: row.subset)
+
+
+def _make_difference_row(pair: ScorerPair) -> Metric:
+    """Row of a paired difference for a plot.
+
+    Its protocol is the measure, and its subset the two scorers.
+    """
+    comparison = pair.found
+    return Metric(
+        dataset="",
+        model="",
+        scoring="",
+        formalization=None,
+        protocol=pair.measure_title,
+        subset=f"{pair.first} − {pair.second}",
+        metric="difference",
+        value=comparison.difference,
+        n=comparison.n,
+        low=comparison.interval.low,
+        high=comparison.interval.high,
+        chance=0.0,
+        details={P: comparison.p},
+    )

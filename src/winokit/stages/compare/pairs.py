@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count
 
-from winokit.answers import Answers
+from winokit.answers import ORIGINAL, Answers
 from winokit.data.runs import Run
 from winokit.drawing.plots import ShownScorer, scorers
 from winokit.errors import BadInput, UnknownName
@@ -18,7 +18,7 @@ from winokit.methods.metrics.judge_pairs import (
 )
 
 Comparisons = Mapping[tuple[str, str, str], Comparison]
-"""By the names of the first and the second scorer and what was compared: accuracy, group_accuracy …"""
+"""Tests by the names of the first and the second scorer, and the measure: accuracy, group_accuracy …"""
 MISSING = {
     "group_accuracy": "no complete group in common",
     "consistency": "no predictions in common for problems with candidates switched",
@@ -30,17 +30,20 @@ SWITCHED = "switched"
 
 @dataclass(frozen=True, slots=True)
 class RunColumn:
-    """A scorer of a run, and what it is called, unlike any other."""
+    """A scorer of a run, under a name of its own.
+
+    No other column has the name.
+    """
 
     name: str
     run: str
-    """The name of its run."""
+    """Name of its run."""
     scorer: ShownScorer
 
 
 @dataclass(frozen=True, slots=True)
 class ScorerPair:
-    """One paired test of two scorers, and what may be said by it."""
+    """One paired test of two scorers by one measure, and its verdict."""
 
     first: str
     second: str
@@ -49,7 +52,7 @@ class ScorerPair:
 
     @property
     def found(self) -> Comparison:
-        """The test."""
+        """The test without correction for the number of tests."""
         return self.verdict.comparison
 
     @property
@@ -69,36 +72,44 @@ class ScorerPair:
 
     @property
     def ahead(self) -> str | None:
-        """The better of the two, if a difference is left after correction."""
+        """Name of the better scorer, or None if none is shown better.
+
+        Tests are corrected for their number.
+        """
         names = {1: self.first, -1: self.second}
         return names.get(self.verdict.lead)
 
     @property
     def refusers(self) -> list[str]:
-        """Scorers of the pair that answer nothing."""
-        comparison = self.found
-        refuses = ((self.first, comparison.first_refuses), (self.second, comparison.second_refuses))
-        return [name for name, is_refuser in refuses if is_refuser]
+        """Names of the scorers of the pair that answer nothing."""
+        names = []
+        if self.found.first_refuses:
+            names.append(self.first)
+        if self.found.second_refuses:
+            names.append(self.second)
+        return names
 
 
 def columns_of_named(runs: Mapping[str, Run]) -> list[RunColumn]:
-    """Return scorers by the names of their runs.
+    """Make a column for each scorer, named after its run.
 
-    The model's name is added if a run has several.
+    If a run has several scorers, the scorer's name is added. It is used alone if there is one run.
     """
     columns = []
-    for name, run in runs.items():
+    for run_name, run in runs.items():
         run_scorers = scorers(run)
         for scorer in run_scorers:
-            both = scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
-            columns.append(RunColumn(name if len(run_scorers) == 1 else both, name, scorer))
+            column_name = run_name
+            if len(run_scorers) > 1:
+                column_name = scorer.name if len(runs) == 1 else f"{run_name} · {scorer.name}"
+            columns.append(RunColumn(column_name, run_name, scorer))
     return _make_distinct(columns)
 
 
 def columns_of_models(runs: Mapping[str, Run]) -> list[RunColumn]:
-    """Return scorers by their models.
+    """Make a column for each scorer, named after its model.
 
-    Scoring or run are added only to tell two of one name apart.
+    The scoring and the run are added only if two columns would have one name.
     """
     columns = []
     for name, run in runs.items():
@@ -109,15 +120,20 @@ def columns_of_models(runs: Mapping[str, Run]) -> list[RunColumn]:
 
 
 def _add_scoring(column: RunColumn) -> str:
+    """Longer name of a column: its model and its scoring."""
     return f"{column.scorer.model} · {column.scorer.scoring}"
 
 
 def _add_run(column: RunColumn) -> str:
+    """Longer name of a column: its scorer, and its run in brackets."""
     return f"{column.scorer.name} ({column.run})"
 
 
 def _lengthen_names(longer_name: Callable[[RunColumn], str], columns: Sequence[RunColumn]) -> list[RunColumn]:
-    """The columns, those of one name by a longer one if it tells any of them apart."""
+    """Give columns that share a name a longer one.
+
+    Names stay if the longer ones are the same too.
+    """
     longer_names: dict[str, set[str]] = {}
     for column in columns:
         longer_names.setdefault(column.name, set()).add(longer_name(column))
@@ -130,7 +146,10 @@ def _lengthen_names(longer_name: Callable[[RunColumn], str], columns: Sequence[R
 
 
 def number_notes(columns: Sequence[RunColumn]) -> list[str]:
-    """A note for each column that has a number only to tell it from another."""
+    """Note the columns whose name has a number.
+
+    Another column would have the same name without it.
+    """
     notes = []
     for column in columns:
         expected = {column.run, column.scorer.name, f"{column.run} · {column.scorer.name}"}
@@ -144,23 +163,30 @@ def number_notes(columns: Sequence[RunColumn]) -> list[str]:
 
 
 def names_apart(names: Sequence[str]) -> list[str]:
-    """Names as they are, those that an earlier one has with a number that makes them unlike all others."""
-    apart: list[str] = []
+    """Make names distinct: a name that is there already gets a number.
+
+    >>> names_apart(["model", "other", "model"])
+    ['model', 'other', 'model (2)']
+    """
+    distinct: list[str] = []
     for name in names:
-        if name in apart:
-            name = _number_name(name, {*names, *apart})
-        apart.append(name)
-    return apart
+        if name in distinct:
+            name = _number_name(name, {*names, *distinct})
+        distinct.append(name)
+    return distinct
 
 
 def _number_name(name: str, taken: set[str]) -> str:
-    """The name with the first number from 2 that makes it a new one."""
-    numbered = (f"{name} ({number})" for number in count(2))
-    return next(own for own in numbered if own not in taken)
+    """Add the first number from 2 on that is free.
+
+    Names that are not free are in `taken`.
+    """
+    numbered_names = (f"{name} ({number})" for number in count(2))
+    return next(numbered for numbered in numbered_names if numbered not in taken)
 
 
 def _make_distinct(columns: Sequence[RunColumn]) -> list[RunColumn]:
-    """Columns with names unlike one another."""
+    """Rename columns so that their names are distinct."""
     names = names_apart([column.name for column in columns])
     return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
 
@@ -170,36 +196,52 @@ def compare_runs(
     measures: Sequence[PairMeasure] | None = None,
     columns: Sequence[RunColumn] | None = None,
 ) -> dict[tuple[str, str, str], Comparison]:
-    """Compare every two scorers, by default on accuracy and, where there are groups, on group accuracy.
+    """Compare every two scorers by each measure.
 
-    Problems are matched by id, which depends on their text alone: runs over different files of the same problems can be
-    compared. Scorers that share no problem are passed over. An abstention is not a right answer, unless expected
-    accuracy is asked for; a scorer that answers nothing is never ahead.
+    The measures are accuracy and, if there are groups, group accuracy by default. Problems are matched by id, which
+    depends on their text alone: runs over different files of the same problems can be compared. Scorers that share no
+    problem are passed over. An abstention is not a right answer, except in expected accuracy. A scorer that answers
+    nothing is never ahead. `columns` are the scorers, None for all. Raises BadInput if there are fewer than two
+    scorers, or if a measure suits no two of them.
     """
-    all_columns = columns_of_named(runs) if columns is None else columns
-    tables = {column.name: _find_answers(runs[column.run], column.scorer) for column in all_columns}
-    answers = {name: table for name, table in tables.items() if table is not None}
+    if columns is None:
+        columns = columns_of_named(runs)
+    answers = _collect_column_answers(runs, columns, ORIGINAL)
     if len(answers) < 2:
         raise BadInput("a comparison needs at least two scorers: name two runs, or one with two models")
     switched: dict[str, Answers] = {}
     if measures is not None and "consistency" in measures:
-        for column in all_columns:
-            table = _find_answers(runs[column.run], column.scorer, SWITCHED)
-            if table is not None:
-                switched[column.name] = table
+        switched = _collect_column_answers(runs, columns, SWITCHED)
     comparisons: dict[tuple[str, str, str], Comparison] = {}
     for first, second in combinations(answers, 2):
         both_switched = None
         if first in switched and second in switched:
             both_switched = switched[first], switched[second]
-        comparison = compare_answers(answers[first], answers[second], measures, switched=both_switched)
-        comparisons |= {(first, second, measure): test for measure, test in comparison.items()}
+        tests = compare_answers(answers[first], answers[second], measures, switched=both_switched)
+        for measure, test in tests.items():
+            comparisons[first, second, measure] = test
     _check_found(measures or (), comparisons, answers.values())
     return comparisons
 
 
-def _find_answers(run: Run, scorer: ShownScorer, variant: str = "original") -> Answers | None:
-    """Return a scorer's answers in a run, or None without predictions."""
+def _collect_column_answers(runs: Mapping[str, Run], columns: Sequence[RunColumn], variant: str) -> dict[str, Answers]:
+    """Answers to a variant by column.
+
+    Scorers without answers are left out.
+    """
+    answers = {}
+    for column in columns:
+        table = _find_answers(runs[column.run], column.scorer, variant)
+        if table is not None:
+            answers[column.name] = table
+    return answers
+
+
+def _find_answers(run: Run, scorer: ShownScorer, variant: str) -> Answers | None:
+    """Return a scorer's answers to a variant in a run.
+
+    None without predictions.
+    """
     try:
         answers = run.answers(variant, scorer.model, scorer.scoring, scorer.formalization)
     except UnknownName:
@@ -208,10 +250,14 @@ def _find_answers(run: Run, scorer: ShownScorer, variant: str = "original") -> A
 
 
 def _check_found(measures: Iterable[str], comparisons: Comparisons, tables: Iterable[Answers]) -> None:
-    """Refuse a measure by which no two of the runs can be compared, if they share problems at all."""
-    present = {measure for _, _, measure in comparisons}
+    """Raise BadInput for a measure without any test.
+
+    Tests are missing if no two scorers could be compared by it. `tables` are the answers of the scorers. Nothing is
+    raised if no two of them share a problem.
+    """
+    tested_measures = {measure for _, _, measure in comparisons}
     for measure in measures:
-        if measure not in present and _share_problems(list(tables)):
+        if measure not in tested_measures and _share_problems(list(tables)):
             raise BadInput(f"{measure}: the runs cannot be compared by it: {MISSING.get(measure, 'nothing in common')}")
 
 
@@ -221,7 +267,10 @@ def _share_problems(tables: Sequence[Answers]) -> bool:
 
 
 def paired(comparisons: Comparisons, margin: float | None = None) -> list[ScorerPair]:
-    """Add Holm's correction over all tests. `margin` is in points."""
-    share = None if margin is None else margin / 100
-    judged = verdicts(list(comparisons.values()), share)
-    return [ScorerPair(*names, verdict) for names, verdict in zip(comparisons, judged, strict=True)]
+    """Judge all tests, with Holm's correction for their number.
+
+    `margin` is the difference that matters, in points, or None.
+    """
+    margin_share = None if margin is None else margin / 100
+    pair_verdicts = verdicts(list(comparisons.values()), margin_share)
+    return [ScorerPair(*names, verdict) for names, verdict in zip(comparisons, pair_verdicts, strict=True)]

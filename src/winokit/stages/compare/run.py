@@ -11,7 +11,6 @@ from winokit.data.predictions.in_memory import Predictions, columns_of_frame, ru
 from winokit.data.runs import Run
 from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
-from winokit.problem import grouped
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
@@ -34,6 +33,7 @@ class ComparedRuns(Brief):
 
     pairs: list[ScorerPair]
     page: Path | None
+    """Path of the page, or None if none was written."""
     notes: tuple[str, ...] = ()
 
 
@@ -78,45 +78,62 @@ def compare(
 
 
 def _load_runs(runs: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
-    """Return the runs by name. Predictions become runs on the problems of `data`."""
+    """Return the runs by name.
+
+    Predictions become runs on the problems of `data`.
+    """
     dataset = None if data is None else load_one(data)
     loaded = {}
-    for name, given in runs.items():
-        loaded[name] = given if isinstance(given, Run) else run_of_predictions(columns_of_frame(given, data), dataset)
+    for name, run in runs.items():
+        if isinstance(run, Run):
+            loaded[name] = run
+        else:
+            loaded[name] = run_of_predictions(columns_of_frame(run, data), dataset)
     return loaded
 
 
 def _with_predictions(runs: Sequence[str | Path | Run], data: DataLike | None) -> list[str | Path | Run]:
-    """The runs, with files of predictions read on the problems of `data`."""
+    """Replace files of predictions by runs on the problems of `data`.
+
+    Runs and folders stay as they are, and so does everything if `data` is None.
+    """
     if data is None:
         return list(runs)
     dataset = load_one(data)
     loaded: list[str | Path | Run] = []
-    for given in runs:
-        is_file = not isinstance(given, Run) and not Path(given).is_dir()
-        loaded.append(run_of_predictions(given, dataset) if is_file and not isinstance(given, Run) else given)
+    for run in runs:
+        if isinstance(run, Run) or Path(run).is_dir():
+            loaded.append(run)
+        else:
+            loaded.append(run_of_predictions(run, dataset))
     return loaded
 
 
 def unpaired(runs: Mapping[str, Run]) -> list[str]:
-    """Sentences on runs that have no problem in common.
+    """Notes on datasets whose runs have no problem in common.
 
-    There is one for every two datasets.
+    Every two datasets have one note.
     """
-    ids = {name: {problem.id for problem in run.dataset} for name, run in runs.items()}
-    disjoint_pairs = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
-    datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in disjoint_pairs)
-    return [
-        f"{one} and {other} have no problem in common: "
-        f"{plural(len(pairs), 'pair')} of runs not compared, such as {pairs[0][0]} and {pairs[0][1]}"
-        for (one, other), pairs in datasets.items()
-    ]
+    pairs_by_datasets: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    ids = {}
+    for name, run in runs.items():
+        ids[name] = {problem.id for problem in run.dataset}
+    for first, second in combinations(runs, 2):
+        if ids[first].isdisjoint(ids[second]):
+            datasets = (runs[first].dataset.card.name, runs[second].dataset.card.name)
+            pairs_by_datasets.setdefault(datasets, []).append((first, second))
+    notes = []
+    for (first_dataset, second_dataset), pairs in pairs_by_datasets.items():
+        first, second = pairs[0]
+        fact = f"{first_dataset} and {second_dataset} have no problem in common"
+        notes.append(f"{fact}: {plural(len(pairs), 'pair')} of runs not compared, such as {first} and {second}")
+    return notes
 
 
 def _note_styles(runs: Mapping[str, Run]) -> list[str]:
-    """Note that runs have variants of different styles.
+    """Note that runs have variants of different styles, if they do.
 
-    Only their original problems are the same.
+    Their texts differ, and only the original problems are the same.
     """
     styles = {name: run.settings.get("style", "default") for name, run in runs.items()}
     if len(set(styles.values())) < 2:
@@ -126,9 +143,9 @@ def _note_styles(runs: Mapping[str, Run]) -> list[str]:
 
 
 def replay_notes(runs: Mapping[str, Run]) -> list[str]:
-    """Note the models whose answers were replayed from the cache.
+    """Note the models of each run whose answers were replayed.
 
-    Two runs may show the same answers.
+    Replayed answers are taken from the cache. Two runs may then show the same answers.
     """
     notes = []
     for name, run in runs.items():
@@ -137,19 +154,30 @@ def replay_notes(runs: Mapping[str, Run]) -> list[str]:
 
 
 def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
-    """Load the runs, by short names that tell them apart.
+    """Load runs and give them short, distinct names.
 
-    They are named after their folders, or after the models in them.
+    Names are those of the folders or, for runs in memory, those of their models. A run that is listed twice is loaded
+    once.
     """
-    distinct_runs = [run for place, run in enumerate(runs) if isinstance(run, Run) or run not in runs[:place]]
-    folders = [Path(run).absolute().name for run in distinct_runs if not isinstance(run, Run)]
-    are_told_apart = len(set(folders)) == len(folders)
+    distinct_runs: list[str | Path | Run] = []
+    for run in runs:
+        if isinstance(run, Run) or run not in distinct_runs:
+            distinct_runs.append(run)
+    folder_names = [Path(run).absolute().name for run in distinct_runs if not isinstance(run, Run)]
+    are_distinct = len(set(folder_names)) == len(folder_names)
     names = []
+    loaded = []
     for run in distinct_runs:
         if isinstance(run, Run):
-            models = run.settings.get("models") or run.settings.get("predictions") or ("run",)
-            names.append(", ".join(models))
+            names.append(_describe_models(run))
+            loaded.append(run)
         else:
-            names.append(Path(run).absolute().name if are_told_apart else str(run))
-    loaded = [run if isinstance(run, Run) else Run.load(Path(run)) for run in distinct_runs]
+            names.append(Path(run).absolute().name if are_distinct else str(run))
+            loaded.append(Run.load(Path(run)))
     return dict(zip(names_apart(names), loaded, strict=True))
+
+
+def _describe_models(run: Run) -> str:
+    """Name of a run in memory: its models, else its files of predictions."""
+    models = run.settings.get("models") or run.settings.get("predictions") or ("run",)
+    return ", ".join(models)

@@ -11,7 +11,7 @@ from winokit.settings import Help, Settings
 
 @dataclass(frozen=True)
 class PairSettings(Settings):
-    """The measures of a paired test, and its margin."""
+    """Settings of a paired test: its measures, its data and its margin."""
 
     metric: Annotated[
         Sequence[PairMeasure] | None,
@@ -21,14 +21,14 @@ class PairSettings(Settings):
         DataLike | None, Help(f"{DATA_HELP} The problems of files of predictions.", metavar="DATA", shown=False)
     ] = None
     margin: Annotated[float, Help("The difference that matters, in points.", least=0, most=100)] = 5.0
-    """Fewer points cannot be shown on the usual test sets."""
+    """The default is 5, since smaller differences cannot be shown on the usual test sets."""
 
     @property
     def measures(self) -> tuple[PairMeasure, ...] | None:
-        """The measures, each once, or None for the usual ones."""
+        """The measures, each once, or None for the default measures."""
         return None if self.metric is None else tuple(dict.fromkeys(self.metric))
 
     @property
     def margin_share(self) -> float:
-        """The margin as a share, as the judge takes it."""
+        """The margin as a share."""
         return self.margin / 100

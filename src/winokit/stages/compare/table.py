@@ -10,12 +10,12 @@ from winokit.stages.compare.run import ComparedRuns
 from winokit.stages.compare.verdict import comparison_sentences, comparison_words
 
 MOST_WORDS = 10
-"""Pairs of scorers of which the terminal says who is ahead; of more, the table tells."""
+"""Largest number of pairs of scorers that have a sentence each on the terminal. With more, it has the table alone."""
 HEADS = ("first", "second", "measure", "points", "95 % interval", "p (Holm)", "shown", "n", "n needed")
 
 
 def lines(result: ComparedRuns) -> Lines:
-    """List the verdicts, every test, and the path of the page."""
+    """Yield the verdicts, a table of tests, and the page's path."""
     words = comparison_words(result.pairs)
     if len(words) == 1:
         yield from comparison_sentences(result.pairs)
@@ -27,15 +27,16 @@ def lines(result: ComparedRuns) -> Lines:
 
 
 def _make_row(pair: ScorerPair) -> tuple[str, ...]:
-    """One test, differences in points."""
+    """Cells of one test, with differences in points."""
     comparison = pair.found
+    interval = f"{points(comparison.interval.low)} to {points(comparison.interval.high)}"
     needed = "–" if comparison.n_to_tell_apart is None else f"{comparison.n_to_tell_apart:,}"
     return (
         pair.first,
         pair.second,
         pair.measure_title,
         points(comparison.difference),
-        f"{points(comparison.interval.low)} to {points(comparison.interval.high)}",
+        interval,
         probability(pair.p_corrected),
         pair.word,
         f"{comparison.n:,}",
@@ -44,12 +45,12 @@ def _make_row(pair: ScorerPair) -> tuple[str, ...]:
 
 
 def as_json(result: ComparedRuns) -> list[dict[str, Any]]:
-    """Every test with its numbers, as shares."""
+    """All tests as JSON-ready values, with numbers as shares."""
     return [_describe_test(pair) for pair in result.pairs]
 
 
 def _describe_test(pair: ScorerPair) -> dict[str, Any]:
-    """One test with its numbers, as shares."""
+    """One test as JSON-ready values, with numbers as shares."""
     comparison = asdict(pair.found)
     del comparison["resolution"]
     return {

@@ -10,45 +10,56 @@ from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.pairs import ScorerPair
 
 WITHIN = "equal"
-"""Where the first stands against the second if they are shown to be equal within the margin."""
+"""Standing of the first scorer if both are shown to be equal within the margin."""
 PLACES = (ABOVE, WITHIN, AT, BELOW, UNKNOWN)
-"""All that a test may say of the first scorer, besides that it was not made."""
+"""Standings of the first scorer by a test. The last is for a test that was not made."""
 COMPARED = DecisionTable.of_stage("compare", {"accuracy": PLACES, "group_accuracy": PLACES})
 COUNTED = {"group_accuracy": "group"}
-"""What a measure counts, if not problems."""
+"""Word for the things that a measure counts, if they are not problems."""
 
 
 def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
-    """Sentences on each two scorers, from every test between them.
+    """Yield a paragraph on each two scorers, from all tests of them.
 
-    The last one says for how many tests p is corrected.
+    If there are several tests, the last sentence says for how many p-values are corrected.
     """
-    for own in _group_by_scorers(pairs):
-        sentences = _compare_in_words(own)
-        if not own[0].verdict.both_refuse:
-            sentences += [*map(_describe_test, own), *_describe_refusers(own)]
+    for tests in _group_by_scorers(pairs):
+        sentences = _compare_in_words(tests)
+        if not tests[0].verdict.both_refuse:
+            sentences += map(_describe_test, tests)
+            sentences += _describe_refusers(tests)
         yield " ".join(sentences)
     if len(pairs) > 1:
         yield f"p-values are corrected for {plural(len(pairs), 'test')}."
 
 
 def comparison_words(pairs: Sequence[ScorerPair]) -> list[str]:
-    """Return who is ahead of whom, without numbers."""
-    return [" ".join(_compare_in_words(own)) for own in _group_by_scorers(pairs)]
+    """Sentences on which of each two scorers is ahead.
+
+    They are without numbers, one text for each two scorers.
+    """
+    return [" ".join(_compare_in_words(tests)) for tests in _group_by_scorers(pairs)]
 
 
 def _group_by_scorers(pairs: Sequence[ScorerPair]) -> list[list[ScorerPair]]:
-    """The tests of each two scorers."""
-    return list(grouped(((pair.first, pair.second), pair) for pair in pairs).values())
+    """Lists of the tests of each two scorers."""
+    by_scorers = grouped(((pair.first, pair.second), pair) for pair in pairs)
+    return list(by_scorers.values())
 
 
 def state_of(tests: Mapping[str, ScorerPair]) -> dict[str, str]:
-    """Standing of the first scorer against the second, by each measure of the table."""
+    """Standings of the first scorer by the measures of the decision table.
+
+    `tests` has their tests by measure.
+    """
     return {measure: _find_standing(tests.get(measure)) for measure in COMPARED.facts}
 
 
 def _find_standing(pair: ScorerPair | None) -> str:
-    """Standing of the first scorer by one test."""
+    """Standing of the first scorer by one test.
+
+    UNKNOWN without a test.
+    """
     if pair is None:
         return UNKNOWN
     if pair.verdict.lead:
@@ -57,7 +68,11 @@ def _find_standing(pair: ScorerPair | None) -> str:
 
 
 def _compare_in_words(pairs: Sequence[ScorerPair]) -> list[str]:
-    """Sentences on who is ahead: by the table's measures together, then by each other."""
+    """Sentences on which scorer is ahead.
+
+    The first is on the measures of the decision table, the others on one other measure each. `pairs` are tests of the
+    same two scorers.
+    """
     first_pair = pairs[0]
     if first_pair.verdict.both_refuse:
         return [f"{first_pair.first} and {first_pair.second} answer nothing, so there is nothing to compare."]
@@ -69,15 +84,21 @@ def _compare_in_words(pairs: Sequence[ScorerPair]) -> list[str]:
     return [f"{word}." for word in words]
 
 
-def _read_table(one: ScorerPair, tests: Mapping[str, ScorerPair]) -> str:
-    """Sentence of the table on two scorers."""
-    margin = f"{margin_points(one.verdict)} points"
+def _read_table(names: ScorerPair, tests: Mapping[str, ScorerPair]) -> str:
+    """Sentence of the decision table on two scorers.
+
+    `names` is any of their tests, which has their names.
+    """
+    margin = f"{margin_points(names.verdict)} points"
     case = COMPARED.decide(state_of(tests))
-    return case.word.format(first=one.first, second=one.second, margin=margin, by=_describe_lead(tests))
+    return case.word.format(first=names.first, second=names.second, margin=margin, by=_describe_lead(tests))
 
 
 def _describe_measure(pair: ScorerPair) -> str:
-    """Sentence on who is ahead by a measure that is not in the table."""
+    """Sentence on which scorer is ahead by one measure.
+
+    The measure is not in the decision table.
+    """
     by_measure = f"By {pair.measure_title}"
     if pair.ahead is not None:
         behind = pair.second if pair.ahead == pair.first else pair.first
@@ -91,26 +112,40 @@ def _describe_measure(pair: ScorerPair) -> str:
 
 
 def _describe_lead(tests: Mapping[str, ScorerPair]) -> str:
-    """Said of the first measure by which somebody is ahead, if that is by little."""
-    leads = [tests[measure] for measure in COMPARED.facts if measure in tests and tests[measure].verdict.lead]
-    return ", by little" if leads and leads[0].word == LITTLE else ""
+    """Phrase that the first lead is small, or empty.
+
+    It is about the first measure of the table with a lead.
+    """
+    for measure in COMPARED.facts:
+        test = tests.get(measure)
+        if test is not None and test.verdict.lead:
+            return ", by little" if test.word == LITTLE else ""
+    return ""
 
 
 def _describe_test(pair: ScorerPair) -> str:
-    """One test: who has how much more, and what that shows."""
+    """Sentence on one test: difference, interval, p-value and meaning.
+
+    The difference is stated for the scorer that has more.
+    """
     comparison = pair.found
-    sign = -1 if comparison.difference < 0 else 1  # said of the one that has more
-    leader = pair.second if sign < 0 else pair.first
-    ends = sorted((sign * comparison.interval.low, sign * comparison.interval.high))
-    interval = f"[{points(ends[0])}, {points(ends[1])}]"
+    is_second_higher = comparison.difference < 0
+    sign = -1 if is_second_higher else 1
+    leader = pair.second if is_second_higher else pair.first
+    low, high = sorted((sign * comparison.interval.low, sign * comparison.interval.high))
+    interval = f"[{points(low)}, {points(high)}]"
     sentence = f"{leader} has {points(sign * comparison.difference)} points of {pair.measure_title} {interval}"
     if not comparison.difference:
         sentence = f"Both have the same {pair.measure_title} {interval}"
-    return f"{sentence}, {_format_p(pair.p_corrected)}{_explain_test(pair.verdict, COUNTED.get(pair.measure))}."
+    meaning = _explain_test(pair.verdict, COUNTED.get(pair.measure))
+    return f"{sentence}, {_format_p(pair.p_corrected)}{meaning}."
 
 
-def _explain_test(verdict: PairVerdict, counted: str | None) -> str:
-    """Meaning of a test, as the end of its sentence."""
+def _explain_test(verdict: PairVerdict, count_word: str | None) -> str:
+    """Meaning of a test, as the end of its sentence.
+
+    `count_word` is the word for what the measure counts, None for problems.
+    """
     if verdict.word == REFUSES:
         return ": what guessing would get for each abstention, and no lead"
     if verdict.word == BEYOND:
@@ -124,45 +159,62 @@ def _explain_test(verdict: PairVerdict, counted: str | None) -> str:
     if verdict.word == NOT_SHOWN:
         is_lost_to_correction = verdict.comparison.p < SMALL <= verdict.p_corrected
         not_shown_words = "not shown after correction" if is_lost_to_correction else "nothing is shown"
-        return f": {not_shown_words}; {could_have_seen(verdict, counted)}"
+        return f": {not_shown_words}; {could_have_seen(verdict, count_word)}"
     return ""
 
 
-def could_have_seen(verdict: PairVerdict, counted: str | None = None) -> str:
-    """Phrase on what a test could have found: the gap, or the equality."""
-    found = verdict.comparison
+def could_have_seen(verdict: PairVerdict, count_word: str | None = None) -> str:
+    """Phrase on the smallest difference that a test could have found.
+
+    It includes the margin of equality. `count_word` is the word for what the measure counts, None for problems.
+    """
+    comparison = verdict.comparison
     gap = verdict.gap_to_find
     phrase = "no gap would have been found"
     if gap is not None:
         phrase = f"a gap under {_round_gap(gap)} points would usually have been missed"
     if verdict.margin is None or verdict.can_show_equality:
         return phrase
-    rows = plural(found.n, counted or "problem")
-    if found.unit_count < found.n and counted is None:
-        rows += f" in {plural(found.unit_count, 'unit')}"
+    rows = plural(comparison.n, count_word or "problem")
+    if comparison.unit_count < comparison.n and count_word is None:
+        rows += f" in {plural(comparison.unit_count, 'unit')}"
     return f"{phrase}, and equality within {margin_points(verdict)} points cannot be shown with {rows}"
 
 
 def margin_points(verdict: PairVerdict) -> str:
-    """Margin in points, without needless digits, or 0."""
-    return f"{round(100 * (verdict.margin or 0.0), 6):g}"
+    """Margin in points as text, without needless digits.
+
+    It is 0 if there is no margin.
+    """
+    margin = 100 * (verdict.margin or 0.0)
+    return f"{round(margin, 6):g}"
 
 
 def _round_gap(gap: float) -> str:
-    """A gap in points: whole ones, unless it is small."""
+    """Gap in points as text: whole from ten points on.
+
+    Below that it has one decimal.
+    """
     return f"{100 * gap:.0f}" if gap >= 0.1 else f"{100 * gap:.1f}"
 
 
 def _describe_refusers(pairs: Sequence[ScorerPair]) -> list[str]:
-    """Sentences on scorers that answer nothing."""
+    """Sentence on the scorers that answer nothing.
+
+    No sentence if there are none.
+    """
     names = pairs[0].refusers
     if not names:
         return []
-    verb = "answer" if len(names) > 1 else "answers"
-    return [f"{join(names)} {verb} nothing, and {'are' if len(names) > 1 else 'is'} never ahead."]
+    if len(names) == 1:
+        return [f"{names[0]} answers nothing, and is never ahead."]
+    return [f"{join(names)} answer nothing, and are never ahead."]
 
 
 def _format_p(value: float) -> str:
-    """A p-value with its sign."""
+    """A p-value such as "p = 0.02" or "p < 0.001".
+
+    Its spaces do not break.
+    """
     text = probability(value).replace(" ", "\u00a0")
     return f"p\u00a0{text}" if text.startswith("<") else f"p\u00a0=\u00a0{text}"

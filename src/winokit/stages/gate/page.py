@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 
 def write_summary(outcome: "GateOutcome", path: Path) -> None:
-    """Write the verdict, the numbers and a sentence per metric."""
+    """Write the outcome to a Markdown file.
+
+    It has the verdict, the numbers and a sentence per metric.
+    """
     summary = rendered_plain("stages/gate/summary.md.j2", outcome=outcome, rows=list(rows_of_tests(outcome)))
     write_whole(path, summary)

@@ -1,4 +1,4 @@
-"""`winokit gate`: has a new model lost more than is allowed? For continuous training, and for pull requests.
+"""`winokit gate`: whether a new model lost more than is allowed, for continuous training and pull requests.
 
 Each metric is a paired test over units: the interval of old minus new, on the same problems. Several metrics share the
 level (Bonferroni), so that the printed intervals hold together.
@@ -56,7 +56,10 @@ def gate(
 
 
 def judge_drops(ours: GateSide, theirs: GateSide, settings: GateSettings) -> tuple[DropTest, ...]:
-    """Test every metric at a shared level."""
+    """Test the drop of every metric, at a level that they share.
+
+    The metrics are those of the settings, or the usual ones.
+    """
     measures = settings.measures or usual_measures(SharedAnswers.of(ours.answers(), theirs.answers()))
     level_each = 1 - settings.level / len(measures)
     return tuple(judge_drop(measure, ours, theirs, settings.margin_share, level_each) for measure in measures)
@@ -65,7 +68,7 @@ def judge_drops(ours: GateSide, theirs: GateSide, settings: GateSettings) -> tup
 def may_pass(tests: tuple[DropTest, ...], *, strict: bool) -> bool:
     """Whether the new model may pass.
 
-    A strict gate wants every test to pass, another none to fail.
+    A strict gate requires that every test passes, another that none fails.
     """
     verdicts = {test.verdict for test in tests}
     return verdicts == {PASSED} if strict else FAILED not in verdicts

@@ -12,7 +12,10 @@ from winokit.stages.compare.settings import PairSettings
 
 @dataclass(frozen=True)
 class GateSettings(PairSettings):
-    """A paired test whose margin is the drop that is allowed."""
+    """Settings of a gate: a paired test with an allowed drop.
+
+    The margin is the drop.
+    """
 
     metric: Annotated[
         Sequence[PairMeasure] | None,

@@ -25,26 +25,26 @@ from winokit.problem import Dataset
 from winokit.stages.gate.settings import GateSettings
 
 RunLike = Run | Predictions
-"""A run, its folder, a file of predictions, or predictions in memory."""
+"""A run, the path of its folder, the path of a file of predictions, or predictions in memory."""
 
 
 @dataclass(frozen=True)
 class GateSide:
-    """One of the two runs, and whose answers in it are compared."""
+    """One of the two runs, and the scorer to compare in it."""
 
     run: Run
     model: str
     scoring: str
 
     def answers(self, variant: str = "original") -> Answers:
-        """The answers to the problems of a variant."""
+        """Answers of this scorer to the original problems or a variant."""
         return self.run.answers(variant, self.model, self.scoring)
 
     @property
     def is_scored_by_us(self) -> bool:
-        """Whether the scoring is one of ours.
+        """Whether winokit scored the predictions.
 
-        Predictions of files have the name of a format, or their own.
+        The scoring of predictions from a file is the name of its format, or a name from the file.
         """
         return self.scoring.split("?")[0] in SCORINGS
 
@@ -52,7 +52,7 @@ class GateSide:
 def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> GateSide:
     """Select the model and the scoring of a run.
 
-    Raises BadInput if there are several and none is named.
+    `name` is the name of the run for errors. Raises BadInput if there are several and none is named.
     """
     if not run.predictions:
         raise BadInput(f"{name} has no predictions")
@@ -62,18 +62,23 @@ def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> Gate
     return GateSide(run, model, scoring)
 
 
-def _choose_only(several: str, names: Iterable[str], asked: str | None, option: str) -> str:
-    """Select the only name, or the one that is asked for."""
+def _choose_only(problem: str, names: Iterable[str], wanted: str | None, option: str) -> str:
+    """Select the wanted name if it is there, else the only name.
+
+    Raises BadInput if there are several, which begins with `problem` and names the `option`.
+    """
     distinct_names = list(dict.fromkeys(names))
-    if len(distinct_names) != 1 and asked not in distinct_names:
-        raise BadInput(f"{several}: name one with {option} ({', '.join(distinct_names)})")
-    return asked if asked in distinct_names else distinct_names[0]
+    if wanted in distinct_names:
+        return wanted
+    if len(distinct_names) != 1:
+        raise BadInput(f"{problem}: name one with {option} ({', '.join(distinct_names)})")
+    return distinct_names[0]
 
 
-def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[GateSide, GateSide]":
-    """Read the sides to compare.
+def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> tuple[GateSide, GateSide]:
+    """Read the new and the old side.
 
-    Raises BadInput if they differ in more than the model.
+    Raises BadInput if they differ in more than the model, and UnknownName if neither has the named model or scoring.
     """
     runs = _load_runs({"NEW": new, "--against": old}, settings.data)
     ours, theirs = (side_of(run, name, settings.of, settings.scoring) for name, run in runs.items())
@@ -85,43 +90,63 @@ def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[Gat
     return ours, theirs
 
 
-def _load_runs(given: Mapping[str, RunLike], data: DataLike | None) -> dict[str, Run]:
-    """Load both runs.
+def _load_runs(sides: Mapping[str, RunLike], data: DataLike | None) -> dict[str, Run]:
+    """Load both runs, by their names.
 
-    Predictions are read with the problems of `data`, of the other run, or of a log that holds its own.
+    Predictions become a run on the problems of `data`, of the other run, or of a log that holds its own.
     """
     runs: dict[str, Run] = {}
-    for name, side in given.items():
+    predictions: dict[str, Predictions] = {}
+    for name, side in sides.items():
         if isinstance(side, Run):
             runs[name] = side
         elif is_folder(side, data):
             runs[name] = Run.load(Path(str(side)))
-    dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
-    if dataset is None:
-        dataset = _logged_problems([side for side in given.values() if not isinstance(side, Run) and are_files(side)])
-    for name, side in given.items():
-        if name not in runs:
-            assert not isinstance(side, Run)
-            runs[name] = run_of_predictions(columns_of_frame(side, data), dataset)
-    return {name: runs[name] for name in given}
+        else:
+            predictions[name] = side
+    dataset = _find_problems(runs, predictions, data)
+    for name, side_predictions in predictions.items():
+        runs[name] = run_of_predictions(columns_of_frame(side_predictions, data), dataset)
+    return {name: runs[name] for name in sides}
 
 
-def _logged_problems(sides: Iterable[Any]) -> Dataset | None:
-    """Return the problems of the first file that holds them."""
-    for path in (Path(path) for side in sides for path in file_paths(side)):
+def _find_problems(
+    runs: Mapping[str, Run], predictions: Mapping[str, Predictions], data: DataLike | None
+) -> Dataset | None:
+    """Load the problems of `data`, of a run, or of a log.
+
+    The first of these that there is. None if there are none.
+    """
+    if data is not None:
+        return load_one(data)
+    if runs:
+        return next(iter(runs.values())).dataset
+    paths: list[str | Path] = []
+    for side_predictions in predictions.values():
+        if are_files(side_predictions):
+            paths += file_paths(side_predictions)
+    return _find_logged_problems(paths)
+
+
+def _find_logged_problems(paths: Iterable[str | Path]) -> Dataset | None:
+    """Return the problems of the first file that holds them.
+
+    None if no file of predictions does.
+    """
+    for path in paths:
         try:
-            logged = logged_data([PredictionFile(path)])
+            logged = logged_data([PredictionFile(Path(path))])
         except BadInput:
-            continue  # such as predictions by id; whether they fit is told as they are read
+            continue  # such as predictions by id, which are checked when they are read
         if logged is not None:
             return logged[0]
     return None
 
 
 def _check_alike(new: GateSide, old: GateSide) -> None:
-    """Refuse runs that differ in more than the model.
+    """Raise BadInput if the runs differ in more than the model.
 
-    A file of predictions states only its scoring.
+    Only their problems are compared if one is from a file of predictions, which has no settings.
     """
     if new.run.dataset.content_hash != old.run.dataset.content_hash:
         datasets = [side.run.dataset for side in (new, old)]
@@ -132,41 +157,50 @@ def _check_alike(new: GateSide, old: GateSide) -> None:
     values: dict[str, tuple[Any, Any]] = {}
     if new.is_scored_by_us and old.is_scored_by_us:
         values["scoring"] = (new.scoring, old.scoring)
-    ours = new.run.settings
-    theirs = old.run.settings
-    if ours and theirs:
+    if new.run.settings and old.run.settings:
         names = ["shots", "substitution", "prompt", "style"]
-        if ours.get("shots"):
+        if new.run.settings.get("shots"):
             names += ["shots_from", "seed"]
-        values |= {name: (ours.get(name), theirs.get(name)) for name in names}
-    for name, (own, other) in values.items():
-        if own != other:
-            raise BadInput(f"NEW has {name} {own}, --against {other}: a gate needs the same")
+        values |= {name: (new.run.settings.get(name), old.run.settings.get(name)) for name in names}
+    for name, (new_value, old_value) in values.items():
+        if new_value != old_value:
+            raise BadInput(f"NEW has {name} {new_value}, --against {old_value}: a gate needs the same")
 
 
 def scoring_notes(new: GateSide, old: GateSide) -> list[str]:
-    """Note that a file does not state how its predictions were scored."""
+    """Note that a file does not state the scoring of its predictions.
+
+    No note if both sides have the same scoring.
+    """
     if new.scoring == old.scoring:
         return []
-    unknown = [
-        f"{name} ({side.scoring})" for name, side in (("NEW", new), ("--against", old)) if not side.is_scored_by_us
-    ]
-    verb = "do" if len(unknown) > 1 else "does"
-    return [f"{' and '.join(unknown)} {verb} not say how the model was scored: a difference may be one of scoring"]
+    sides = {"NEW": new, "--against": old}
+    unscored = [f"{name} ({side.scoring})" for name, side in sides.items() if not side.is_scored_by_us]
+    verb = "do" if len(unscored) > 1 else "does"
+    return [f"{' and '.join(unscored)} {verb} not say how the model was scored: a difference may be one of scoring"]
 
 
 def scoring_in_words(new: GateSide, old: GateSide) -> str:
-    """The scorings of both sides in words."""
+    """The scoring of both sides, or both scorings if they differ."""
     return new.scoring if new.scoring == old.scoring else f"{new.scoring} against {old.scoring}"
 
 
 def model_names(new: GateSide, old: GateSide, given: tuple[RunLike, RunLike]) -> tuple[str, str]:
-    """Names of both models.
+    """Names of the new and the old model.
 
-    Two of one name have that of the folder or file too.
+    If they are the same, the names of their folders or files are added. `given` are both sides as the user gave them.
     """
-    places = [Path(each).name if isinstance(each, (str, Path)) else "" for each in given]
-    if new.model == old.model and places[0] != places[1]:
-        names = [f"{new.model} ({place})" if place else new.model for place in places]
-        return names[0], names[1]
-    return new.model, old.model
+    new_file, old_file = (_get_file_name(side) for side in given)
+    if new.model != old.model or new_file == old_file:
+        return new.model, old.model
+    return _add_file(new.model, new_file), _add_file(old.model, old_file)
+
+
+def _get_file_name(side: RunLike) -> str:
+    """Name of a side's folder or file, empty if in memory."""
+    return Path(side).name if isinstance(side, (str, Path)) else ""
+
+
+def _add_file(model: str, file_name: str) -> str:
+    """Name of a model with that of its file, if any."""
+    return f"{model} ({file_name})" if file_name else model

@@ -14,22 +14,22 @@ HEADS = ("metric", "old", "new", "drop", "interval", "verdict")
 
 
 def lines(outcome: "GateOutcome") -> Lines:
-    """The verdict, a sentence per metric, and the numbers."""
+    """Lines for the terminal: verdict, sentences on metrics, and a table."""
     return [outcome.verdict, *outcome.sentences, table(HEADS, rows_of_tests(outcome), words=(-1,))]
 
 
 def as_json(outcome: "GateOutcome") -> dict[str, Any]:
-    """The outcome with its sentences."""
+    """The outcome with its sentences as JSON-ready values."""
     return {**asdict(outcome), "sentences": outcome.sentences}
 
 
 def code(outcome: "GateOutcome") -> int:
-    """1 if the gate failed."""
+    """Exit code: 1 if the gate failed, else 0."""
     return 0 if outcome.passed else 1
 
 
 def rows_of_tests(outcome: "GateOutcome") -> Iterator[tuple[str, ...]]:
-    """The cells of each test."""
+    """Cells of each test, in the order of `HEADS`."""
     for test in outcome.tests:
-        ends = f"{points(test.low)} to {points(test.high)}"
-        yield test.metric, percent(test.old), percent(test.new), points(test.drop), ends, test.verdict
+        interval = f"{points(test.low)} to {points(test.high)}"
+        yield test.metric, percent(test.old), percent(test.new), points(test.drop), interval, test.verdict

@@ -1,6 +1,6 @@
 """The test of one metric: old minus new, against the allowed drop.
 
-The gate fails where the interval lies wholly above the margin; a strict gate passes only where it lies wholly below.
+The gate fails if the whole interval is above the margin. A strict gate passes only if the whole interval is below it.
 """
 
 from dataclasses import dataclass
@@ -20,28 +20,36 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class DropTest:
-    """One metric of two models on the same problems, as shares.
+    """Test of one metric of two models on the same problems.
 
-    The drop is old minus new, with its interval.
+    Values are shares.
     """
 
     metric: str
     old: float
     new: float
     drop: float
+    """The old value minus the new one."""
     low: float
+    """Lower end of the drop's interval."""
     high: float
     n: int
-    """Problems, or groups where the metric counts those."""
+    """Number of problems, or of groups if the metric counts groups."""
     found: float | None
-    """The smallest drop that would have failed the gate with 80 % power; None where none would have."""
+    """Smallest drop that would have failed the gate with 80 % power, or None if no drop would have."""
     verdict: str
-    """`failed`: dropped by more than is allowed, or answers nothing; `passed`: by less; `open`: may be either."""
+    """`failed` if it dropped by more than is allowed, `passed` if by less, `open` if either is possible.
+
+    A model that answers nothing failed.
+    """
     answers_nothing: bool = False
-    """Whether the new model abstains everywhere: it never passes."""
+    """Whether the new model abstains on every problem. Such a model never passes."""
 
     def sentence(self, margin: float) -> str:
-        """A sentence on the drop and on what the test could have found."""
+        """Sentence on the drop, and the smallest drop that could be found.
+
+        `margin` is the allowed drop in points.
+        """
         change = f"{self.metric.replace('_', ' ')} {self._describe_change()}"
         if self.answers_nothing:
             return f"{change}, and the new model answers nothing"
@@ -53,24 +61,24 @@ class DropTest:
         return f"{change}; {drop} would have been found with {100 * POWER:.0f} % power"
 
     def _describe_change(self) -> str:
-        """The change of the metric with its interval."""
-        low = self.low
-        high = self.high
-        moved = "stayed the same"
-        if self.drop > 0:
-            moved = f"fell by {100 * self.drop:.1f}"
-        elif self.drop < 0:
-            moved = f"rose by {-100 * self.drop:.1f}"
-            low, high = (-self.high, -self.low)
-        ends = [points(end).removeprefix("+") for end in (low, high)]
-        return f"{moved} [{', '.join(ends)}]"
+        """Phrase on the change of the metric, with its interval in points."""
+        if self.drop < 0:
+            return f"rose by {-100 * self.drop:.1f} {_format_interval(-self.high, -self.low)}"
+        interval = _format_interval(self.low, self.high)
+        return f"fell by {100 * self.drop:.1f} {interval}" if self.drop else f"stayed the same {interval}"
+
+
+def _format_interval(low: float, high: float) -> str:
+    """Interval of shares as text in points, without plus signs."""
+    ends = [points(end).removeprefix("+") for end in (low, high)]
+    return f"[{', '.join(ends)}]"
 
 
 @dataclass(frozen=True, repr=False)
 class GateOutcome(Brief):
     """Whether the new model may pass, and the tests behind that.
 
-    `margin`, the allowed drop, is in points.
+    `margin`, the allowed drop, is in points. `level` is shared by all tests.
     """
 
     passed: bool
@@ -86,19 +94,22 @@ class GateOutcome(Brief):
 
     @property
     def sentences(self) -> list[str]:
-        """One per metric."""
+        """Sentences on the drops, one per metric."""
         return [test.sentence(self.margin) for test in self.tests]
 
     @property
     def verdict(self) -> str:
-        """The whole in one line."""
+        """The outcome in one line."""
         strictly = " (--strict)" if self.strict else ""
         word = "passed" if self.passed else "failed"
         return f"{word}{strictly}: {self.new} against {self.old} on {self.dataset}, scored by {self.scoring}"
 
 
 def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float, level: float) -> DropTest:
-    """Test whether a metric dropped by more or less than allowed."""
+    """Test whether a metric dropped by more or less than allowed.
+
+    `allowed` is a share, and `level` the confidence of this test.
+    """
     comparison = _compare_sides(metric, new, old, level)
     least_drop = comparison.resolution.gap_to_find(1 - level, POWER, allowed=allowed, most=comparison.first)
     interval = comparison.interval
@@ -108,15 +119,24 @@ def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float
         verdict = FAILED
     elif interval.high < allowed:
         verdict = PASSED
-    means = (comparison.first, comparison.second)
-    ends = (interval.low, interval.high)
-    return DropTest(metric, *means, comparison.difference, *ends, comparison.n, least_drop, verdict, answers_nothing)
+    return DropTest(
+        metric=metric,
+        old=comparison.first,
+        new=comparison.second,
+        drop=comparison.difference,
+        low=interval.low,
+        high=interval.high,
+        n=comparison.n,
+        found=least_drop,
+        verdict=verdict,
+        answers_nothing=answers_nothing,
+    )
 
 
 def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: float) -> Comparison:
-    """Compare old with new by one metric.
+    """Compare the old side with the new one by a metric.
 
-    Raises BadInput if they did not answer the same problems.
+    Raises BadInput if they did not answer the same problems, or if the metric cannot be computed.
     """
     _check_same_problems(metric, new, old)
     switched = None
@@ -129,16 +149,22 @@ def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: flo
 
 
 def _check_same_problems(metric: PairMeasure, new: GateSide, old: GateSide) -> None:
-    """Refuse predictions for different problems, and a metric without its predictions."""
-    answered = []
-    for side in (new, old):
-        ids = {name for _, name in keys_of(side.answers())}
-        if metric == "consistency":
-            ids &= {name for _, name in keys_of(side.answers(SWITCHED))}
-        if not ids:
-            raise BadInput(f"{metric}: {side.model} has no predictions to take it from")
-        answered.append(ids)
-    ours, theirs = answered
-    if ours != theirs:
-        counts = f"{len(ours):,} and {len(theirs):,}, {len(ours & theirs):,} in common"
+    """Raise BadInput if the sides answer different problems, or none."""
+    new_ids = _list_answered(metric, new)
+    old_ids = _list_answered(metric, old)
+    if new_ids != old_ids:
+        counts = f"{len(new_ids):,} and {len(old_ids):,}, {len(new_ids & old_ids):,} in common"
         raise BadInput(f"{metric}: NEW and --against answer different problems ({counts}): a gate needs the same")
+
+
+def _list_answered(metric: PairMeasure, side: GateSide) -> set[str]:
+    """Ids of the problems whose answers count for a metric.
+
+    Raises BadInput if there are none.
+    """
+    ids = {name for _, name in keys_of(side.answers())}
+    if metric == "consistency":
+        ids &= {name for _, name in keys_of(side.answers(SWITCHED))}
+    if not ids:
+        raise BadInput(f"{metric}: {side.model} has no predictions to take it from")
+    return ids

@@ -17,31 +17,41 @@ from winokit.stages.audit.sheet import AuditSheet
 
 Rows = Callable[[AuditSheet], Iterable[Metric]]
 Asks = Callable[[Dataset, Model, Cache, bool], Mapping[str, float]]
-"""From problems and model to a number per problem id; the flag says whether the protocol was asked for by name."""
+"""Function from problems, model and cache to a number per problem id.
+
+Its flag says whether a user named the protocol.
+"""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """The rows of one scorer, and what must be known for them."""
+    """A function that makes rows, with the variants and numbers it needs."""
 
     rows: Rows
     variants: tuple[str, ...] = ()
-    """What it looks at beside the problems as they are; a name that ends in a dot stands for all that begin so."""
+    """Variants that it needs besides the original problems. A name that ends in a dot is a prefix."""
     asks: Asks | None = None
-    """What it wants to know of the model beside predictions; `AuditSheet.asked` has it."""
+    """Function that asks the model for more than predictions. `AuditSheet.asked` has the result."""
 
     def wants(self, variant: str) -> bool:
-        """Whether it looks at a variant."""
-        return any(variant.startswith(name) if name.endswith(".") else variant == name for name in self.variants)
+        """Whether it needs a variant."""
+        prefixes = tuple(name for name in self.variants if name.endswith("."))
+        return variant in self.variants or variant.startswith(prefixes)
 
 
 def protocol(*variants: str, asks: Asks | None = None) -> Callable[[Rows], Protocol]:
-    """Make a protocol of the function that gives its rows."""
+    """Decorate a function so that it becomes a protocol.
+
+    `variants` are those that it needs, `asks` a function that asks the model for more than predictions.
+    """
     return lambda rows: Protocol(rows, variants, asks)
 
 
 def check_protocols(names: Iterable[str]) -> None:
-    """Refuse protocols that nobody knows, and a subset that is named with its protocol."""
+    """Raise an error for unknown protocols, and for names with a subset.
+
+    Such a name is `artifacts@associative`.
+    """
     for name in names:
         protocol_name, at, subset = name.partition("@")
         if at:
@@ -67,7 +77,7 @@ _HOMES = {
     "naturalness": "naturalness:naturalness",
     "luck": "accuracy:luck",
 }
-PROTOCOLS: Registry[Protocol] = Registry(
-    "protocol", "winokit.protocols", {name: f"{__name__}.{home}" for name, home in _HOMES.items()}
-)
+"""By protocol, its module here and its function."""
+_IMPORT_PATHS = {name: f"{__name__}.{home}" for name, home in _HOMES.items()}
+PROTOCOLS: Registry[Protocol] = Registry("protocol", "winokit.protocols", _IMPORT_PATHS)
 """Every protocol by its name, in the order of a run's rows."""

@@ -1,6 +1,7 @@
-"""Accuracy, what abstentions and the majority class do to it, and luck: what coins would do.
+"""Accuracy with its variations for abstentions and the majority class, and luck.
 
-The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of ten, and how many problems would tell.
+Luck is of Trichelair et al. (2018), appendix B: how often a coin does as well, how often the best of ten coins, and how
+many problems would be needed to tell.
 """
 
 from collections import Counter
@@ -14,7 +15,10 @@ from winokit.stages.audit.sheet import AuditSheet, flags
 
 @protocol()
 def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy with abstentions as wrong, expected accuracy with them as guesses, precision, and the majority class."""
+    """Accuracy, expected accuracy, precision, abstentions and the majority class.
+
+    Abstentions count as wrong in accuracy, and as guesses in expected accuracy.
+    """
     answers = sheet.answers()
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)
     if unlabelled:
@@ -30,20 +34,18 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         yield from sheet.accuracy("accuracy", WITHOUT_ERRATA, answers.subset(is_sound))
     yield from sheet.judge.expected_accuracy("all", answers)
     silent = abstained(answers.predictions)
-    yield sheet.judge.row(
-        ("accuracy", "all", "abstained"), silent, answers.problem_count, details=_count_abstentions(sheet)
-    )
+    n = answers.problem_count
+    yield sheet.judge.row(("accuracy", "all", "abstained"), silent, n, details=_count_abstentions(sheet))
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
         yield from sheet.accuracy("accuracy", "all", answers.subset(~answers.silent), "precision")
     constant = majority_class(answers.answers)
     chance = float((1 / answers.candidates).mean())
-    n = answers.problem_count
     yield sheet.judge.row(("accuracy", "all", "majority_class"), constant, n, chance=chance)
 
 
 def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
-    """The shares of problems that ended in a tie, and of replies that were cut off."""
+    """Shares of answers that are ties (`tied`) or cut off (`unfinished`)."""
     answers = sheet.answers()
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
     reasons = Counter(sheet.reasons(answers.subset(answers.silent)))
@@ -59,13 +61,14 @@ def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
 
 @protocol()
 def luck(sheet: AuditSheet) -> Iterable[Metric]:
-    """Probabilities that guessing does as well, and the problems needed to tell.
+    """Probability that guessing does as well, and the problems needed to tell.
 
-    Guessing is once, or the best of ten times.
+    Guessing is a single guesser, or the best of ten.
     """
     answers = sheet.answers()
     # Problems that read the same to the scorer are guessed once.
-    texts = [
-        (p.before, p.after, p.candidates, p.query, p.pronoun if sheet.reads_pronoun else None) for p in answers.problems
-    ]
+    texts = []
+    for problem in answers.problems:
+        pronoun = problem.pronoun if sheet.reads_pronoun else None
+        texts.append((problem.before, problem.after, problem.candidates, problem.query, pronoun))
     return sheet.judge.luck(answers, texts)

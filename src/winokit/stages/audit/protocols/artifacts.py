@@ -1,8 +1,8 @@
-"""Artifact baselines: how far does a model get on texts that people could not solve?
+"""Artifact baselines: accuracy on texts that people could not solve.
 
-Without the candidates in the text (no-cands), with the last part of the sentence alone (part-sent; both Elazar et
-al., 2021), or with two words before the blank and what follows (local-context; Sakaguchi et al., 2019). What is above
-chance here did not need the whole text.
+The texts are without the candidates (no-cands), the last part of the sentence alone (part-sent; both Elazar et al.,
+2021), or two words before the blank and what follows (local-context; Sakaguchi et al., 2019). A model above chance here
+does not need the whole text.
 """
 
 from collections.abc import Iterable
@@ -15,18 +15,25 @@ from winokit.stages.audit.sheet import AuditSheet
 
 @protocol(*ARTIFACTS)
 def artifacts(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy and group accuracy on each of the three."""
+    """Accuracy and group accuracy on each kind of incomplete text."""
     for variant in ARTIFACTS:
         yield from _score_variant(sheet, "artifacts", variant, variant)
 
 
 @protocol("special-word")
 def special_word(sheet: AuditSheet) -> Iterable[Metric]:
-    """Zero-shot special words (Elazar et al., 2021): which twin's word fits, given the right candidate?"""
+    """Accuracy and group accuracy at choosing the special word.
+
+    The right candidate is given. This is the zero-shot setting of Elazar et al. (2021).
+    """
     yield from _score_variant(sheet, "special-word", "all", "special-word")
 
 
 def _score_variant(sheet: AuditSheet, name: str, subset: str, variant: str) -> Iterable[Metric]:
+    """Accuracy and group accuracy on a variant. No rows if it has no predictions.
+
+    `name` and `subset` are the protocol and the subset of the rows.
+    """
     if not sheet.has(variant):
         return
     sheet.leave_out_refused(name, subset, variant)

@@ -1,7 +1,7 @@
-"""Is the choice the same where it should be: candidates switched, text perturbed? And all versions at once.
+"""Choices under rewritten texts: candidates switched, text perturbed, and all versions together.
 
-With the candidates in each other's place (Trichelair et al., 2018) the answer must follow: consistency is the share of
-switchable problems whose predicted candidate changes, right or wrong; an abstention counts half. Stability (Abdou et
+If the candidates change places (Trichelair et al., 2018), the answer must follow. Consistency is the share of
+switchable problems whose predicted candidate changes, right or wrong. An abstention counts half. Stability (Abdou et
 al., 2020) is the share of perturbed problems that are answered like their originals. Strict scoring counts a group only
 if its twins, their switched and their perturbed versions are all right.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from winokit.answers import Answers
 from winokit.methods.metrics.consistency import CONSISTENCY_CHANCE, choice_kept, choice_kept_chance, role_kept
 from winokit.methods.metrics.judge import count_groups, layout_of
 from winokit.methods.transforms.variants import PERTURBED
@@ -17,10 +18,16 @@ from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
+AnswerKey = tuple[str, int]
+"""Id of a problem, and the number of a sample."""
+
 
 @protocol("switched")
 def switching(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy before and after switching, its fall, and consistency, on the problems that could be switched."""
+    """Accuracy before and after switching, its fall, and consistency.
+
+    Only problems that could be switched count.
+    """
     if not sheet.has("switched"):
         return
     note = sheet.variants["switched"].note
@@ -31,52 +38,77 @@ def switching(sheet: AuditSheet) -> Iterable[Metric]:
     after = after.subset(has_two)
     yield from sheet.accuracy("switching", "switchable", before, note=note)
     yield from sheet.accuracy("switching", "switchable", after, "switched_accuracy", note)
-    if len(before):
-        yield from sheet.judge.fall(("switching", "switchable", "unswitched_minus_switched"), before, after, note)
-        name = ("switching", "switchable", "consistency")
-        is_kept = role_kept(before.predictions, after.predictions)
-        yield from sheet.judge.share(name, is_kept, before.units, CONSISTENCY_CHANCE, note, n=before.problem_count)
+    if not len(before):
+        return
+    fall_name = ("switching", "switchable", "unswitched_minus_switched")
+    yield from sheet.judge.fall(fall_name, before, after, note)
+    name = ("switching", "switchable", "consistency")
+    is_kept = role_kept(before.predictions, after.predictions)
+    n = before.problem_count
+    yield from sheet.judge.share(name, is_kept, before.units, CONSISTENCY_CHANCE, note, n=n)
 
 
 @protocol(PERTURBED)
 def stability(sheet: AuditSheet) -> Iterable[Metric]:
-    """For each perturbation: accuracy, accuracy of the originals, and the share of predictions that stay the same."""
+    """Accuracy and stability under each perturbation, and accuracy on the original problems."""
     for variant in sheet.variants:
-        if not variant.startswith(PERTURBED) or not sheet.has(variant):
-            continue
-        subset = variant.removeprefix(PERTURBED)
-        sheet.leave_out_refused("stability", subset, variant)
-        answers = sheet.answers(variant)
-        after, before = answers.matched(sheet.answers())
-        yield from sheet.accuracy("stability", subset, answers)
-        yield from sheet.accuracy("stability", subset, before, "original_accuracy")
-        if len(after):
-            is_kept = choice_kept(before.predictions, after.predictions)
-            guessing = choice_kept_chance(before.predictions, after.predictions, after.candidates)
-            name = ("stability", subset, "stability")
-            n = after.problem_count
-            yield from sheet.judge.share(name, is_kept, after.units, guessing, n=n)
+        if variant.startswith(PERTURBED) and sheet.has(variant):
+            yield from _score_perturbation(sheet, variant)
+
+
+def _score_perturbation(sheet: AuditSheet, variant: str) -> Iterable[Metric]:
+    """Accuracy before and after a perturbation, and the share of choices kept."""
+    subset = variant.removeprefix(PERTURBED)
+    sheet.leave_out_refused("stability", subset, variant)
+    answers = sheet.answers(variant)
+    after, before = answers.matched(sheet.answers())
+    yield from sheet.accuracy("stability", subset, answers)
+    yield from sheet.accuracy("stability", subset, before, "original_accuracy")
+    if not len(after):
+        return
+    name = ("stability", subset, "stability")
+    is_kept = choice_kept(before.predictions, after.predictions)
+    chance = choice_kept_chance(before.predictions, after.predictions, after.candidates)
+    n = after.problem_count
+    yield from sheet.judge.share(name, is_kept, after.units, chance, n=n)
 
 
 @protocol("switched", PERTURBED)
 def strict(sheet: AuditSheet) -> Iterable[Metric]:
-    """Group accuracy over everything that was asked about a group."""
-    names = ("switched", *(name for name in sheet.variants if name.startswith(PERTURBED)))
-    versions = [sheet.answers(name) for name in names if name in sheet.predictions]
+    """Share of groups whose problems are right in every version.
+
+    Versions are original, switched and perturbed.
+    """
+    variants = ["switched", *(name for name in sheet.variants if name.startswith(PERTURBED))]
+    versions = [sheet.answers(name) for name in variants if name in sheet.predictions]
     answers = sheet.answers()
     layout = layout_of(answers)
-    if not any(len(version) for version in versions) or not layout.members:
+    if not any(map(len, versions)) or not layout.members:
         return
-    is_right = dict(zip(answers.keys, answers.correct.tolist(), strict=True))
-    chance = dict(zip(answers.keys, answers.chances.tolist(), strict=True))
-    for version in versions:
-        for key, right, own_chance in zip(version.keys, version.correct, version.chances, strict=True):
-            if key in is_right:
-                is_right[key] = is_right[key] and bool(right)
-                chance[key] *= float(own_chance)
-    groups = [[answers.keys[row] for row in rows] for rows in layout.members]
-    values = [all(is_right[key] for key in keys) for keys in groups]
-    guessing = [float(np.prod([chance[key] for key in keys])) for keys in groups]
+    is_right, chances = _merge_versions(answers, versions)
+    values = []
+    group_chances = []
+    for rows in layout.members:
+        keys = [answers.keys[row] for row in rows]
+        values.append(all(is_right[key] for key in keys))
+        group_chances.append(float(np.prod([chances[key] for key in keys])))
     units = answers.units.take(layout.rows[layout.starts])
     name = ("strict", "complete", "group_accuracy")
-    yield from sheet.judge.share(name, values, units, guessing, n=count_groups(answers))
+    yield from sheet.judge.share(name, values, units, group_chances, n=count_groups(answers))
+
+
+def _merge_versions(
+    answers: Answers, versions: Iterable[Answers]
+) -> tuple[dict[AnswerKey, bool], dict[AnswerKey, float]]:
+    """Whether each problem is right in all versions, and its chance.
+
+    Both are by problem and sample.
+    """
+    is_right = dict(zip(answers.keys, answers.correct.tolist(), strict=True))
+    chances = dict(zip(answers.keys, answers.chances.tolist(), strict=True))
+    for version in versions:
+        for key, is_version_right, chance in zip(version.keys, version.correct, version.chances, strict=True):
+            if key in is_right:
+                is_right[key] = is_right[key] and bool(is_version_right)
+                chances[key] *= float(chance)
+    return is_right, chances

@@ -1,8 +1,7 @@
 """Gender: Winogender's gotcha table and gaps (Rudinger et al., 2018), WinoBias's gap (Zhao et al., 2018).
 
-A scoring that puts candidates into the blank never sees the pronoun, and so not its gender: male and female texts are
-then the same, and the gap of one gender is the other's with the sign turned, by construction. Rows of such scorings
-say so.
+A scoring that puts candidates into the blank never sees the pronoun, and so not its gender. Male and female texts are
+then the same, and the gap of one gender is minus the other's. Rows of such scorings have a note on this.
 """
 
 from collections.abc import Iterable
@@ -15,21 +14,28 @@ from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
+SIDES = ("pro", "anti")
+"""Values of the label `stereotype` that rows are made for."""
+
 
 @protocol()
 def gender(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy by the pronoun's gender and gotcha flag, their gaps, and the pro minus anti gap, where labels allow."""
+    """Accuracy and gaps by pronoun gender, gotcha flag and stereotype.
+
+    Problems without the labels are left out.
+    """
     note = None if sheet.reads_pronoun else BLIND
     answers = sheet.answers()
     yield from gender_rows(sheet.judge, answers, note)
     stereotypes = np.array([str(problem.labels.get("stereotype")) for problem in answers.problems])
-    for side in ("pro", "anti"):
-        yield from sheet.accuracy("gender", side, answers.subset(stereotypes == side), note=note, by_answer=True)
-    rows = np.flatnonzero((stereotypes == "pro") | (stereotypes == "anti"))
+    by_side = {side: answers.subset(stereotypes == side) for side in SIDES}
+    for side, side_answers in by_side.items():
+        yield from sheet.accuracy("gender", side, side_answers, note=note, by_answer=True)
+    rows = np.flatnonzero(np.isin(stereotypes, SIDES))
     is_pro = stereotypes[rows] == "pro"
-    yield from sheet.gap(("gender", "all", "pro_minus_anti"), answers.subset(rows), is_pro, note, by_answer=True)
-    for side in ("pro", "anti"):
-        own_answers = answers.subset(stereotypes == side)
-        if len(own_answers):
-            score = f1(own_answers.predictions, own_answers.answers).macro
-            yield sheet.judge.row(("gender", side, "f1"), score, own_answers.problem_count, note=note)
+    gap_name = ("gender", "all", "pro_minus_anti")
+    yield from sheet.gap(gap_name, answers.subset(rows), is_pro, note, by_answer=True)
+    for side, side_answers in by_side.items():
+        if len(side_answers):
+            score = f1(side_answers.predictions, side_answers.answers).macro
+            yield sheet.judge.row(("gender", side, "f1"), score, side_answers.problem_count, note=note)

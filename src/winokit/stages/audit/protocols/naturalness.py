@@ -1,8 +1,8 @@
-"""Naturalness: are problems in likely English easier? Correctness against per-word surprisal under the model itself.
+"""Naturalness: accuracy by how likely the model itself finds the text of a problem.
 
-Surprisal is -log p(solved text) / words (characters, where there are no spaces between words): by the chain rule for a
-causal model, as a pseudo-likelihood for a masked one. The latter reads a text once for each of its tokens, so that it
-is computed only when this protocol is asked for by name.
+Surprisal is -log p(solved text) / words, or characters if there are no spaces between words. The probability is by the
+chain rule for a causal model, and a pseudo-likelihood for a masked one. The latter reads a text once for each of its
+tokens, so it is computed only if this protocol is named.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,13 +21,13 @@ from winokit.text.language import language_of
 
 
 def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
-    """Surprisal per word of each solved text, by problem id.
+    """Ask a model for the surprisal per word of each solved text.
 
-    Empty if the model cannot give it.
+    It is by problem id. `by_name` is whether a user named the protocol. Empty if the model cannot give a surprisal.
     """
     texts = solved_texts(dataset)
     requests: dict[str, Request]
-    if model.kind == "any":  # neither causal nor masked: a coin answers whatever it is asked, and has no surprisal
+    if model.kind == "any":  # a coin, which answers any request and has no surprisal
         return {}
     if Continuation in model.can:
         requests = {key: Continuation("", text) for key, text in texts.items()}
@@ -36,31 +36,35 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Ma
     else:
         return {}
     answers = answer_all(model, requests.values(), cache)
-    split = {problem.id: language_of(problem.language).split for problem in dataset}
-    return {
-        key: -total(answers[request]) / max(len(split[key](texts[key])), 1)
-        for key, request in requests.items()
-        if not isinstance(answers[request], Refusal)
-    }
+    split_of = {problem.id: language_of(problem.language).split for problem in dataset}
+    surprisals = {}
+    for key, request in requests.items():
+        answer = answers[request]
+        if not isinstance(answer, Refusal):
+            words = split_of[key](texts[key])
+            surprisals[key] = -total(answer) / max(len(words), 1)
+    return surprisals
 
 
 @protocol(asks=surprisal)
 def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy on the likeliest, middling and unlikeliest third of the texts, and the gap between the ends."""
+    """Accuracy on the likeliest, middle and unlikeliest texts, and their gap."""
     surprisals = sheet.asked.get("naturalness")
     if not surprisals:
         reason = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
         sheet.leave_out("naturalness", "all", reason, len(sheet.dataset))
         return
-    answers = sheet.answers()
-    answers = answers.subset(flags(name in surprisals for name in answers.ids))
+    everything = sheet.answers()
+    has_surprisal = flags(name in surprisals for name in everything.ids)
+    answers = everything.subset(has_surprisal)
     values = [surprisals[name] for name in answers.ids]
     thirds = np.array_split(np.argsort(values, kind="stable"), 3)
     for name, rows in zip(("likely", "middling", "unlikely"), thirds, strict=True):
         yield from sheet.accuracy("naturalness", name, answers.subset(rows))
     ends = np.concatenate([thirds[0], thirds[-1]])
     is_likely = np.arange(len(ends)) < len(thirds[0])
-    yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), answers.subset(ends), is_likely)
+    gap_name = ("naturalness", "all", "likely_minus_unlikely")
+    yield from sheet.gap(gap_name, answers.subset(ends), is_likely)
     row_name = ("naturalness", "all", "surprisal_per_word")
     n = answers.problem_count
     yield from sheet.judge.mean(row_name, values, answers.units, n=n)

@@ -6,19 +6,19 @@ which drops their whole groups (`non_associative_groups`). Structure is where th
 connective.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from winokit.answers import Answers
 from winokit.data.checks.statistics import connective, is_spaced, special_is_last
-from winokit.problem import Dataset, grouped
+from winokit.problem import Dataset, Problem, grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet, flags
 from winokit.text.language import language_of
 
 FEWEST = 10
-"""Connectives before fewer blanks than this are counted together as "other"."""
+"""Connectives of fewer problems than this are counted together as "other"."""
 
 
 @protocol()
@@ -27,57 +27,101 @@ def association(sheet: AuditSheet) -> Iterable[Metric]:
 
     No rows if no problem is labelled.
     """
-    answers = sheet.answers()
-    answers = answers.subset(flags("associative" in problem.labels for problem in answers.problems))
+    everything = sheet.answers()
+    is_labelled = flags("associative" in problem.labels for problem in everything.problems)
+    answers = everything.subset(is_labelled)
     if not len(answers):
         sheet.leave_out("association", "associative", "no problem is labelled associative or not", len(sheet.dataset))
         return
     problems = answers.problems
-    by = {str(p.labels["associative_by"]) for p in problems if "associative_by" in p.labels}
-    note = f"estimated, not judged by people: {', '.join(sorted(by))}" if by else None
+    note = _describe_estimate(problems)
     is_associative = flags(problem.labels["associative"] for problem in problems)
-    yield from sheet.accuracy("association", "associative", answers.subset(is_associative), note=note)
-    yield from sheet.accuracy("association", "non_associative", answers.subset(~is_associative), note=note)
-    yield from sheet.gap(("association", "all", "associative_minus_others"), answers, is_associative, note)
-    tainted = {problem.group for problem in problems if problem.labels["associative"]}
-    in_clean_group = flags(problem.group is not None and problem.group not in tainted for problem in problems)
-    yield from sheet.accuracy("association", "non_associative_groups", answers.subset(in_clean_group), note=note)
+    associative = answers.subset(is_associative)
+    others = answers.subset(~is_associative)
+    yield from sheet.accuracy("association", "associative", associative, note=note)
+    yield from sheet.accuracy("association", "non_associative", others, note=note)
+    gap_name = ("association", "all", "associative_minus_others")
+    yield from sheet.gap(gap_name, answers, is_associative, note)
+    associative_groups = {problem.group for problem in associative.problems}
+    excluded_groups = {None, *associative_groups}
+    is_in_other_group = flags(problem.group not in excluded_groups for problem in problems)
+    in_other_groups = answers.subset(is_in_other_group)
+    yield from sheet.accuracy("association", "non_associative_groups", in_other_groups, note=note)
+
+
+def _describe_estimate(problems: Iterable[Problem]) -> str | None:
+    """Note on labels that a program estimated.
+
+    None if people judged all of them.
+    """
+    programs = {str(problem.labels["associative_by"]) for problem in problems if "associative_by" in problem.labels}
+    if not programs:
+        return None
+    names = ", ".join(sorted(programs))
+    return f"estimated, not judged by people: {names}"
 
 
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy by the place of the special word, by connective and by paradigm."""
+    """Accuracy by place of the special word, connective and paradigm."""
     everything = sheet.answers()
-    answers = everything.subset(flags(not problem.is_whole for problem in everything.problems))
-    last, words = _find_structure(sheet.dataset)
+    has_blank = flags(not problem.is_whole for problem in everything.problems)
+    answers = everything.subset(has_blank)
+    yield from _score_special_words(sheet, answers)
+    yield from _score_connectives(sheet, answers)
+    yield from _score_paradigms(sheet, everything)
+
+
+def _score_special_words(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
+    """Accuracy by whether the special word of a group is the last."""
+    last_groups = _find_last_groups(sheet.dataset)
     in_group = flags(problem.group is not None and is_spaced(problem) for problem in answers.problems)
-    is_last = flags(problem.group in last for problem in answers.problems)
-    for subset, chosen in (("special_last", in_group & is_last), ("special_not_last", in_group & ~is_last)):
-        own_answers = answers.subset(chosen)
-        yield from sheet.accuracy("structure", subset, own_answers)
-        yield from sheet.by_group(("structure", subset, "group_accuracy"), own_answers)
-    readable = flags(not language_of(problem.language).refusal("structure") for problem in answers.problems)
-    yield from _score_connectives(sheet, answers.subset(readable), words)
-    # Minimal pairs come in paradigms, and are told apart by them where schemas are by how they are built.
-    domains = grouped(
-        (problem.domain, row) for row, problem in enumerate(everything.problems) if problem.is_continuation
-    )
-    for name, rows in domains.items():
-        if name is not None and len(domains) > 1:
-            yield from sheet.accuracy("structure", f"domain.{name}", everything.subset(rows))
+    is_last = flags(problem.group in last_groups for problem in answers.problems)
+    subsets = {"special_last": in_group & is_last, "special_not_last": in_group & ~is_last}
+    for subset, is_member in subsets.items():
+        members = answers.subset(is_member)
+        yield from sheet.accuracy("structure", subset, members)
+        yield from sheet.by_group(("structure", subset, "group_accuracy"), members)
 
 
-def _score_connectives(sheet: AuditSheet, answers: Answers, words: Mapping[str, str]) -> Iterable[Metric]:
-    """Accuracy by the connective before the blank, rare ones together."""
-    by_word = grouped((words[name], row) for row, name in enumerate(answers.ids))
+def _score_connectives(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
+    """Accuracy by the connective before the blank, rare ones together.
+
+    Problems in a language whose connectives are not known are left out.
+    """
+    is_readable = flags(not language_of(problem.language).refusal("structure") for problem in answers.problems)
+    readable = answers.subset(is_readable)
+    connectives = _find_connectives(sheet.dataset)
+    words = [connectives[name] for name in readable.ids]
+    by_word = grouped((word, row) for row, word in enumerate(words))
     common = {word: rows for word, rows in by_word.items() if len(rows) >= FEWEST}
-    other = [row for row, name in enumerate(answers.ids) if words[name] not in common]
-    for word, rows in [*sorted(common.items()), ("other", other)]:
-        yield from sheet.accuracy("structure", f"connective.{word}", answers.subset(rows))
+    other_rows = [row for row, word in enumerate(words) if word not in common]
+    for word, rows in [*sorted(common.items()), ("other", other_rows)]:
+        yield from sheet.accuracy("structure", f"connective.{word}", readable.subset(rows))
+
+
+def _score_paradigms(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
+    """Accuracy by the paradigm of minimal pairs, if there are several.
+
+    Paradigms tell minimal pairs apart, as structure does schemas.
+    """
+    continuations = [row for row, problem in enumerate(answers.problems) if problem.is_continuation]
+    by_paradigm = grouped((answers.problems[row].domain, row) for row in continuations)
+    if len(by_paradigm) < 2:
+        return
+    for name, rows in by_paradigm.items():
+        if name is not None:
+            yield from sheet.accuracy("structure", f"domain.{name}", answers.subset(rows))
 
 
 @lru_cache(2)  # the same for every scorer of a dataset
-def _find_structure(dataset: Dataset) -> tuple[set[str], dict[str, str]]:
-    """The groups whose special word is the last one, and by id the connective of each problem."""
-    last = {name for name, members in dataset.groups.items() if len(members) > 1 and special_is_last(*members[:2])}
-    return last, {problem.id: connective(problem) for problem in dataset if not problem.is_whole}
+def _find_last_groups(dataset: Dataset) -> set[str]:
+    """Find the groups whose special word is the last word."""
+    groups = {name: members for name, members in dataset.groups.items() if len(members) > 1}
+    return {name for name, (first, second, *_) in groups.items() if special_is_last(first, second)}
+
+
+@lru_cache(2)  # the same for every scorer of a dataset
+def _find_connectives(dataset: Dataset) -> dict[str, str]:
+    """Find the connective before the blank of each problem, by id."""
+    return {problem.id: connective(problem) for problem in dataset if not problem.is_whole}
