@@ -41,18 +41,22 @@ class Record:
     made_with: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, metric: str, subset: str | None = None, protocol: str | None = None) -> Metric | None:
-        """The first row of that name; of one subset and protocol where they are given."""
+        """First row with these names, or None; None as subset or protocol matches every one."""
         for row in self.rows:
             if row.metric == metric and subset in (None, row.subset) and protocol in (None, row.protocol):
                 return row
         return None
 
-    def value(self, metric: str, subset: str | None = None, protocol: str | None = None) -> float:
-        """A row's value; KeyError where there is none."""
+    def row(self, metric: str, subset: str | None = None, protocol: str | None = None) -> Metric:
+        """First row with these names. Raises KeyError if there is none; None matches every subset or protocol."""
         row = self.find(metric, subset, protocol)
         if row is None:
             raise KeyError(f"{self.key}: no {metric} of {subset or 'any subset'}")
-        return row.value
+        return row
+
+    def value(self, metric: str, subset: str | None = None, protocol: str | None = None) -> float:
+        """Value of the first row with these names. Raises KeyError if there is none."""
+        return self.row(metric, subset, protocol).value
 
 
 class Store:
