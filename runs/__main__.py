@@ -27,11 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not words:
             say(listing())
             return 0
-        name, *rest = words
+        name, *tool_arguments = words
         if name == "page":
-            return write_page(rest)
+            return write_page(tool_arguments)
         if name in TOOLS:
-            return run_tool(name, rest)
+            return run_tool(name, tool_arguments)
         return run_named(words)
     except (WinokitError, OSError) as error:
         sys.stderr.write(f"runs: {error}\n")

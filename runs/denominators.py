@@ -203,14 +203,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--runs", type=int, default=1, metavar="K", help="cells are means of K runs; default: 1")
     parser.add_argument("--most", type=int, default=MOST, metavar="N", help=f"the largest test; default: {MOST:,}")
     parser.add_argument("--cut", action="store_true", help="digits may have been cut off instead of rounded")
-    given = parser.parse_args(arguments)
-    if given.runs < 1:
-        raise BadInput(f"--runs: expected at least 1, found {given.runs}")
-    if given.most < SMALLEST:
-        raise BadInput(f"--most: expected at least {SMALLEST}, found {given.most}")
-    tests = tuple(read_test(text) for text in given.test)
-    question = Question(tests, given.by, given.runs, given.most, given.cut)
-    sys.stdout.write(f"{answer(read_cells(given.file), question)}\n")
+    options = parser.parse_args(arguments)
+    if options.runs < 1:
+        raise BadInput(f"--runs: expected at least 1, found {options.runs}")
+    if options.most < SMALLEST:
+        raise BadInput(f"--most: expected at least {SMALLEST}, found {options.most}")
+    tests = tuple(read_test(text) for text in options.test)
+    question = Question(tests, options.by, options.runs, options.most, options.cut)
+    sys.stdout.write(f"{answer(read_cells(options.file), question)}\n")
     return 0
 
 
@@ -360,15 +360,15 @@ def add_part(parts: AnswerParts, name: str, cells: Sequence[Cell], question: Que
         for fit in fits if question.tests else fits[:1]:
             line = [kind, fit.test, *cells_of_fit(fit, len(fits))]
             parts.lines.append([name, *line] if is_split else line)
-        told = fits[0] if has_named_test and fits else part_question.told(kind_cells)
-        place = f"{name}, {kind}" if is_split else kind
-        if told is None:
-            parts.untold.append(place)
-        elif has_named_test and told.misfits:
-            impossible = f"{name}: impossible for {told.test.size}: {listed(told.misfits)}."
-            parts.sentences.append(impossible + said_of_cut(told, question))
+        best_fit = fits[0] if has_named_test and fits else part_question.told(kind_cells)
+        cells_name = f"{name}, {kind}" if is_split else kind
+        if best_fit is None:
+            parts.untold.append(cells_name)
+        elif has_named_test and best_fit.misfits:
+            impossible = f"{name}: impossible for {best_fit.test.size}: {listed(best_fit.misfits)}."
+            parts.sentences.append(impossible + said_of_cut(best_fit, question))
         elif kind != BOTH and not has_named_test:
-            parts.sentences.append(f"{place}: {said_of_told(told, question)}")
+            parts.sentences.append(f"{cells_name}: {said_of_told(best_fit, question)}")
 
 
 def cells_of_fit(fit: Fit, candidates: int) -> list[object]:
@@ -425,17 +425,17 @@ def rows_apart(cells: Sequence[Cell], question: Question) -> Iterator[str]:
     tested: list[Cell] = []
     impossible: list[Cell] = []
     for kind, kind_cells in kinds_of(cells):
-        told = None if kind == BOTH else question.told(kind_cells)
-        if told is not None:
-            tested += told.cells
-            impossible += told.misfits
+        fit = None if kind == BOTH else question.told(kind_cells)
+        if fit is not None:
+            tested += fit.cells
+            impossible += fit.misfits
     for row in rows:
         tested_count = sum(cell.row == row for cell in tested)
         impossible_count = sum(cell.row == row for cell in impossible)
         if tested_count >= 2 and impossible_count >= tested_count - 1:
             row_cells = [cell for cell in cells if cell.row == row]
-            why = f"{impossible_count} of {tested_count} cells are impossible"
-            yield f"Row {row} is of another test: {why}. Best: {best_test(row_cells, question)}."
+            reason = f"{impossible_count} of {tested_count} cells are impossible"
+            yield f"Row {row} is of another test: {reason}. Best: {best_test(row_cells, question)}."
 
 
 def best_test(cells: Sequence[Cell], question: Question) -> str:

@@ -186,10 +186,10 @@ def masked(pieces: Tensor, tokenizer: Any, generator: torch.Generator, *, always
     become the mask.
     """
     ids = pieces.long()
-    drawn = torch.rand(ids.shape, generator=generator)
-    drawn[torch.isin(ids, torch.tensor(tokenizer.all_special_ids))] = 1.0
-    is_guessed = drawn < HIDDEN
-    fraction = drawn / HIDDEN
+    random_numbers = torch.rand(ids.shape, generator=generator)
+    random_numbers[torch.isin(ids, torch.tensor(tokenizer.all_special_ids))] = 1.0
+    is_guessed = random_numbers < HIDDEN
+    fraction = random_numbers / HIDDEN
     is_masked = is_guessed if always else fraction < 0.8
     hidden = ids.masked_fill(is_masked, tokenizer.mask_token_id)
     if not always:

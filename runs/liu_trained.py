@@ -181,8 +181,8 @@ def said_of_trials(searches: Mapping[str, Record | None]) -> str:
     if len(medians) > 1:
         highest = names_with_median(medians, max(medians.values()))
         lowest = names_with_median(medians, min(medians.values()))
-        said = f"the highest median is that of {highest}, the lowest that of {lowest}"
-        sentences.append(f"Of those with at least {FEWEST} trials {said}.")
+        extremes = f"the highest median is that of {highest}, the lowest that of {lowest}"
+        sentences.append(f"Of those with at least {FEWEST} trials {extremes}.")
     sentences += said_of_leads(by_title)
     sentences += said_of_floors(by_title.values())
     return " ".join(sentences)

@@ -156,12 +156,12 @@ class Claim:
             holds = level - self.within <= low and high <= level + self.within
         else:
             holds = abs(value - level) <= self.within * max(abs(level), 1e-12)
-        said = short_number(value)
+        comparison = short_number(value)
         if low < high:
-            said += f" [{number(low, 3)}, {number(high, 3)}]"
+            comparison += f" [{number(low, 3)}, {number(high, 3)}]"
         if self.side == "equal":
-            said += f", not {short_number(level)}"
-        return Finding(name, holds, said)
+            comparison += f", not {short_number(level)}"
+        return Finding(name, holds, comparison)
 
 
 def short_number(value: float) -> str:
@@ -348,14 +348,14 @@ def read_protocols(path: Path) -> Iterator[Protocol]:
     for number_text, section in content.items():
         if not isinstance(section, dict):
             continue
-        place = f"{path}: [{number_text}]"
-        claims = tuple(read_claim(f"{place} claim", fields) for fields in section.pop("claims", ()))
+        section_place = f"{path}: [{number_text}]"
+        claims = tuple(read_claim(f"{section_place} claim", fields) for fields in section.pop("claims", ()))
         essential = tuple(section.pop("essential", ()))
         section.pop("results", None)
         try:
             yield Protocol(path.stem, number_text, essential=essential, claims=claims, **section)
         except TypeError as error:
-            raise BadInput(f"{place}: {error}") from None
+            raise BadInput(f"{section_place}: {error}") from None
 
 
 def read_claim(place: str, fields: Mapping[str, Any]) -> Claim:
@@ -374,9 +374,9 @@ def overview(results: Path = RESULTS) -> str:
     """Write the table of all protocols, each with its word and the reason."""
     lines = []
     for protocol in protocols().values():
-        word, why = protocol.verdict(results)
+        word, reason = protocol.verdict(results)
         link = f"[{protocol.title}](paper-{PAGES[protocol.paper_name]}.md#{anchor_of(protocol)})"
-        lines.append((protocol.name, link, f"**{word}**", why))
+        lines.append((protocol.name, link, f"**{word}**", reason))
     return grid(["table", "what", "word", "why"], lines)
 
 

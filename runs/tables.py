@@ -71,8 +71,8 @@ class Table:
         """Writers of its parts, by their full names on the page."""
         writers = {}
         for part, write in self.parts.items():
-            place = f"{self.name}-{part}" if part else self.name
-            writers[place] = write
+            full_name = f"{self.name}-{part}" if part else self.name
+            writers[full_name] = write
         return writers
 
 

@@ -76,14 +76,14 @@ def difference_cells(store: Store, name: str, test: str, how: str = "equal steps
     rows = {row.metric: row for row in record.rows if row.dataset == test and row.subset == how}
     by_seed = rows.pop("by_seed", None)
     wide = rows.pop(WITH_RUNS, None)
-    whole = next(iter(rows.values()), None)
-    if by_seed is None or whole is None:
+    difference = next(iter(rows.values()), None)
+    if by_seed is None or difference is None:
         return None
     seed_range = ""
     if by_seed.n > 1:
         seed_range = " to ".join(signed(number(100 * (end or 0.0))) for end in (by_seed.low, by_seed.high))
-    value = signed(percent(whole, interval=True))
-    return [str(by_seed.n), value, ends_of(wide), seed_range, reading(whole, by_seed, wide)]
+    value = signed(percent(difference, interval=True))
+    return [str(by_seed.n), value, ends_of(wide), seed_range, reading(difference, by_seed, wide)]
 
 
 def ends_of(metric: Metric | None) -> str:
@@ -118,8 +118,8 @@ def reading(whole: Metric, by_seed: Metric, wide: Metric | None) -> str:
     else:
         side = "lower"
         in_every_seed = (by_seed.high or 0.0) < 0
-    said = f"{side}, in each of {by_seed.n} seeds" if in_every_seed else f"{side} in the mean, not in every seed"
-    return f"{said}; open for other seeds" if includes_zero(wide) else said
+    verdict = f"{side}, in each of {by_seed.n} seeds" if in_every_seed else f"{side} in the mean, not in every seed"
+    return f"{verdict}; open for other seeds" if includes_zero(wide) else verdict
 
 
 def includes_zero(metric: Metric) -> bool:

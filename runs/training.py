@@ -208,8 +208,8 @@ def check_hub(name: str) -> None:
     try:
         socket.create_connection((str(address.hostname), port), timeout=REACHED_WITHIN).close()
     except OSError as error:
-        why = error.strerror or error
-        raise BadInput(f"{name}: no such folder, and {address.hostname} cannot be reached ({why})") from None
+        reason = error.strerror or error
+        raise BadInput(f"{name}: no such folder, and {address.hostname} cannot be reached ({reason})") from None
 
 
 def identity_of(job: ProtocolJob, order: Order, data: Mapping[str, Dataset]) -> dict[str, Any]:
@@ -247,8 +247,8 @@ def dataset_of(name: str, data: Mapping[str, Dataset]) -> Dataset:
     from runs.sets import LIKE_DEBIASED, drawn_like, renamed
 
     if name.startswith(LIKE_DEBIASED):
-        drawn = drawn_like(data["train:xl"], data["train:debiased"], int(name.removeprefix(LIKE_DEBIASED)))
-        return renamed(drawn, name)
+        random_subset = drawn_like(data["train:xl"], data["train:debiased"], int(name.removeprefix(LIKE_DEBIASED)))
+        return renamed(random_subset, name)
     if name not in data:
         raise BadInput(f"{name}: not among the prepared datasets; more problems are needed (--limit), or a new --sets")
     return renamed(data[name], name)
@@ -332,8 +332,8 @@ def work(job: ProtocolJob, order: Order) -> None:
     if not any(other.after == job.name for other in jobs_of_table(job.table)):
         shutil.rmtree(order.folder(job.name))  # the weights of a run are large, and no other job begins with these
     accuracy_rows = [row for row in record.rows if row.metric == "accuracy"]
-    shown = ", ".join(f"{row.dataset} {100 * row.value:.1f}" for row in accuracy_rows)
-    say(f"{job.name}: {number(time.monotonic() - began, 0)} s: {shown}")
+    accuracies = ", ".join(f"{row.dataset} {100 * row.value:.1f}" for row in accuracy_rows)
+    say(f"{job.name}: {number(time.monotonic() - began, 0)} s: {accuracies}")
 
 
 def trained(job: ProtocolJob, order: Order, data: Mapping[str, Dataset]) -> Record:

@@ -223,8 +223,8 @@ def rows_of_authors(bench: Bench, data: Dataset, features: NDArray[Any], bins: i
 
     kept_ids = {problem.id for problem in bench.load("winogrande/train_debiased.jsonl")}
     released = np.array([problem.id in kept_ids for problem in data])
-    drawn = random_reduction(len(data), int(released.sum()), seed=0)
-    for arm, keep in (("released", released), ("as many", drawn)):
+    random_subset = random_reduction(len(data), int(released.sum()), seed=0)
+    for arm, keep in (("released", released), ("as many", random_subset)):
         problems = list(compress(data, keep))
         answers = np.array([problem.answer for problem in problems])
         projected = principal_components(features).project(features, keep)[:, 0]
@@ -258,12 +258,12 @@ def show_divergence(store: Store) -> str:
 
 def divergence_line(record: Record, arm: str) -> list[object]:
     """Line of one arm in `show_divergence`."""
-    kept = number(record.value("n_kept", arm), 0)
+    kept_count = number(record.value("n_kept", arm), 0)
     split_groups = record.find("n_groups_split", arm)
     parted = "" if split_groups is None else number(split_groups.value, 0)
     probe = percent(record.value("probe_accuracy", arm))
     divergences = [number(record.value(metric, arm), 3) for metric in KL_METRICS]
-    return [ARMS[arm], kept, parted, probe, *divergences, WINOGRANDE_KL.get(arm)]
+    return [ARMS[arm], kept_count, parted, probe, *divergences, WINOGRANDE_KL.get(arm)]
 
 
 TRAITS = ("negated", "because", "instead", "better", "than", "and", "it", "although", "or")
@@ -342,11 +342,11 @@ def show_removed(store: Store) -> str:
 def said_of_fates(record: Record) -> str:
     """Say how many pairs were removed whole, parted and kept, and how many words differ."""
     fates = {row.metric: number(row.value, 0) for row in record.rows if row.protocol == "twins"}
-    removed, parted, kept = (fates.get(fate, "none") for fate in ("removed", "parted", "kept"))
+    removed_count, parted_count, kept_count = (fates.get(fate, "none") for fate in ("removed", "parted", "kept"))
     different = record.row("surely_different")
     return (
-        f"Of {number(record.rows[0].n, 0)} pairs, {removed} were removed whole, {parted} parted and "
-        f"{kept} kept. {different.value:.0f} of {different.n:,} words differ (false discovery rate 5 %)."
+        f"Of {number(record.rows[0].n, 0)} pairs, {removed_count} were removed whole, {parted_count} parted and "
+        f"{kept_count} kept. {different.value:.0f} of {different.n:,} words differ (false discovery rate 5 %)."
     )
 
 
@@ -381,12 +381,12 @@ def show_baselines(store: Store) -> str:
 
 def baseline_line(store: Store, model: str) -> list[object]:
     """Line of one model in `show_baselines`, with the paper's row it stands beside if there is one."""
-    whole = store[key("dev", model)]
-    accuracy = percent(whole.find("expected_accuracy", "all"), interval=True)
-    pairs = percent(whole.find("group_accuracy", "complete"), interval=True)
+    on_dev = store[key("dev", model)]
+    accuracy = percent(on_dev.find("expected_accuracy", "all"), interval=True)
+    pairs = percent(on_dev.find("group_accuracy", "complete"), interval=True)
     local_accuracy = percent(store[key("local context", model)].find("expected_accuracy", "all"), interval=True)
     name = shown(model)
-    abstained = whole.find("abstained", "all")
+    abstained = on_dev.find("abstained", "all")
     if abstained is not None and abstained.value > 0.5:
         name += f" (answers {100 - 100 * abstained.value:.0f} %)"
     paper = STANDS_FOR.get(model, "")

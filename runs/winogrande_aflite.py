@@ -49,13 +49,13 @@ def show_figure(store: Store) -> str:
         return SENTENCE
     lines = []
     for arm, name in FIGURE_ARMS.items():
-        kept = number(mean_over_seeds(records, "n_kept", arm), 0)
+        kept_count = number(mean_over_seeds(records, "n_kept", arm), 0)
         probe = percent(mean_over_seeds(records, "probe_accuracy", arm))
         divergences = [
             number(mean_over_seeds(records, metric, arm), 3) for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
         probe_range = lowest_to_highest(record.value("probe_accuracy", arm) for record in records)
-        lines.append((name, kept, WINOGRANDE_KL[arm], *divergences, probe, probe_range))
+        lines.append((name, kept_count, WINOGRANDE_KL[arm], *divergences, probe, probe_range))
     header = ["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe", "single runs"]
     return f"{grid(header, lines)}\n\n{said_of_runs(records)}"
 
@@ -63,9 +63,9 @@ def show_figure(store: Store) -> str:
 def said_of_runs(records: Sequence[Record]) -> str:
     """Name the seeds and runs that the means of a table are over."""
     seed_count = len(by_seed(records))
-    said = f"Means over {plural(seed_count, 'seed')}" if seed_count > 1 else "One seed"
+    means = f"Means over {plural(seed_count, 'seed')}" if seed_count > 1 else "One seed"
     run_names = [run_name(record) for record in records]
-    sentence = f"{said}, {counted(records)}: {join(run_names)}."
+    sentence = f"{means}, {counted(records)}: {join(run_names)}."
     if len(records) == seed_count:
         return sentence
     return f"{sentence} A seed that was run twice counts once, with the mean of both."

@@ -308,13 +308,13 @@ def said_of_gaps(records: Mapping[str, Record]) -> str:
     seeded = {name: record for name, record in records.items() if len(record.settings["seeds"]) > 1}
     if seeded:
         nonzero = nonzero_gaps(seeded)
-        said = (
+        finding = (
             f"the interval of {'; '.join(nonzero)} excludes zero"
             if nonzero
             else "none has an interval that excludes zero"
         )
         gap_count = len(MARKS) * len(seeded)
-        sentences.append(f"Of the {gap_count} gaps of arms with at least two runs, {said}.")
+        sentences.append(f"Of the {gap_count} gaps of arms with at least two runs, {finding}.")
     single = [name for name in records if name not in seeded]
     if single:
         sentences.append(f"One run gives no verdict: {'; '.join(single)}.")
