@@ -1,4 +1,4 @@
-"""AFLite: all classifiers at once against a scikit-learn loop, on planted bias; its memory, agreement and growth.
+"""AFLite with all classifiers at once against a scikit-learn loop, on planted bias: speed, memory, agreement, growth.
 
 python benchmarks/aflite.py [--rows 44000] [--backend numpy|torch:cuda|ray] [--only PART] [--quick] [--figures FOLDER]
 
@@ -193,7 +193,7 @@ def _peak(count, width, settings):
 
 
 def resident():
-    """Bytes of this process in memory now; the system's own peak counts what a parent process had."""
+    """Bytes of this process in memory now, since the system's own peak counts what a parent process had."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -45,7 +45,7 @@ def line(dataset: Dataset, rivals: Rivals) -> str:
 
 
 def _luck(problem: Problem, rivals: int) -> float:
-    """What guessing among the options gets; nothing without a rival, which is no answer."""
+    """Accuracy of guessing among the options, or 0 without a rival, which is no answer."""
     return 0.0 if not rivals else 1 / (1 + rivals) if problem.answer == YES else rivals / (1 + rivals)
 
 

@@ -1,4 +1,4 @@
-"""How often each rule of the writing task fires on twins that people wrote and validated: `python benchmarks/rules.py`.
+"""Count how often each rule of the writing task fires on twins that people wrote: `python benchmarks/rules.py`.
 
 The bundled pairs, all 284 pairs of WinoGrande's dev and 216 drawn from train_xl (seed 0), together 500. A hard rule
 that fires here is either right about the pair or too strict; every firing is printed, to be read. `--sense` adds what

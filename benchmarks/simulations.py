@@ -53,7 +53,7 @@ def coverage(times: int = TIMES) -> Iterator[Measured]:
 
 
 def pairs(rng: np.random.Generator, groups: int, right: float, correlation: float, singles: int = 0) -> np.ndarray:
-    """Right answers of pairs, one row a pair, whose twins agree more or less than by chance; then of problems alone."""
+    """Draw right answers of pairs whose twins agree more or less than by chance, then of problems alone."""
     wrong = 1 - right
     most = right * wrong if correlation >= 0 else min(right, wrong) ** 2
     both, none = right**2 + correlation * most, wrong**2 + correlation * most
@@ -134,7 +134,7 @@ def large(times: int = TIMES) -> Iterator[Measured]:
 def _large_coverage(
     units: Units, right: float, silent: float, together: float, times: int, rng: np.random.Generator
 ) -> float:
-    """How often the interval covers, if so many problems have what all of their unit have."""
+    """Share of intervals that cover the truth, if this share of problems agrees with its unit."""
     truth = right * (1 - silent) + silent / 2
     kept = 0
     for _ in range(times):
@@ -206,7 +206,7 @@ def gaps(times: int = TIMES) -> Iterator[Measured]:
 def two_models(
     rng: np.random.Generator, groups: int, first: float, second: float, shared: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Right answers of two models on pairs; on a share of the problems they have the same luck."""
+    """Draw right answers of two models on pairs, with the same luck on a share of the problems."""
     draw, same = rng.random(2 * groups), rng.random(2 * groups) < shared
     mine, theirs = rng.random(2 * groups), rng.random(2 * groups)
     return np.where(same, draw, mine) < first, np.where(same, draw, theirs) < second
@@ -255,7 +255,7 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
 
 
 def gates(times: int = TIMES) -> Iterator[Measured]:
-    """How often a gate fails a model that has lost just what is allowed, and one that has lost what it should find."""
+    """Measure how often a gate fails a model that lost just what is allowed, and one that lost what it should find."""
     rng = np.random.default_rng(10)
     shapes = [  # pairs, share right, shared luck, allowed
         *((12, 0.8, 0.7, 0.01), (37, 0.8, 0.7, 0.01), (136, 0.7, 0.9, 0.01), (136, 0.9, 0.9, 0.05)),
@@ -292,7 +292,7 @@ def _fails(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, l
 
 
 def margins(times: int = TIMES) -> Iterator[Measured]:
-    """What is said of a margin, of two models that differ by just that; and the gap that would have been found."""
+    """Measure the verdicts on two models that differ by just the margin, and the gap that would be found."""
     rng = np.random.default_rng(11)
     shapes = [(20, 0.7, 0.5, 0.05), (60, 0.7, 0.5, 0.1), (136, 0.7, 0.9, 0.05), (634, 0.75, 0.6, 0.05)]
     for pair_count, right, shared, margin in shapes:

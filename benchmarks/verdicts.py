@@ -1,4 +1,4 @@
-"""How often is winokit's sentence right? Scorers of known nature, audited again and again.
+"""Measure how often winokit's sentence is right: scorers of known nature, audited again and again.
 
     python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json] [--quick]
 
@@ -168,7 +168,7 @@ def make_four(n: int, seed: int) -> Study:
 
 
 def make_yes_or_no(n: int, seed: int) -> Study:
-    """Yes/no questions, of which 65 % have the answer no; every second text is asked about twice."""
+    """Make yes/no questions of which 65 % have the answer no, with every second text asked about twice."""
     rng = np.random.default_rng(seed)
     problems = []
     for number in range(n):
@@ -214,7 +214,7 @@ Draw = Callable[[Study, np.random.Generator], ScoredText]
 
 @dataclass(frozen=True)
 class Nature:
-    """A scorer, what is so of it, and the problems it is asked; what is not named stands at chance."""
+    """A scorer, its true properties, and the problems it is asked. A property that is not named is at chance."""
 
     name: str
     score: Draw
@@ -425,7 +425,7 @@ def _predicted(key: str, variant: str, choices: np.ndarray) -> list[Prediction]:
 
 @dataclass(frozen=True)
 class Cell:
-    """How verdicts on one scorer at one size turned out, as shares."""
+    """Verdicts on one scorer at one size, as shares."""
 
     nature: str
     n: int
@@ -485,7 +485,7 @@ class Wavering:
     """On how many problems it has each of them."""
 
     def draw(self, study: Study, rng: np.random.Generator) -> ScoredText:
-        """Its samples of each problem; half of the twins are as hard as each other."""
+        """Draw the scorer's samples of each problem, where half of the twins are as hard as each other."""
         own, of_group = (rng.choice(self.levels, len(study), p=self.shares) for _ in range(2))
         is_shared = (rng.random(study.group.max() + 1) < TWINS_ALIKE)[study.group]
         chances = np.where(is_shared, of_group[study.group], own)
@@ -494,7 +494,7 @@ class Wavering:
         return {ORIGINAL: np.where(is_right, answers, 1 - answers)}
 
     def truths(self) -> dict[tuple[str, str, str], float]:
-        """What the rows of an audit estimate: means over all problems that there could be."""
+        """True values that the rows of an audit estimate: means over all possible problems."""
         levels, shares = np.array(self.levels), np.array(self.shares)
 
         def mean(values: np.ndarray) -> float:
@@ -526,7 +526,7 @@ WAVERING = (
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often the intervals of one row had the truth in them, over audits of one scorer at one size."""
+    """Coverage of the intervals of one row, over audits of one scorer at one size."""
 
     nature: str
     n: int
@@ -612,7 +612,7 @@ def _cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
 
 
 def summary(cells: Sequence[Cell]) -> Iterator[str]:
-    """How many verdicts of all were bold, and the cells in which more than the claimed 5 % are.
+    """Summarise how many verdicts were bold, and the cells in which more than the claimed 5 % are.
 
     A cell is named if so many bold verdicts are no accident at 5 %, corrected for the number of cells (Holm).
     """
