@@ -123,9 +123,9 @@ class World:
     def truth(self) -> dict[str, list[float]]:
         """Mean of each size, area, the line's height and slope, of single and of group accuracy."""
         _, single, group = self.population
-        return {"accuracy": self._numbers(single), "group_accuracy": self._numbers(group)}
+        return {"accuracy": self._write_numbers(single), "group_accuracy": self._write_numbers(group)}
 
-    def _numbers(self, means: np.ndarray) -> list[float]:
+    def _write_numbers(self, means: np.ndarray) -> list[float]:
         fit = fit_log(self.sizes, 100 * means)
         line = [fit.at(size) for size in self.sizes]
         return [*means, leaderboard_auc(means.tolist(), self.sizes), *line, fit.slope]

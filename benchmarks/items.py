@@ -94,7 +94,7 @@ def planted(judged: JudgedItems, answers: Answers, targets: Sequence[tuple[int, 
 
 
 def found_in_first(order: Sequence[tuple[int, ...]], targets: Sequence[tuple[int, ...]]) -> list[int]:
-    """Count the targets among the first items of an order, as many as there are targets."""
+    """Count the targets among the first items of an order, for each number of items in `FIRST`."""
     wanted = set(targets)
     return [sum(rows in wanted for rows in order[:first]) for first in FIRST]
 
@@ -198,7 +198,7 @@ def whole_pairs(draws: int) -> None:
 
 
 def bank_pairs(draws: int) -> None:
-    """Simulate pairs from the 3PL bank with varied dependence of twins, with and without planted errors."""
+    """Print a table per simulation of pairs from the 3PL bank, with varied dependence of twins and no planted error."""
     dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
     bank = read_bank(BOARDS / "winogrande_dev_atlas_3pl.csv.gz")
     asked = AskedProblems.of(dataset)

@@ -58,15 +58,15 @@ def exact(right: Signs) -> float:
 
 def guesser(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator) -> float:
     """Attack by random answers that vote by their scores, and return the share of pairs it has right."""
-    return _vote_by_scores(truth, 0, ask, budget, rng)
+    return _collect_votes(truth, 0, ask, budget, rng)
 
 
 def booster(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator) -> float:
     """Attack like `guesser` with half of the pairs known, and return the share of the other half it has right."""
-    return _vote_by_scores(truth, len(truth) // 2, ask, budget, rng)
+    return _collect_votes(truth, len(truth) // 2, ask, budget, rng)
 
 
-def _vote_by_scores(truth: Signs, known_count: int, ask: Shown, budget: int, rng: np.random.Generator) -> float:
+def _collect_votes(truth: Signs, known_count: int, ask: Shown, budget: int, rng: np.random.Generator) -> float:
     """Send in random answers beside the known pairs, and return the share of the others that their vote has right."""
     guesses = []
     values = []
@@ -150,7 +150,7 @@ def main() -> None:
     for pairs in options.pairs:
         rules = rules_of(2 * pairs, pairs)
         for name, attack in ATTACKS.items():
-            cells = "".join(_format_share(attack, pairs, rules, kind, options.runs) for kind in ("one", "new", "exact"))
+            cells = "".join(_run_attack(attack, pairs, rules, kind, options.runs) for kind in ("one", "new", "exact"))
             facts = f"{pairs:6} {rules.budget:6} {1 / rules.steps:6.1%} {rules.lowest:7.1%}"
             print(f"{facts}  {name:12}{cells}")
     for pairs in options.pairs:
@@ -184,7 +184,7 @@ def read_off_a_board(pairs: int, draws: int) -> float:
     return 0.5 + max(gaps) / 2
 
 
-def _format_share(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) -> str:
+def _run_attack(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) -> str:
     """Run an attack many times, and write the mean share of right pairs with its standard error.
 
     `kind` is "one" (name), "new" (names) or "exact" (scores).

@@ -128,7 +128,10 @@ def unnamed(problem: Problem, text: str, sought: list[str], language: Language) 
 
 
 def bad_joins(problems: list[Problem], *, plainly: bool) -> list[str]:
-    """Filled texts with a join that the language does not have, if the pronoun is merely replaced."""
+    """Filled texts with a join that the language does not have.
+
+    With `plainly`, texts are filled by replacing the pronoun only.
+    """
     bad = []
     for problem in problems:
         for candidate in problem.candidates:

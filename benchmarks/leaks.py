@@ -80,7 +80,7 @@ def _draw_leaky(shape: str, leak: str, units: int, rng: np.random.Generator) -> 
     """Draw a dataset whose answers a leak gives away in some units."""
     problems: list[Problem] = []
     for unit in drawn(shape, units, rng):
-        answer = _leaky_answer(unit[0], leak, rng)
+        answer = _choose_answer(unit[0], leak, rng)
         if answer != unit[0].answer:
             unit = [problem.replace(answer=1 - problem.answer) for problem in unit]
         unit = with_ids(unit, rng)
@@ -90,7 +90,7 @@ def _draw_leaky(shape: str, leak: str, units: int, rng: np.random.Generator) -> 
     return Dataset(problems)
 
 
-def _leaky_answer(problem: Problem, leak: str, rng: np.random.Generator) -> int | None:
+def _choose_answer(problem: Problem, leak: str, rng: np.random.Generator) -> int | None:
     """Choose the answer that a leak gives a unit's first problem, often the one it has."""
     names = problem.candidates
     if leak == "candidate":

@@ -91,7 +91,7 @@ def pair_units(pair_count: int) -> Units:
 
 
 def measure_coverage(times: int) -> Iterator[str]:
-    """Share of simulations in which the interval of each component holds the truth."""
+    """Yield lines on how often the interval of each component holds the truth."""
     yield "coverage of 95 % intervals, in per cent; the truth as a standard deviation in points"
     for scorer in SCORERS:
         whole = scorer.answers(TRUTH, np.random.default_rng(0))
@@ -142,7 +142,7 @@ def asked_readings(dataset: Dataset, model: str, values: np.ndarray) -> AskedRea
 
 
 def measure_leads(times: int) -> Iterator[str]:
-    """Share of simulations in which a model is called ahead of an equal one, and of one ten points behind."""
+    """Yield lines on how often a model is called ahead of an equal one, and of one ten points behind."""
     yield "who is ahead, of two models"
     for pair_count in SIZES:
         dataset = twins(pair_count)
@@ -175,7 +175,7 @@ def mean_for(scorer: SimulatedModel, difference: float) -> SimulatedModel:
 
 
 def measure_wording(times: int) -> Iterator[str]:
-    """Share of simulations in which the wording, or the model, is said to decide more."""
+    """Yield lines on how often the wording, or the model, is said to decide more."""
     yield "what decides more: said of the wording / of the model, in per cent"
     for pair_count in SIZES:
         for name, wordings, models in (

@@ -189,7 +189,7 @@ def choice(doc):
 
 
 def harness_task(folder, count):
-    """Write the harness's WinoGrande as a task that reads a local file, and return the file's path."""
+    """Write a task of the harness that reads WinoGrande from a local file, and return that file's path."""
     data = folder / "dev.jsonl"
     lines = (DATA / "winogrande" / "dev.jsonl").read_text("utf-8").splitlines()[:count]
     data.write_text("\n".join(lines) + "\n", "utf-8")
@@ -208,7 +208,7 @@ def shell(command, threads):
 
 
 def predictions(run):
-    """Index of the option with the higher log-probability, the first at a tie."""
+    """Index of the more likely option for each problem of a run, the first at a tie."""
     return [int(second > first) for first, second in zip(run["logprobs"][::2], run["logprobs"][1::2], strict=True)]
 
 

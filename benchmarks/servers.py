@@ -239,7 +239,7 @@ class TransformersServer(FakeServer):
         return Response(payload=f'{{"model": "{body["model"]}", "choices": [{choices}]}}'.encode())
 
     def kept(self, prompt):
-        """Stored answer on a text."""
+        """Answer on a prompt, computed at its first request and stored."""
         key = prompt if isinstance(prompt, str) else tuple(prompt)
         if key not in self.ready:
             self.ready[key] = self.read(prompt)
