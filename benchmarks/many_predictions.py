@@ -72,9 +72,8 @@ def main() -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{count:,} files, {len(run.predictions):,} predictions, {len(run.metrics):,} rows")
     print(f"audit, files and report {seconds:6.2f} s ({cpu_seconds:.2f} s of one core), {memory:.2f} GB at most")
-    print(
-        f"{count * cpu_alone / cpu_seconds:.1f} x as fast as {count:,} audits of one file ({cpu_alone:.2f} s of one core each)"
-    )
+    speed = count * cpu_alone / cpu_seconds
+    print(f"{speed:.1f} x as fast as {count:,} audits of one file ({cpu_alone:.2f} s of one core each)")
     print(f"page {page:.2f} MB, report folder {folder_size:.2f} MB")
 
 
