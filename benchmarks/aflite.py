@@ -1,4 +1,4 @@
-"""AFLite: all classifiers at once against a scikit-learn loop, on planted bias; its memory, agreement and growth.
+"""AFLite with all classifiers at once against a scikit-learn loop, on planted bias: speed, memory, agreement, growth.
 
 python benchmarks/aflite.py [--rows 44000] [--backend numpy|torch:cuda|ray] [--only PART] [--quick] [--figures FOLDER]
 
@@ -138,14 +138,14 @@ def against_loop(X, y, run, settings, seconds, cpu) -> None:
 _HELD = {}
 
 
-def _start(barrier):
+def _start_worker(barrier):
     from threadpoolctl import threadpool_limits
 
     _HELD["limit"] = threadpool_limits(1)
     barrier.wait()
 
 
-def _loop_part(part):
+def _fit_part(part):
     started = time.process_time()
     loop_once(_HELD["X"], _HELD["y"], *part)
     return time.process_time() - started
@@ -156,10 +156,10 @@ def in_processes(X, y, parts, cores):
     _HELD["X"], _HELD["y"] = X, y
     context = multiprocessing.get_context("fork")
     barrier = context.Barrier(cores + 1)
-    with context.Pool(cores, _start, (barrier,)) as pool:
+    with context.Pool(cores, _start_worker, (barrier,)) as pool:
         barrier.wait()
         started = time.perf_counter()
-        used = pool.map(_loop_part, parts, chunksize=1)
+        used = pool.map(_fit_part, parts, chunksize=1)
         return time.perf_counter() - started, sum(used)
 
 
@@ -167,11 +167,11 @@ def memory(args, settings) -> None:
     """Peak memory of a process that holds X and filters it, over what it had before, in units of X."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
-        grown, size = pool.apply(_peak, (args.rows, args.width, settings))
+        grown, size = pool.apply(_measure_peak, (args.rows, args.width, settings))
     print(f"memory: {grown / 1e6:,.0f} MB at the peak, X included: {grown / size:.2f} x the bytes of X")
 
 
-def _peak(count, width, settings):
+def _measure_peak(count, width, settings):
     rng = np.random.default_rng(0)
     AFLite(4, 50, 10, backend="numpy").fit(rng.standard_normal((200, 8)), rng.integers(0, 2, 200))
     before, seen = resident(), []
@@ -193,7 +193,7 @@ def _peak(count, width, settings):
 
 
 def resident():
-    """Bytes of this process in memory now; the system's own peak counts what a parent process had."""
+    """Bytes of this process in memory now, since the system's own peak counts what a parent process had."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

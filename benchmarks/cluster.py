@@ -1,4 +1,4 @@
-"""How well does scoring spread? 1, 2 and 4 workers of one core each on a Ray cluster of this machine.
+"""Measure how well scoring spreads over 1, 2 and 4 workers of one core each on a Ray cluster of this machine.
 
     python benchmarks/cluster.py [--quick]
 
@@ -40,7 +40,7 @@ class Waiting:
 
 
 def texts(count: int) -> list[Fill]:
-    """Blanks to fill, from the bundled twins; each is another text."""
+    """Make blanks to fill from the bundled twins, each with another text."""
     problems = winokit.load("open")
     pairs = [(problem, name) for problem in problems for name in problem.candidates]
     return [
@@ -50,7 +50,7 @@ def texts(count: int) -> list[Fill]:
 
 
 def seconds(model: ClusterModel, requests: Sequence[Request], workers: int) -> float:
-    """How long copies that are loaded take, answers kept in a cache."""
+    """Seconds that loaded copies of a model take, with answers kept in a cache."""
     while len(model._free) < workers:
         answer_all(model, requests[: 32 * workers], Cache())
     begun = time.perf_counter()

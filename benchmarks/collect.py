@@ -143,14 +143,14 @@ class Server:
         self.process.wait()
 
     def cpu_seconds(self) -> float:
-        """How long all of them have been computing."""
+        """CPU seconds of all server processes so far."""
         stats = [Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split() for process in self.processes()]
         return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
 class Tally:
-    """What the crowd knows of one part of the work."""
+    """Counts that the crowd keeps of one part of the work."""
 
     seconds: float = 0.0
     waited: list[float] = field(default_factory=list)
@@ -197,7 +197,7 @@ class Answer:
 
 
 class Browser:
-    """Cookies and open lines to the server; no more, so that the crowd leaves the cores to what is measured."""
+    """Cookies and open connections to the server, and no more, so that the crowd leaves the cores to the server."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -205,7 +205,7 @@ class Browser:
         self.idle: list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def request(self, method: str, place: str, fields: dict[str, str] | None = None) -> Answer:
-        """One request on a line of its own; LOST where the server does not answer."""
+        """Send one request on a connection of its own, and return LOST if the server does not answer."""
         reader, writer = await self.line()
         try:
             writer.write(self.written(method, place, fields))
@@ -276,7 +276,7 @@ class Person:
         return self.tally
 
     async def take(self, wanted: tuple[str, str]) -> str:
-        """Take a task of the first kind there is; where it is."""
+        """Take a task of the first wanted kind there is, and return its address."""
         for kind in wanted:
             place = await self.send(f"/begin/{kind}", {})
             if place.startswith("/task/"):
@@ -297,7 +297,7 @@ class Person:
         return place
 
     async def hand_in(self, place: str, fields: dict[str, str]) -> str:
-        """Hand in, now and then twice at once; where to go next."""
+        """Hand in a form, now and then twice at once, and return the next address."""
         times = 2 if self.random.random() < TWICE else 1
         start = time.perf_counter()
         places = await asyncio.gather(*(self.send(place, fields) for _ in range(times)))
@@ -308,7 +308,7 @@ class Person:
         return places[0] or "/begin"
 
     async def send(self, place: str, fields: dict[str, str]) -> str:
-        """Send a form; where it leads, or nothing if it was not taken."""
+        """Send a form, and return the address it leads to, or nothing if it was refused."""
         answer = await self.ask("POST", place, {**fields, "csrf": self.csrf}, expected=303)
         return answer.location
 
@@ -391,7 +391,7 @@ def run_crowd(*args) -> None:
 
 
 def to_judge(study: Study, pairs: int) -> set[str]:
-    """Twins to judge from the first moment on; the tasks they were written in."""
+    """Add twins to judge from the first moment on, and return the tasks they were written in."""
     author, tokens = workers.join(study, "links"), set()
     workers.consent(study, author.id)
     workers.screen(study, author.id, native_speaker=True, has_seen_wsc=False)
@@ -403,7 +403,7 @@ def to_judge(study: Study, pairs: int) -> set[str]:
 
 
 class Past:
-    """What has come into a study before: rows by table, poured in table by table, since going through the pages would
+    """Rows that came into a study before, by table, and written table by table, since going through the pages would
     take hours. Votes are those of people who are right nine times in ten."""
 
     def __init__(self, study: Study, people: int, seed: int) -> None:
@@ -469,7 +469,7 @@ class Past:
 
 
 def prefill(study: Study, pairs: int, people: int, seed: int) -> set[str]:
-    """Fill a study with so many pairs and their votes, over sixty days; a tenth still waits for a vote on each twin."""
+    """Fill a study with pairs and their votes over sixty days, of which a tenth still waits for a vote on each twin."""
     past = Past(study, people, seed)
     asked = select(Task.id).where(Task.kind == "write").order_by(Task.rank).limit(pairs)
     with study.store.read() as session:
@@ -490,7 +490,7 @@ def prefill(study: Study, pairs: int, people: int, seed: int) -> set[str]:
 
 
 def look_up(study: Study, answered: set[str], before: set[str]) -> dict[str, int]:
-    """What the database says of all that was acknowledged, and of every task."""
+    """Look up in the database all that was acknowledged, and every task."""
     per_task = select(Task.id, Task.asked, Task.held, Task.accepted).where(Task.asked.is_not(None))
     with study.store.read() as session:
         stored = Counter(session.scalars(select(Lease.token).join(Submission, Submission.lease_id == Lease.id)))
@@ -514,7 +514,7 @@ def look_up(study: Study, answered: set[str], before: set[str]) -> dict[str, int
 
 @contextlib.contextmanager
 def database(kind: str, folder: Path):
-    """The URL of a database; None for the study's own file."""
+    """URL of a database of this kind, or None for the study's own file."""
     if kind == "sqlite":
         yield None
         return
@@ -558,7 +558,7 @@ def main() -> None:
 
 
 def compare(tallies: list[Tally], pairs: int) -> None:
-    """A line for each page, empty against full; and the same of the server's own computing."""
+    """Print a line for each page, empty against full, of waiting times and of the server's own computing."""
     print(f"\n| page | empty: p50 | p95 | {pairs:,} pairs: p50 | p95 | ratio of p50 | requests |\n" + "|---" * 7 + "|")
     for page in sorted(tallies[1].by_page):
         empty, full = (np.percentile(tally.by_page[page] or [np.nan], [50, 95]) for tally in tallies)
@@ -569,7 +569,7 @@ def compare(tallies: list[Tally], pairs: int) -> None:
 
 
 def play(args: argparse.Namespace, pairs: int = 0) -> Tally:
-    """A study with so many pairs in its past, and everybody at work on it; what the crowd knows of the first part."""
+    """Make a study with this many pairs in its past, let everybody work on it, and return the first part's counts."""
     tasks_ = CONFIG["tasks"] | {"twins": pairs + FREE_TWINS}
     with tempfile.TemporaryDirectory() as place, database(args.db, Path(place)) as db:
         write_whole(Path(place) / "study" / "consent.md", b"# A benchmark\n\nNobody takes part but programs.\n")

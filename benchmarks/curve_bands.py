@@ -1,4 +1,4 @@
-"""How often a learning curve says what is so: intervals, the size at which a goal is reached, what hangs on seeds.
+"""Measure how often a learning curve is right: intervals, the size at which a goal is reached, what hangs on seeds.
 
 python benchmarks/curve_bands.py [--curves 400] [--quick]
 
@@ -58,7 +58,7 @@ SHAPES = {"straight": straight, "bent": bent, "levelling": levelling, "like an S
 
 @dataclass(frozen=True)
 class World:
-    """What there is to be found: restarts, units in the test set, and how much either differ, in logits."""
+    """True values to be found: restarts, units in the test set, and how much either differ, in logits."""
 
     restarts: int = 3
     units: int = 150
@@ -82,25 +82,25 @@ class World:
         return np.log(np.array(self.sizes) / self.sizes[0]) / math.log(4)
 
     def hardness(self, rng: np.random.Generator, units: int) -> np.ndarray:
-        """How much easier each problem is: units by pairs by members."""
+        """Draw how much easier each problem is: units by pairs by members."""
         of_unit = self.unit * rng.normal(size=(units, 1, 1))
         of_pair = rng.normal(size=(units, self.pairs, 1))
         of_problem = rng.normal(size=(units, self.pairs, 2))
         return of_unit + self.problem * (of_pair + of_problem) / math.sqrt(2)
 
     def gains(self, rng: np.random.Generator, units: int) -> np.ndarray:
-        """What each pair gains in a step beyond what all gain: units by pairs."""
+        """Draw the gain of each pair in a step beyond the gain of all: units by pairs."""
         return self.gain * (rng.normal(size=(units, 1)) + rng.normal(size=(units, self.pairs))) / math.sqrt(2)
 
     def runs(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
-        """What each run has beyond others: restarts by sizes."""
+        """Draw the lead of each run over others: restarts by sizes."""
         whole = self.restart * rng.normal(size=(restarts, 1))
         single = self.restart / 2 * rng.normal(size=(restarts, len(self.sizes)))
         return whole + single + self.seed_slope * rng.normal(size=(restarts, 1)) * self.steps
 
     @cached_property
     def population(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Levels in logits that give the shape; true single and group accuracy of the sizes."""
+        """Levels in logits that give the shape, and the true single and group accuracy of the sizes."""
         rng = np.random.default_rng(0)
         units = MANY // (2 * self.pairs)
         hard, gains = self.hardness(rng, units), self.gains(rng, units)
@@ -123,15 +123,15 @@ class World:
     def truth(self) -> dict[str, list[float]]:
         """Mean of each size, area, the line's height and slope, of single and of group accuracy."""
         _, single, group = self.population
-        return {"accuracy": self._numbers(single), "group_accuracy": self._numbers(group)}
+        return {"accuracy": self._write_numbers(single), "group_accuracy": self._write_numbers(group)}
 
-    def _numbers(self, means: np.ndarray) -> list[float]:
+    def _write_numbers(self, means: np.ndarray) -> list[float]:
         fit = fit_log(self.sizes, 100 * means)
         line = [fit.at(size) for size in self.sizes]
         return [*means, leaderboard_auc(means.tolist(), self.sizes), *line, fit.slope]
 
     def arrival(self, goal: float) -> float:
-        """The size at which the true curve reaches a goal, in per cent; infinite for never."""
+        """Size at which the true curve reaches a goal in per cent, infinite if it never does."""
         shape = SHAPES[self.shape]
         if shape(60) < goal / 100:
             return math.inf
@@ -151,7 +151,7 @@ class World:
         return Dataset(problems, Card("test"))
 
     def curves(self, rng: np.random.Generator, goal: float | None = None) -> list[CurveSeries]:
-        """What is said of one simulated curve: of single and of group accuracy."""
+        """Fit one simulated curve, and return the statements on single and on group accuracy."""
         levels, _, _ = self.population
         hard, gains = self.hardness(rng, self.units), self.gains(rng, self.units)
         own = levels[:, None, None, None] + gains[..., None] * self.steps[:, None, None, None] + hard
@@ -184,7 +184,7 @@ def covered(world: World, curves: int = 400) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Reached:
-    """What is said of a goal, as shares of curves."""
+    """Statements on a goal, as shares of curves."""
 
     given: float
     """A size is given."""
@@ -196,7 +196,7 @@ class Reached:
 
 
 def reached(world: World, goal: float, curves: int = 400) -> Reached:
-    """How often a size is given for a goal, and how often a wrong one."""
+    """Shares of curves that give a size for a goal, and that give a wrong one."""
     true_size = world.arrival(goal)
     kinds: dict[str, int] = {}
     wrong = beyond = 0
@@ -252,7 +252,7 @@ def print_goals(curves: int) -> None:
 
 
 def print_seeds(curves: int) -> None:
-    """What is said of restarts."""
+    """Print the statements on restarts."""
     print("restarts  sizes  units  problems each  restart  one slope  slopes that differ by 0.3")
     for restarts in (2, 3, 5):
         for sizes in (SIZES[:3], SIZES):

@@ -1,4 +1,4 @@
-"""How every main path grows: CPU seconds over a decade of sizes, and the exponent of the line through them.
+"""Measure the growth of every main path: CPU seconds over a decade of sizes, and the exponent of their line.
 
 python benchmarks/growth.py [--most 10000] [--points 4] [--times 3] [--only load stats …] [--figure FILE] [--quick]
 

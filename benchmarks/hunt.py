@@ -31,7 +31,7 @@ def vocabulary() -> list[str]:
 
 
 def write_sentences(path: Path, count: int) -> list[str]:
-    """A file of paragraphs of five sentences; returns the sentences."""
+    """Write a file of paragraphs of five sentences, and return the sentences."""
     rng, words = random.Random(0), vocabulary()
     weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(words))))
     drawn = iter(rng.choices(words, cum_weights=weights, k=18 * count))

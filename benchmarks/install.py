@@ -1,4 +1,4 @@
-"""What an installation weighs: megabytes by package, seconds to install, seconds to import, beside other harnesses.
+"""Measure an installation: megabytes by package, seconds to install, seconds to import, beside other harnesses.
 
 python benchmarks/install.py [--quick] [--against lm-eval inspect-ai]
 
@@ -33,7 +33,7 @@ def weights(environment: Path) -> Counter[str]:
 
 
 def size(package: Distribution, place: object) -> int:
-    """Bytes of a file; none where it is not there."""
+    """Bytes of a file, or 0 if it does not exist."""
     path = Path(str(package.locate_file(place)))  # type: ignore[arg-type]
     return path.stat().st_size if path.is_file() else 0
 

@@ -1,4 +1,4 @@
-"""What is found of planted errors: precision and recall of the order of suspects on the real boards.
+"""Measure precision and recall of planted errors in the order of suspects on the real boards.
 
     python benchmarks/items.py                  # all tables
     python benchmarks/items.py --only labels    # labels, pairs, bank, languages, none or speed
@@ -42,7 +42,7 @@ def queue_order(judged: JudgedItems) -> list[tuple[int, ...]]:
 
 
 def majority_order(judged: JudgedItems) -> list[tuple[int, ...]]:
-    """By the share of all families that are right; a pair by the mean of its twins."""
+    """Order by the share of all families that are right, a pair by the mean of its twins."""
     rights = {item.row: item.right.value for item in judged.items}
     return sorted(queue_order(judged), key=lambda rows: np.mean([rights[row] for row in rows]))
 
@@ -60,7 +60,7 @@ def rest_order(judged: JudgedItems) -> list[tuple[int, ...]]:
 
 
 def wrong_order(judged: JudgedItems) -> list[tuple[int, ...]]:
-    """By both twins wrong, over all families; an item without a twin by its share wrong."""
+    """Order by both twins wrong over all families, an item without a twin by its share wrong."""
     wrongs = {(item.row,): 1 - item.right.value for item in judged.items}
     wrongs |= {pair.rows: pair.both_wrong.value for pair in judged.pairs}
     return sorted(queue_order(judged), key=lambda rows: -wrongs[rows])
@@ -94,7 +94,7 @@ def planted(judged: JudgedItems, answers: Answers, targets: Sequence[tuple[int, 
 
 
 def found_in_first(order: Sequence[tuple[int, ...]], targets: Sequence[tuple[int, ...]]) -> list[int]:
-    """How many targets are among the first so many of an order."""
+    """Count the targets among the first items of an order, for each number of items in `FIRST`."""
     wanted = set(targets)
     return [sum(rows in wanted for rows in order[:first]) for first in FIRST]
 
@@ -198,7 +198,7 @@ def whole_pairs(draws: int) -> None:
 
 
 def bank_pairs(draws: int) -> None:
-    """Pairs simulated from the 3PL bank, with the dependence of twins varied; and nothing planted."""
+    """Print a table per simulation of pairs from the 3PL bank, with varied dependence of twins and no planted error."""
     dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
     bank = read_bank(BOARDS / "winogrande_dev_atlas_3pl.csv.gz")
     asked = AskedProblems.of(dataset)

@@ -75,7 +75,7 @@ def count_under_way(study: Study) -> int:
 
 
 def play_round(study: Study, db: str | None, start: float, draw: random.Random) -> int:
-    """Pay everybody, with processes that are killed; how many were."""
+    """Pay everybody with processes that are killed, and return how many were."""
     fast = multiprocessing.get_context("forkserver")
     fast.set_forkserver_preload(["winokit_collect.platforms.payout", "winokit_collect.platforms.prolific"])
     killed = 0
@@ -97,7 +97,7 @@ def play_round(study: Study, db: str | None, start: float, draw: random.Random) 
 
 
 def main() -> int:
-    """Play all rounds; 1 if a cent is missing or too much."""
+    """Play all rounds, and return 1 if a cent is missing or too much, otherwise 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--db", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--rounds", type=int, default=20)

@@ -1,4 +1,4 @@
-"""What an attacker learns of a hidden test from its gradings, within the budget: `python benchmarks/ladder.py`.
+"""Measure how much attackers learn of a hidden test from its gradings: `python benchmarks/ladder.py`.
 
 A *guesser* sends in random answers, twins opposite, and lets them vote by the scores that are shown (Blum and Hardt's
 boosting attack). A *booster* knows half of the pairs for certain, which lifts it over the lowest score, and does the
@@ -26,7 +26,7 @@ from winokit.stages.grade.ladder import MARGIN, LadderRules, rules_of, steps_of,
 from winokit.units import Units
 
 NOTHING = 0.5
-"""What an attacker takes a score for that is not shown."""
+"""The score that an attacker assumes if none is shown."""
 Signs = NDArray[np.float64]
 Shown = Callable[[Signs], float | None]
 """The score of a submission that is shown for these outcomes (1 right, -1 wrong, for each pair), if any is."""
@@ -34,7 +34,10 @@ Attack = Callable[[Signs, Shown, int, np.random.Generator], float]
 
 
 def ladder(rules: LadderRules, rng: np.random.Generator, *, one_name: bool) -> Shown:
-    """Scores at a step: under one name only where they are above the best so far."""
+    """Return a function that shows scores as a ladder does, rounded at random to a step.
+
+    With `one_name`, only scores above the best so far are shown, otherwise None.
+    """
     best = 0.0
 
     def shown(right: Signs) -> float | None:
@@ -49,61 +52,78 @@ def ladder(rules: LadderRules, rng: np.random.Generator, *, one_name: bool) -> S
 
 
 def exact(right: Signs) -> float:
-    """Scores as they are."""
+    """Share of pairs that are right, which a board without a ladder would show."""
     return float((right > 0).mean())
 
 
 def guesser(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator) -> float:
-    """Random answers vote by the scores they get."""
-    return _voted(truth, 0, ask, budget, rng)
+    """Attack by random answers that vote by their scores, and return the share of pairs it has right."""
+    return _collect_votes(truth, 0, ask, budget, rng)
 
 
 def booster(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator) -> float:
-    """The same beside a half that is known."""
-    return _voted(truth, len(truth) // 2, ask, budget, rng)
+    """Attack like `guesser` with half of the pairs known, and return the share of the other half it has right."""
+    return _collect_votes(truth, len(truth) // 2, ask, budget, rng)
 
 
-def _voted(truth: Signs, known: int, ask: Shown, budget: int, rng: np.random.Generator) -> float:
-    guesses, values = [], []
+def _collect_votes(truth: Signs, known_count: int, ask: Shown, budget: int, rng: np.random.Generator) -> float:
+    """Send in random answers beside the known pairs, and return the share of the others that their vote has right."""
+    guesses = []
+    values = []
     for _ in range(budget):
         guess = rng.choice([-1.0, 1.0], len(truth))
-        guess[:known] = truth[:known]
+        guess[:known_count] = truth[:known_count]
         value = ask(guess * truth)
         guesses.append(guess)
         values.append(NOTHING if value is None else value)
-    votes = (np.array(values) - np.mean(values)) @ np.array(guesses) + rng.normal(size=len(truth)) * 1e-9
-    return exact((np.sign(votes) * truth)[known:])
+    weights = np.array(values) - np.mean(values)
+    tie_breakers = rng.normal(size=len(truth)) * 1e-9
+    votes = weights @ np.array(guesses) + tie_breakers
+    return exact((np.sign(votes) * truth)[known_count:])
 
 
 def reader(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator) -> float:
-    """One unknown pair after the other is turned, and stays so if the score rises."""
-    known = len(truth) // 2
-    answers = np.concatenate([truth[:known], rng.choice([-1.0, 1.0], len(truth) - known)])
+    """Attack by changing one unknown pair after the other, and keep what raises the score.
+
+    Half of the pairs are known. Returns the share of the others that it has right.
+    """
+    known_count = len(truth) // 2
+    guess = rng.choice([-1.0, 1.0], len(truth) - known_count)
+    answers = np.concatenate([truth[:known_count], guess])
     best = ask(answers * truth) or NOTHING
-    for pair in range(known, min(known + budget - 1, len(truth))):
-        turned = answers.copy()
-        turned[pair] *= -1
-        value = ask(turned * truth) or NOTHING
+    for pair in range(known_count, min(known_count + budget - 1, len(truth))):
+        changed = answers.copy()
+        changed[pair] *= -1
+        value = ask(changed * truth) or NOTHING
         if value > best:
-            answers, best = turned, value
-    return exact((answers * truth)[known:])
+            answers = changed
+            best = value
+    return exact((answers * truth)[known_count:])
 
 
 def solver(truth: Signs, ask: Shown, budget: int, rng: np.random.Generator, share: float) -> float:
-    """A share is known; guesses of the rest are solved for by ridge regression on the scores that are shown."""
-    known = round(share * len(truth))
-    rest = truth[known:]
-    tries = rng.choice([-1.0, 1.0], (budget, len(rest)))
-    asked = [(guess, ask(np.concatenate([np.ones(known), guess * rest]))) for guess in tries]
-    shown = [(guess, value) for guess, value in asked if value is not None]
-    if not shown:
-        return exact(rng.choice([-1.0, 1.0], len(rest)))
-    guesses = np.array([guess for guess, _ in shown]) / (2 * len(truth))
-    scores = np.array([value for _, value in shown]) - (known + len(rest) / 2) / len(truth)
+    """Attack by ridge regression on the scores that are shown, with a share of the pairs known.
+
+    Returns the share of the others that it has right.
+    """
+    known_count = round(share * len(truth))
+    unknown = truth[known_count:]
+    guesses = []
+    scores = []
+    for guess in rng.choice([-1.0, 1.0], (budget, len(unknown))):
+        score = ask(np.concatenate([np.ones(known_count), guess * unknown]))
+        if score is not None:
+            guesses.append(guess)
+            scores.append(score)
+    if not scores:
+        return exact(rng.choice([-1.0, 1.0], len(unknown)))
+    design = np.array(guesses) / (2 * len(truth))
+    surplus = np.array(scores) - (known_count + len(unknown) / 2) / len(truth)
     # A coin rounds to a step with a standard deviation of up to half of it; answers are ±1 beforehand.
     noise = (1 / (2.4 * steps_of(2 * len(truth)))) ** 2
-    answers = guesses.T @ np.linalg.solve(guesses @ guesses.T + noise * np.eye(len(shown)), scores)
-    return exact(np.sign(answers) * rest)
+    covariance = design @ design.T + noise * np.eye(len(scores))
+    answers = design.T @ np.linalg.solve(covariance, surplus)
+    return exact(np.sign(answers) * unknown)
 
 
 ATTACKS: dict[str, Attack] = {
@@ -116,44 +136,59 @@ ATTACKS: dict[str, Attack] = {
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table of attacks, and the lines on a board of two."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--pairs", type=int, nargs="+", default=[16, 32, 192, 884])
     parser.add_argument("--quick", action="store_true", help="5 runs on 16 pairs")
     options = parser.parse_args()
     if options.quick:
-        options.runs, options.pairs = 5, [16]
+        options.runs = 5
+        options.pairs = [16]
     heading = "".join(f"{name:>16}" for name in ("one name", "new names", "exact scores"))
     print(f"{'pairs':>6} {'budget':>6} {'step':>6} {'lowest':>7}  {'attacker':12}{heading}")
     for pairs in options.pairs:
         rules = rules_of(2 * pairs, pairs)
         for name, attack in ATTACKS.items():
-            cells = "".join(_cell(attack, pairs, rules, kind, options.runs) for kind in ("one", "new", "exact"))
+            cells = "".join(_run_attack(attack, pairs, rules, kind, options.runs) for kind in ("one", "new", "exact"))
             facts = f"{pairs:6} {rules.budget:6} {1 / rules.steps:6.1%} {rules.lowest:7.1%}"
             print(f"{facts}  {name:12}{cells}")
     for pairs in options.pairs:
-        drawn, none = read_off_a_board(pairs, draws=41), read_off_a_board(pairs, draws=1)
-        print(f"{pairs:6} pairs, a board of two tells an unknown one: {drawn:.3f}; without a margin {none:.3f}")
+        with_margin = read_off_a_board(pairs, draws=41)
+        without = read_off_a_board(pairs, draws=1)
+        print(
+            f"{pairs:6} pairs, a board of two tells an unknown one: {with_margin:.3f}; without a margin {without:.3f}"
+        )
 
 
 def read_off_a_board(pairs: int, draws: int) -> float:
-    """How often the best choice of known pairs lets a board tell an unknown one; one draw is no margin."""
+    """Share of boards that tell an unknown pair, with the number of known pairs that serves the attacker best.
+
+    `draws` is the number of margins tried, evenly spaced. One draw means no margin.
+    """
     units = Units(np.repeat(np.arange(pairs), 2))
     margins = np.linspace(0, MARGIN / steps_of(2 * pairs), draws)
 
     def distinguished(ahead: int, *, is_right: bool) -> float:
-        first, second = np.ones(2 * pairs), np.ones(2 * pairs)
+        first = np.ones(2 * pairs)
+        second = np.ones(2 * pairs)
         second[: 2 * ahead] = 0
-        (second if is_right else first)[2 * ahead : 2 * ahead + 2] = 0
-        return float(np.mean([lead_of(first, second, units, margin).p < 0.05 for margin in margins]))
+        wrong = second if is_right else first
+        wrong[2 * ahead : 2 * ahead + 2] = 0
+        p_values = np.array([lead_of(first, second, units, margin).p for margin in margins])
+        return float(np.mean(p_values < 0.05))
 
-    known = range(4, min(pairs // 2, 40))
-    gaps = (distinguished(ahead, is_right=True) - distinguished(ahead, is_right=False) for ahead in known)
+    gaps = []
+    for ahead in range(4, min(pairs // 2, 40)):
+        gaps.append(distinguished(ahead, is_right=True) - distinguished(ahead, is_right=False))
     return 0.5 + max(gaps) / 2
 
 
-def _cell(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) -> str:
+def _run_attack(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) -> str:
+    """Run an attack many times, and write the mean share of right pairs with its standard error.
+
+    `kind` is "one" (name), "new" (names) or "exact" (scores).
+    """
     rng = np.random.default_rng(0)
     shares = []
     for _ in range(runs):

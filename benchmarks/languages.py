@@ -1,4 +1,4 @@
-"""How well candidates are found in each of XWinograd's languages, by English rules and by the language's own.
+"""Measure how well candidates are found in each of XWinograd's languages, by English rules and by the language's own.
 
 python benchmarks/languages.py [FILE] [--misses] [--quick]
 
@@ -66,7 +66,7 @@ BAD_JOINS = {
 
 @dataclass
 class Found:
-    """What was found of the candidates that were sought."""
+    """Candidates that were found, of those that were sought."""
 
     sought: int = 0
     right: int = 0
@@ -90,7 +90,7 @@ def citation(candidate: str, language: Language) -> str:
 
 
 def finding(problems: list[Problem], rules: Language) -> Found:
-    """How candidates are found by some rules."""
+    """Find the candidates of problems by some rules, and count them."""
     counts = Found()
     for number, problem in enumerate(problems):
         own = language_of(problem.language)
@@ -128,7 +128,10 @@ def unnamed(problem: Problem, text: str, sought: list[str], language: Language) 
 
 
 def bad_joins(problems: list[Problem], *, plainly: bool) -> list[str]:
-    """The filled texts with a join that the language does not have; plainly: where the pronoun is merely replaced."""
+    """Filled texts with a join that the language does not have.
+
+    With `plainly`, texts are filled by replacing the pronoun only.
+    """
     bad = []
     for problem in problems:
         for candidate in problem.candidates:

@@ -60,7 +60,7 @@ def texts(count: int) -> list[Continuation]:
 
 
 def asked(spec: str, requests: list[Continuation]) -> tuple[list[float], dict[str, float]]:
-    """The answers of a model, and what they cost; the model is let go."""
+    """Ask a model, release it, and return its answers and their cost."""
     before = torch.cuda.memory_allocated()
     model = load_model(spec)
     model.reader.budget.settle()

@@ -1,4 +1,4 @@
-"""How often a leaderboard calls two equal submissions distinguishable: `python benchmarks/leads.py`.
+"""Measure how often a leaderboard calls two equal submissions distinguishable: `python benchmarks/leads.py`.
 
 Both submissions are right on the same share of the problems, in expectation. What each knows of a unit (a template,
 say) holds for the problems of it with some probability, the agreement: at 1 a template is right or wrong as a whole, at
@@ -22,23 +22,23 @@ LAYOUTS = {
     "360 pairs, each a unit": [1] * 360,
     "90 pairs in 33 units of 1 to 8": [1] * 12 + [2] * 8 + [3] * 6 + [4] * 3 + [8] * 4,
 }
-"""How many pairs each unit has."""
+"""Number of pairs of each unit, by the name of the layout."""
 AGREEMENTS = (0.0, 0.5, 0.8, 1.0)
 ACCURACY = 0.7
 LEVEL = 0.05
 
 
 def labels_of(pairs_per_unit: list[int]) -> HiddenPart:
-    """The labels of a test whose units have so many pairs each."""
+    """Make the labels of a test whose units have these numbers of pairs."""
     pairs = np.repeat(np.arange(len(pairs_per_unit)), pairs_per_unit)
-    groups = tuple(f"group {number}" for number in range(len(pairs)) for _ in range(2))
+    groups = tuple(f"group {number // 2}" for number in range(2 * len(pairs)))
     units = tuple(int(unit) for unit in np.repeat(pairs, 2))
     ids = tuple(map(str, range(len(units))))
     return HiddenPart(Path(), {}, ids, (0,) * len(units), groups, units)
 
 
 def submission(units: GradedUnits, agreement: float, rng: np.random.Generator) -> np.ndarray:
-    """Which problems a submission has right, 1 or 0; pairs are right or wrong as a whole."""
+    """Draw the outcome of a submission for each problem, 1 right or 0 wrong, where pairs agree."""
     pair_units = units.of_groups.numbers
     of_units = rng.random(units.of_groups.count) < ACCURACY
     of_pairs = rng.random(len(pair_units)) < ACCURACY
@@ -48,20 +48,23 @@ def submission(units: GradedUnits, agreement: float, rng: np.random.Generator) -
 
 
 def rejected(pairs_per_unit: list[int], agreement: float, times: int) -> tuple[float, float]:
-    """How often equal submissions are distinguishable over units, and over groups."""
-    labels, rng = labels_of(pairs_per_unit), np.random.default_rng(0)
+    """Shares of equal submissions that are distinguishable over units, and over groups."""
+    labels = labels_of(pairs_per_unit)
+    rng = np.random.default_rng(0)
     by_unit = GradedUnits.of_labels(labels)
     by_group = GradedUnits.of_labels(HiddenPart(Path(), {}, labels.ids, labels.answers, labels.groups))
-    found = np.zeros(2)
+    count_over_units = 0
+    count_over_groups = 0
     for _ in range(times):
-        first, second = (submission(by_unit, agreement, rng) for _ in range(2))
-        ways = (by_unit.of_problems, by_group.of_problems)
-        found += [lead_of(first, second, way).p < LEVEL for way in ways]
-    return float(found[0] / times), float(found[1] / times)
+        first = submission(by_unit, agreement, rng)
+        second = submission(by_unit, agreement, rng)
+        count_over_units += lead_of(first, second, by_unit.of_problems).p < LEVEL
+        count_over_groups += lead_of(first, second, by_group.of_problems).p < LEVEL
+    return float(count_over_units / times), float(count_over_groups / times)
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table of layouts and agreements."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--times", type=int, default=2000)
     parser.add_argument("--quick", action="store_true", help="20 times")

@@ -14,7 +14,7 @@ from winokit.data.formats import read
 
 
 def best(action, tries=5):
-    """Least wall seconds of a few tries, and the last result."""
+    """Run a function a few times, and return the least wall seconds and the last result."""
     least = float("inf")
     for _ in range(tries):
         start = time.perf_counter()
@@ -24,13 +24,19 @@ def best(action, tries=5):
 
 
 def main() -> None:
+    """Print the seconds of parsing, reading and finding twins."""
     folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    named, quick = [name for name in sys.argv[1:] if name != "--quick"], "--quick" in sys.argv
-    path = Path(named[0]) if named else folder / "winogrande" / f"{'dev' if quick else 'train_xl'}.jsonl"
+    file_names = [name for name in sys.argv[1:] if name != "--quick"]
+    part = "dev" if "--quick" in sys.argv else "train_xl"
+    path = Path(file_names[0]) if file_names else folder / "winogrande" / f"{part}.jsonl"
     if not path.exists():
         print(f"loading: skipped, {path.name} is not there; set WINOKIT_DATA or name the file")
         return
-    plain, rows = best(lambda: [json.loads(line) for line in path.open(encoding="utf-8")])
+
+    def parse_lines():
+        return [json.loads(line) for line in path.open(encoding="utf-8")]
+
+    plain, rows = best(parse_lines)
     loaded, dataset = best(lambda: read(path))
     grouped, grouping = best(lambda: find_groups(dataset, use_ids=False))
     print(f"plain json parse   {plain:6.2f} s  {len(rows):,} rows")

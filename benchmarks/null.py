@@ -40,31 +40,37 @@ SETS = {
     "DPR test": "dpr/test.c.txt",
 }
 LEVEL = 0.03
-"""Of all tests of a headline together."""
+"""Level of all tests of a headline together."""
 
 Choices = np.ndarray
 Draw = Callable[[Answers, np.random.Generator], Choices]
 
 
 def draw_coins(answers: Answers, rng: np.random.Generator) -> Choices:
+    """Draw a choice for each problem by chance."""
     return (rng.random(len(answers)) * answers.candidates).astype(int)
 
 
 def draw_a_coin_per_unit(answers: Answers, rng: np.random.Generator) -> Choices:
+    """Draw a choice for each unit by chance, which all its problems share."""
     share = rng.random(answers.units.count)[answers.units.numbers]
     return (share * answers.candidates).astype(int)
 
 
 def draw_mostly_first(answers: Answers, rng: np.random.Generator) -> Choices:
+    """Draw choices of which 95 % are the first candidate, the others by chance."""
     return np.where(rng.random(len(answers)) < 0.95, 0, draw_coins(answers, rng))
 
 
 def draw_mostly_commonest(answers: Answers, rng: np.random.Generator) -> Choices:
+    """Draw choices of which 80 % are the commonest right answer, the others by chance."""
     commonest = int(np.bincount(answers.answers).argmax())
     return np.where(rng.random(len(answers)) < 0.8, commonest, draw_coins(answers, rng))
 
 
 def draw_right(share: float) -> Draw:
+    """Return a function that draws choices of which a share is right."""
+
     def draw(answers: Answers, rng: np.random.Generator) -> Choices:
         wrong = (answers.answers + 1) % answers.candidates
         return np.where(rng.random(len(answers)) < share, answers.answers, wrong)
@@ -84,7 +90,7 @@ SCORERS: dict[str, Draw] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """How often claims were made of one scorer on one dataset, as shares."""
+    """Shares of draws of one scorer on one dataset in which a claim was made."""
 
     dataset: str
     problems: int
@@ -109,21 +115,21 @@ def claims_of(answers: Answers) -> tuple[bool, bool, int]:
 
 
 def judge_scorer(name: str, data: Dataset, scorer: str, times: int, seed: int) -> Cell:
-    """Draw a scorer again and again and count what is claimed of it."""
+    """Draw a scorer `times` times, and count the claims above and below chance."""
     rng = np.random.default_rng([seed, len(data), list(SCORERS).index(scorer)])
     start = Answers.of_choices(data, np.zeros(len(data), int))
-    claimed = np.zeros(2)
+    claim_counts = np.zeros(2)
     untestable = 0
     for _ in range(times):
         choices = SCORERS[scorer](start, rng).astype(np.int64)
         above, below, untestable = claims_of(Answers(start.asked, start.problem_index, choices))
-        claimed += above, below
-    above_share, below_share = (claimed / times).tolist()
+        claim_counts += above, below
+    above_share, below_share = (claim_counts / times).tolist()
     return Cell(name, len(start), start.units.count, untestable, scorer, above_share, below_share)
 
 
 def cells(times: int, seed: int = 0) -> Iterator[Cell]:
-    """Every scorer on every dataset that is there."""
+    """Judge every scorer on every dataset that exists."""
     for name, file in SETS.items():
         if not (DATA / file).exists():
             continue
@@ -133,25 +139,26 @@ def cells(times: int, seed: int = 0) -> Iterator[Cell]:
 
 
 def main() -> None:
+    """Print a line per scorer and dataset, or all of them as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quick", action="store_true", help="3 draws of each scorer")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if not DATA.is_dir():
         print(f"no datasets at {DATA}: set WINOKIT_DATA")
         return
-    found = []
-    if not asked.json:
+    results = []
+    if not options.json:
         print(f"{'dataset':20} {'problems':>8} {'units':>6} {'fixed':>6}  {'scorer':18} {'above':>6} {'below':>6}")
-    for cell in cells(3 if asked.quick else asked.times, asked.seed):
-        found.append(cell)
-        if not asked.json:
-            about = f"{cell.dataset:20} {cell.problems:8,} {cell.units:6,} {cell.untestable:6,}"
-            print(f"{about}  {cell.scorer:18} {cell.above:6.3f} {cell.below:6.3f}", flush=True)
-    if asked.json:
-        print(json.dumps([asdict(cell) for cell in found], indent=1))
+    for cell in cells(3 if options.quick else options.times, options.seed):
+        results.append(cell)
+        if not options.json:
+            dataset_cells = f"{cell.dataset:20} {cell.problems:8,} {cell.units:6,} {cell.untestable:6,}"
+            print(f"{dataset_cells}  {cell.scorer:18} {cell.above:6.3f} {cell.below:6.3f}", flush=True)
+    if options.json:
+        print(json.dumps([asdict(cell) for cell in results], indent=1))
 
 
 if __name__ == "__main__":

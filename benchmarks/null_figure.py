@@ -14,11 +14,13 @@ from winokit.answers import Answers
 from winokit.methods.metrics.null import Null, NullTest
 from winokit.problem import Dataset, Problem
 
-PROBLEMS, FIRST = 200, 130
+PROBLEMS = 200
+FIRST = 130
+"""Problems of which the first candidate is right."""
 
 
 def unbalanced() -> Dataset:
-    """Problems of which 65 % have the first candidate right."""
+    """Make problems of which 65 % have the first candidate right."""
     return Dataset(
         Problem(f"Text {number} says that ", " did it.", ("the cook", "the clerk"), int(number >= FIRST))
         for number in range(PROBLEMS)
@@ -26,7 +28,7 @@ def unbalanced() -> Dataset:
 
 
 def tests() -> dict[str, NullTest]:
-    """A scorer that nearly always takes the first candidate, and one that reads: both have 132 of 200 right."""
+    """Test a scorer that nearly always takes the first candidate, and one that reads, each with 132 of 200 right."""
     data = unbalanced()
     right = np.array([problem.answer for problem in data])
     rng = np.random.default_rng(0)
@@ -42,6 +44,7 @@ def tests() -> dict[str, NullTest]:
 
 
 def main() -> None:
+    """Print both tests, and draw their null distributions."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -50,15 +53,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--quick", action="store_true", help="compute the numbers, draw nothing")
-    asked = parser.parse_args()
-    found = tests()
-    for name, test in found.items():
-        share, null = test.observed / test.n, test.null or 0.0
+    options = parser.parse_args()
+    results = tests()
+    for name, test in results.items():
+        share = test.observed / test.n
+        null = test.null or 0.0
         print(f"{name}: {100 * share:.1f} % right, chance {100 * null:.1f} %, p {test.p:.3g}")
-    if asked.quick or asked.out is None:
+    if options.quick or options.out is None:
         return
     figure, panels = plt.subplots(2, 1, figsize=(7, 3.4), sharex=True, layout="constrained")
-    for panel, (name, test) in zip(panels, found.items(), strict=True):
+    for panel, (name, test) in zip(panels, results.items(), strict=True):
         distribution = test.distribution
         counts = distribution.start + np.arange(len(distribution.chances))
         panel.bar(100 * counts / test.n, distribution.chances, width=0.4, color="#9aa7b4")
@@ -67,7 +71,7 @@ def main() -> None:
         panel.set_yticks([])
         panel.spines[["top", "right", "left"]].set_visible(False)
     panels[1].set_xlabel("per cent right if right answers changed places; the line: what the scorer has")
-    figure.savefig(asked.out, dpi=150)
+    figure.savefig(options.out, dpi=150)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How quiet the machine was while a benchmark ran: one line at its end, on stderr, so that tables stay tables.
+"""A report of the machine's load while a benchmark ran: one line at its end, on stderr, beside the tables.
 
     from quiet import watched
 
@@ -19,13 +19,17 @@ from contextlib import contextmanager
 @contextmanager
 def watched() -> Iterator[None]:
     """Print the load before and after, and the wall and CPU seconds of this process and its children."""
-    before, start = os.getloadavg()[0], time.perf_counter()
+    load_before = os.getloadavg()[0]
+    start = time.perf_counter()
     yield
-    took, after = time.perf_counter() - start, os.getloadavg()[0]
-    cores, cpu = len(os.sched_getaffinity(0)), sum(os.times()[:4])
-    quiet = "quiet" if max(before, after) <= cores + 0.5 else "busy: trust ratios of CPU seconds alone"
+    wall_seconds = time.perf_counter() - start
+    load_after = os.getloadavg()[0]
+    cores = len(os.sched_getaffinity(0))
+    cpu_seconds = sum(os.times()[:4])
+    is_quiet = max(load_before, load_after) <= cores + 0.5
+    state = "quiet" if is_quiet else "busy: trust ratios of CPU seconds alone"
     print(
-        f"machine: {cores} cores, load {before:.1f} before and {after:.1f} after ({quiet}); "
-        f"{took:.1f} s, {cpu:.1f} of CPU",
+        f"machine: {cores} cores, load {load_before:.1f} before and {load_after:.1f} after ({state}); "
+        f"{wall_seconds:.1f} s, {cpu_seconds:.1f} of CPU",
         file=sys.stderr,
     )

@@ -1,4 +1,4 @@
-"""How often is the verdict over readings right? `python benchmarks/readings.py [--times 200] [--quick]`.
+"""Measure how often the verdict over readings is right: `python benchmarks/readings.py [--times 200] [--quick]`.
 
 Models are simulated that are asked about twins under five prompts and two orders. Whether an answer is right is drawn
 with a probability that has parts of its own for the problem, its pair, the prompt, the order and what they have to do
@@ -43,7 +43,7 @@ FACTORS = ("prompts", "orders")
 
 @dataclass(frozen=True)
 class SimulatedModel:
-    """What moves a model's answers, in standard deviations of a normal variable; right if it is above zero."""
+    """Standard deviations of a normal variable per cause, where an answer is right if the sum is above zero."""
 
     name: str
     mean: float = 0.5
@@ -91,7 +91,7 @@ def pair_units(pair_count: int) -> Units:
 
 
 def measure_coverage(times: int) -> Iterator[str]:
-    """How often the interval of each component holds the truth."""
+    """Yield lines on how often the interval of each component holds the truth."""
     yield "coverage of 95 % intervals, in per cent; the truth as a standard deviation in points"
     for scorer in SCORERS:
         whole = scorer.answers(TRUTH, np.random.default_rng(0))
@@ -142,7 +142,7 @@ def asked_readings(dataset: Dataset, model: str, values: np.ndarray) -> AskedRea
 
 
 def measure_leads(times: int) -> Iterator[str]:
-    """How often a model is called ahead of one like it, and of one that is ten points behind."""
+    """Yield lines on how often a model is called ahead of an equal one, and of one ten points behind."""
     yield "who is ahead, of two models"
     for pair_count in SIZES:
         dataset = twins(pair_count)
@@ -175,7 +175,7 @@ def mean_for(scorer: SimulatedModel, difference: float) -> SimulatedModel:
 
 
 def measure_wording(times: int) -> Iterator[str]:
-    """How often it is said that the wording, or the model, decides more."""
+    """Yield lines on how often the wording, or the model, is said to decide more."""
     yield "what decides more: said of the wording / of the model, in per cent"
     for pair_count in SIZES:
         for name, wordings, models in (

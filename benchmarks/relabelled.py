@@ -1,4 +1,4 @@
-"""How often AFLite's tests speak where they should not: the size of the relabelled test, and the verdicts on noise.
+"""Measure how often AFLite's tests find something in noise: the relabelled test, and the verdicts.
 
 Twins with features that say nothing, or that give a share of the answers away; everything else is what
 `winokit debias aflite` does, with fewer classifiers.
@@ -48,7 +48,7 @@ AFLITES: dict[str, dict[str, Any]] = {"twins apart": {"threshold": 0.9}, "twins 
 
 
 def features(pairs: int, share: float, seed: int, width: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, answers and groups of twins, which look much alike; a share of the pairs leans towards its answers.
+    """Draw rows, answers and groups of similar twins, of which a share of the pairs leans towards its answers.
 
     As wide as a third of the rows, which is what real features are: narrow ones let chance remove everything.
     """
@@ -77,7 +77,7 @@ def size_of_relabelled_test(trials: int, pairs: int = 150, share: float = 0.0, r
 
 
 def students_end(real: AFLite, X: np.ndarray, y: np.ndarray, groups: np.ndarray, trial: int, runs: int = 5) -> float:
-    """Where Student's 95 % prediction interval of five relabelled runs ends: what is said to be exceeded in 2.5 %."""
+    """Upper end of Student's 95 % prediction interval of five relabelled runs, which 2.5 % should exceed."""
     from scipy import stats
 
     from winokit.methods.aflite.null import relabelled
@@ -90,7 +90,7 @@ def students_end(real: AFLite, X: np.ndarray, y: np.ndarray, groups: np.ndarray,
 
 
 def words_of_debias(trials: int, pairs: int = 150, share: float = 0.0, seeds: int = 3) -> Counter[str]:
-    """How often each verdict is given."""
+    """Count how often each verdict is given."""
     words: Counter[str] = Counter()
     data = synthetic(pairs, bias=0.0, seed=0)
     for trial in range(trials):
@@ -177,7 +177,7 @@ def noise_claims(data: Dataset, features_of: Features, units: Units, trials: int
 
 
 def show_templates(trials: int) -> None:
-    """What noise is called on templates, counted by group and by unit."""
+    """Print the verdicts on noise in templates, counted by group and by unit."""
     sets = [template_problems()]
     path = Path(os.environ.get("WINOKIT_DATA") or "") / "winogender" / "all_sentences.tsv"
     if path.is_file():

@@ -12,7 +12,7 @@ it, is among the rivals.
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -26,43 +26,60 @@ SPLITS = ("train", "val", "test")
 
 
 def named_beside(dataset: Dataset) -> Rivals:
-    """The spans that other questions about the same pronoun name."""
-    beside = {problem.id: [p.query or "" for p in members] for members in siblings(dataset) for problem in members}
-    return lambda problem: without(problem.query or "", beside[problem.id])
+    """Return a source of rivals: the spans that other questions about the same pronoun name."""
+    spans_beside: dict[str, list[str]] = {}
+    for members in siblings(dataset):
+        spans = [member.query or "" for member in members]
+        spans_beside |= dict.fromkeys((member.id for member in members), spans)
+    return lambda problem: without(problem.query or "", spans_beside[problem.id])
 
 
 def line(dataset: Dataset, rivals: Rivals) -> str:
-    """The counts of one split under one source of rivals."""
+    """Write the counts of one split under one source of rivals, without accuracies if answers are hidden."""
     spans = {problem.id: rivals(problem) for problem in dataset}
     sizes = [len(spans[problem.id]) for problem in dataset]
-    counts = f"{len(dataset):9,} {sum(not size for size in sizes):8,} {fmean(sizes):6.2f}"
+    without_rival = sum(size == 0 for size in sizes)
+    counts = f"{len(dataset):9,} {without_rival:8,} {fmean(sizes):6.2f}"
     if any(problem.answer is None for problem in dataset):
         return counts
     perfect = fmean(size > 0 for size in sizes)
-    luck = fmean(_luck(problem, size) for problem, size in zip(dataset, sizes, strict=True))
-    hits = [any(_same(right, span) for span in spans[problem.id]) for problem, right in _corrected(dataset)]
-    return f"{counts} {perfect:8.1%} {luck:9.1%} {sum(hits):6,} of {len(hits):,}"
+    guessing = fmean(_guess_accuracy(problem, size) for problem, size in zip(dataset, sizes, strict=True))
+    corrected = _find_corrected(dataset)
+    found_count = sum(_has_span(right, spans[problem.id]) for problem, right in corrected)
+    return f"{counts} {perfect:8.1%} {guessing:9.1%} {found_count:6,} of {len(corrected):,}"
 
 
-def _luck(problem: Problem, rivals: int) -> float:
-    """What guessing among the options gets; nothing without a rival, which is no answer."""
-    return 0.0 if not rivals else 1 / (1 + rivals) if problem.answer == YES else rivals / (1 + rivals)
+def _guess_accuracy(problem: Problem, rivals: int) -> float:
+    """Accuracy of guessing among the span and its rivals, or 0 without a rival, which is no answer."""
+    if not rivals:
+        return 0.0
+    span_is_right = problem.answer == YES
+    right_options = 1 if span_is_right else rivals
+    return right_options / (1 + rivals)
 
 
-def _corrected(dataset: Dataset) -> Sequence[tuple[Problem, str]]:
-    """Questions about a wrong span, and the right one where another question names it."""
+def _find_corrected(dataset: Dataset) -> Sequence[tuple[Problem, str]]:
+    """Find questions about a wrong span, each with the right one, if another question names it."""
     pairs = []
     for members in siblings(dataset):
         right = next((problem.query for problem in members if problem.answer == YES and problem.query), None)
-        pairs += [(problem, right) for problem in members if problem.answer != YES and right]
+        if right:
+            pairs += [(problem, right) for problem in members if problem.answer != YES]
     return pairs
 
 
-def _same(right: str, span: str) -> bool:
+def _has_span(right: str, spans: Iterable[str]) -> bool:
+    """Whether one of the spans is the right one, as `_is_same_span` compares them."""
+    return any(_is_same_span(right, span) for span in spans)
+
+
+def _is_same_span(right: str, span: str) -> bool:
     """Whether a span ends in the right one's words, articles aside: "His old coachman" for "old coachman"."""
-    words, wanted = span.casefold().split(), right.casefold().split()
-    wanted = wanted[1:] if wanted[0] in ("the", "a", "an") else wanted
-    return words[-len(wanted) :] == wanted
+    words = span.casefold().split()
+    right_words = right.casefold().split()
+    if right_words[0] in ("the", "a", "an"):
+        right_words = right_words[1:]
+    return words[-len(right_words) :] == right_words
 
 
 def main() -> None:
@@ -72,14 +89,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=usual)
     parser.add_argument("--parses", type=Path, help="a file of tools/mine_rivals.py")
     parser.add_argument("--quick", action="store_true", help="the questions of val alone")
-    given = parser.parse_args()
-    if not (given.data / "superglue-wsc").is_dir():
+    options = parser.parse_args()
+    if not (options.data / "superglue-wsc").is_dir():
         print("rivals: skipped, superglue-wsc is not there; set WINOKIT_DATA or name the folder")
         return
-    sources = {"phrases": "mc-sent"} | ({"parses": f"mc-sent?rivals={given.parses}"} if given.parses else {})
+    sources = {"phrases": "mc-sent"}
+    if options.parses:
+        sources["parses"] = f"mc-sent?rivals={options.parses}"
     sys.stdout.write("rivals    split  questions  without   mean  perfect  guessing  right span found\n")
-    for split in SPLITS if not given.quick else ("val",):
-        dataset = load(given.data / "superglue-wsc" / f"{split}.jsonl", groups=False)
+    for split in SPLITS if not options.quick else ("val",):
+        dataset = load(options.data / "superglue-wsc" / f"{split}.jsonl", groups=False)
         ways = {name: rivals_of(Formalization.parse(spec)) for name, spec in sources.items()}
         for name, rivals in {**ways, "questions": named_beside(dataset)}.items():
             sys.stdout.write(f"{name:9} {split:5} {line(dataset, rivals)}\n")

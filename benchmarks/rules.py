@@ -1,4 +1,4 @@
-"""How often each rule of the writing task fires on twins that people wrote and validated: `python benchmarks/rules.py`.
+"""Count how often each rule of the writing task fires on twins that people wrote: `python benchmarks/rules.py`.
 
 The bundled pairs, all 284 pairs of WinoGrande's dev and 216 drawn from train_xl (seed 0), together 500. A hard rule
 that fires here is either right about the pair or too strict; every firing is printed, to be read. `--sense` adds what
@@ -16,46 +16,62 @@ from winokit.data.checks.rules import SOFT, SURPRISING, broken_rules, likelier_b
 from winokit.data.loading import load
 from winokit_collect.study.content import bundled, read_topics
 
-SEED, TOGETHER = 0, 500
+SEED = 0
+TOGETHER = 500
+"""Pairs of WinoGrande in all."""
 
 
 def pairs_of(name):
+    """Load a dataset and return its groups of two."""
     return [members for members in load(name).groups.values() if len(members) == 2]
 
 
 def datasets():
+    """Load the pairs by the name of their dataset."""
     folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data") / "winogrande"
-    dev, xl = pairs_of(folder / "dev.jsonl"), pairs_of(folder / "train_xl.jsonl")
-    drawn = random.Random(SEED).sample(xl, TOGETHER - len(dev))
-    return {"open": pairs_of("open"), "WinoGrande": dev + drawn}
+    dev = pairs_of(folder / "dev.jsonl")
+    train = pairs_of(folder / "train_xl.jsonl")
+    sample = random.Random(SEED).sample(train, TOGETHER - len(dev))
+    return {"open": pairs_of("open"), "WinoGrande": dev + sample}
 
 
 def fired(pairs, read):
-    """Reasons with the pair they are about, by rule."""
+    """Apply the rules to pairs, and return reasons with their pairs, by rule.
+
+    `read` is whether the built-in model reads the texts.
+    """
     reasons = defaultdict(list)
     for pair in pairs:
-        for broken in {violation.rule: violation for violation in broken_rules(pair, [0, 1], read=read)}.values():
-            reasons[broken.rule].append((broken.reason, pair))
+        violation_by_rule = {violation.rule: violation for violation in broken_rules(pair, [0, 1], read=read)}
+        for rule, violation in violation_by_rule.items():
+            reasons[rule].append((violation.reason, pair))
     return reasons
 
 
 def table(data, read):
+    """Print how often each rule fires on each dataset, then every firing."""
     by_set = {name: fired(pairs, read) for name, pairs in data.items()}
-    rules = sorted({rule for reasons in by_set.values() for rule in reasons}, key=lambda rule: (rule in SOFT, rule))
+    rules = sorted(set().union(*by_set.values()), key=lambda rule: (rule in SOFT, rule))
     print("| rule | " + " | ".join(f"{name} ({len(pairs)} pairs)" for name, pairs in data.items()) + " |")
     print("|---|" + "---|" * len(data))
     for rule in rules:
         counts = [(len(reasons[rule]), len(data[name])) for name, reasons in by_set.items()]
         cells = " | ".join(f"{count} ({count / total:.1%})" for count, total in counts)
-        print(f"| `{rule}`{' (soft)' if rule in SOFT else ''} | {cells} |")
+        mark = " (soft)" if rule in SOFT else ""
+        print(f"| `{rule}`{mark} | {cells} |")
     for name, reasons in by_set.items():
         for rule in rules:
-            shown = reasons[rule][: 10 if rule in SOFT else None]
-            for reason, (first, second) in shown:
-                print(f"\n{name} {rule}: {reason}\n  {first.text}\n  {second.text}")
+            print_firings(name, rule, reasons[rule])
+
+
+def print_firings(name, rule, reasons):
+    """Print the reasons of a rule with their pairs, of a soft rule the first ten."""
+    for reason, (first, second) in reasons[: 10 if rule in SOFT else None]:
+        print(f"\n{name} {rule}: {reason}\n  {first.text}\n  {second.text}")
 
 
 def percentiles(numbers):
+    """Write five percentiles of numbers."""
     ordered = sorted(numbers)
     return ", ".join(
         f"{share:.0%} {ordered[round(share * (len(ordered) - 1))]:.2f}" for share in (0, 0.01, 0.5, 0.99, 1)
@@ -63,6 +79,7 @@ def percentiles(numbers):
 
 
 def surprisals(data):
+    """Print the surprisal of texts as they are, and with their words shuffled."""
     draw = random.Random(SEED)
     for name, pairs in data.items():
         texts = [readable(pair[0]) for pair in draw.sample(pairs, min(200, len(pairs)))]
@@ -74,7 +91,9 @@ def surprisals(data):
 
 
 def anchors():
-    topics, draw = read_topics(bundled("topics.jsonl")), random.Random(SEED)
+    """Print how often anchors of a topic, and of another topic, would be warned of."""
+    topics = read_topics(bundled("topics.jsonl"))
+    draw = random.Random(SEED)
     own = other = 0
     chosen = draw.sample(topics, 200)
     for topic in chosen:

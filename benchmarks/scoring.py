@@ -154,7 +154,7 @@ def whole_processes(args, model, count) -> None:
 
 
 def say_differing(ours, theirs) -> None:
-    """How many predictions of our file are not those of the harness's log."""
+    """Print the number of predictions of our file that are not those of the harness's log."""
     mine = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
     logged = max(theirs.rglob("samples_wg_local_*.jsonl")).read_text("utf-8").splitlines()
     rows = sorted(map(json.loads, logged), key=lambda row: row["doc_id"])
@@ -189,7 +189,7 @@ def choice(doc):
 
 
 def harness_task(folder, count):
-    """WinoGrande as the harness has it, from a local file, since its hub may be out of reach; the data's path."""
+    """Write a task of the harness that reads WinoGrande from a local file, and return that file's path."""
     data = folder / "dev.jsonl"
     lines = (DATA / "winogrande" / "dev.jsonl").read_text("utf-8").splitlines()[:count]
     data.write_text("\n".join(lines) + "\n", "utf-8")
@@ -208,12 +208,12 @@ def shell(command, threads):
 
 
 def predictions(run):
-    """Which option has the higher log-probability, the first at a tie."""
+    """Index of the more likely option for each problem of a run, the first at a tie."""
     return [int(second > first) for first, second in zip(run["logprobs"][::2], run["logprobs"][1::2], strict=True)]
 
 
 def smollm2():
-    """SmolLM2-135M-Instruct as an ordinary float32 folder, made once; None where its GGUF is not to be found."""
+    """Folder of SmolLM2-135M-Instruct in float32, made once, or None if its GGUF is not found."""
     gguf = next(iter(gguf_files()), None)
     folder = Path(tempfile.gettempdir()) / "winokit-smollm2"
     if gguf is None or (folder / "tokenizer.json").exists():
@@ -246,7 +246,7 @@ def random_model(tokenizer_folder):
 
 
 def say_limit(model, pairs) -> None:
-    """What reading each token of a prefix tree once could gain at most: in tokens, and in operations of products.
+    """Print the most that reading each token of a prefix tree once could gain, in tokens and in operations.
 
     A text a row has its logits computed at every token, the tree only where a token is guessed.
     """
@@ -302,7 +302,7 @@ class Worker:
 
 
 def work(kind, model, device) -> None:
-    """Answer lines of JSON until there are no more; whatever libraries print goes elsewhere."""
+    """Answer lines of JSON until there are no more, apart from whatever libraries print."""
     answers, sys.stdout = sys.stdout, sys.stderr
     act = {"winokit": winokit_worker, "harness": harness_worker, "bf16": bf16_worker}[kind](model, device)
     for line in sys.stdin:

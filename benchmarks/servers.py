@@ -186,7 +186,7 @@ class WatchedCommand:
 
 
 def cpu_seconds(pid):
-    """Of all threads of a process, to the microsecond; 0 where the system does not tell, or it is gone."""
+    """CPU seconds of all threads of a process, or 0 if the system does not tell or the process has ended."""
     total = 0
     for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         try:
@@ -239,14 +239,14 @@ class TransformersServer(FakeServer):
         return Response(payload=f'{{"model": "{body["model"]}", "choices": [{choices}]}}'.encode())
 
     def kept(self, prompt):
-        """What was said of a text before."""
+        """Answer on a prompt, computed at its first request and stored."""
         key = prompt if isinstance(prompt, str) else tuple(prompt)
         if key not in self.ready:
             self.ready[key] = self.read(prompt)
         return self.ready[key]
 
     def read(self, prompt):
-        """How many tokens a text has, and what is said of them: each with its log-probability and the likeliest."""
+        """Number of tokens of a text, and each token with its log-probability and the likeliest ones."""
         ids = self.tokenizer(prompt)["input_ids"] if isinstance(prompt, str) else prompt
         numbers, tops = self.made_up(ids) if self.network is None else self.forward(ids)
         spelt = [*self.tokenizer.convert_ids_to_tokens(ids), "."]

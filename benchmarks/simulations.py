@@ -53,7 +53,7 @@ def coverage(times: int = TIMES) -> Iterator[Measured]:
 
 
 def pairs(rng: np.random.Generator, groups: int, right: float, correlation: float, singles: int = 0) -> np.ndarray:
-    """Right answers of pairs, one row a pair, whose twins agree more or less than by chance; then of problems alone."""
+    """Draw right answers of pairs whose twins agree more or less than by chance, then of problems alone."""
     wrong = 1 - right
     most = right * wrong if correlation >= 0 else min(right, wrong) ** 2
     both, none = right**2 + correlation * most, wrong**2 + correlation * most
@@ -126,15 +126,15 @@ def large(times: int = TIMES) -> Iterator[Measured]:
         for right in (0.5, 0.9, 0.97):
             for silent in (0.0, 0.2):
                 shares = (0.0, 0.3, 0.8, 0.9, 1.0)
-                coverage = [_large_coverage(units, right, silent, together, times, rng) for together in shares]
+                coverage = [_measure_large_coverage(units, right, silent, together, times, rng) for together in shares]
                 setting = f"{unit_count} units of 12, {right:.0%} right, {silent:.0%} silent, worst of 5"
                 yield Measured("accuracy, half credits", setting, "0.95", min(coverage))
 
 
-def _large_coverage(
+def _measure_large_coverage(
     units: Units, right: float, silent: float, together: float, times: int, rng: np.random.Generator
 ) -> float:
-    """How often the interval covers, if so many problems have what all of their unit have."""
+    """Share of intervals that cover the truth, if a share `together` of the problems agrees with its unit."""
     truth = right * (1 - silent) + silent / 2
     kept = 0
     for _ in range(times):
@@ -206,7 +206,7 @@ def gaps(times: int = TIMES) -> Iterator[Measured]:
 def two_models(
     rng: np.random.Generator, groups: int, first: float, second: float, shared: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Right answers of two models on pairs; on a share of the problems they have the same luck."""
+    """Draw right answers of two models on pairs, with the same luck on a share of the problems."""
     draw, same = rng.random(2 * groups), rng.random(2 * groups) < shared
     mine, theirs = rng.random(2 * groups), rng.random(2 * groups)
     return np.where(same, draw, mine) < first, np.where(same, draw, theirs) < second
@@ -255,7 +255,7 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
 
 
 def gates(times: int = TIMES) -> Iterator[Measured]:
-    """How often a gate fails a model that has lost just what is allowed, and one that has lost what it should find."""
+    """Measure how often a gate fails a model that lost just what is allowed, and one that lost what it should find."""
     rng = np.random.default_rng(10)
     shapes = [  # pairs, share right, shared luck, allowed
         *((12, 0.8, 0.7, 0.01), (37, 0.8, 0.7, 0.01), (136, 0.7, 0.9, 0.01), (136, 0.9, 0.9, 0.05)),
@@ -264,12 +264,12 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
     for pairs_, right, shared, allowed in shapes:
         units, alarms, detected, drops = pair_units(pairs_), 0, 0, []
         for _ in range(times):
-            alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), units, allowed)
+            alarms += _does_fail(two_models(rng, pairs_, right, right - allowed, shared), units, allowed)
             found = compare(*two_models(rng, pairs_, right, right, shared), units)
             drop = found.resolution.gap_to_find(allowed=allowed, most=found.first)
             if drop is not None:
                 drops.append(drop)
-                detected += _fails(two_models(rng, pairs_, right, right - drop, shared), units, allowed)
+                detected += _does_fail(two_models(rng, pairs_, right, right - drop, shared), units, allowed)
         setting = f"{pairs_} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
         yield Measured("gate, false alarm", setting, "≤ 0.025", alarms / times)
         if drops:
@@ -283,16 +283,16 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
             one, other = (side[:groups] for side in two_models(rng, groups, 0.8, 0.78, 0.7))
             twice = (np.repeat(one, 2), np.repeat(other, 2))
             both = ((twice, pair_units(groups)), ((one, other), Units.alone(groups)))
-            alarms += any(_fails(sides, units, 0.02, 0.975) for sides, units in both)
+            alarms += any(_does_fail(sides, units, 0.02, 0.975) for sides, units in both)
         yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarms / times)
 
 
-def _fails(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
+def _does_fail(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
     return paired_interval(*sides, units, level).low > allowed
 
 
 def margins(times: int = TIMES) -> Iterator[Measured]:
-    """What is said of a margin, of two models that differ by just that; and the gap that would have been found."""
+    """Measure the verdicts on two models that differ by just the margin, and the gap that would be found."""
     rng = np.random.default_rng(11)
     shapes = [(20, 0.7, 0.5, 0.05), (60, 0.7, 0.5, 0.1), (136, 0.7, 0.9, 0.05), (634, 0.75, 0.6, 0.05)]
     for pair_count, right, shared, margin in shapes:
@@ -425,12 +425,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="20 draws a line")
     asked = parser.parse_args()
     with ProcessPoolExecutor(asked.workers) as pool:
-        for rows in pool.map(_section, asked.only, repeat(20 if asked.quick else asked.times)):
+        for rows in pool.map(_run_section, asked.only, repeat(20 if asked.quick else asked.times)):
             for row in rows:
                 print(f"{row.what:30} {row.setting:54} claimed {row.claimed:8} measured {row.measured:.3f}", flush=True)
 
 
-def _section(name: str, times: int) -> list[Measured]:
+def _run_section(name: str, times: int) -> list[Measured]:
     return list(SECTIONS[name](times))
 
 

@@ -1,4 +1,4 @@
-"""How often is winokit's sentence right? Scorers of known nature, audited again and again.
+"""Measure how often winokit's sentence is right: scorers of known nature, audited again and again.
 
     python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json] [--quick]
 
@@ -168,7 +168,7 @@ def make_four(n: int, seed: int) -> Study:
 
 
 def make_yes_or_no(n: int, seed: int) -> Study:
-    """Yes/no questions, of which 65 % have the answer no; every second text is asked about twice."""
+    """Make yes/no questions of which 65 % have the answer no, with every second text asked about twice."""
     rng = np.random.default_rng(seed)
     problems = []
     for number in range(n):
@@ -214,7 +214,7 @@ Draw = Callable[[Study, np.random.Generator], ScoredText]
 
 @dataclass(frozen=True)
 class Nature:
-    """A scorer, what is so of it, and the problems it is asked; what is not named stands at chance."""
+    """A scorer, its true properties, and the problems it is asked. A property that is not named is at chance."""
 
     name: str
     score: Draw
@@ -222,14 +222,14 @@ class Nature:
     study: Callable[[int, int], Study] = make_study
 
 
-def _asked(study: Study) -> tuple[str, ...]:
+def _list_asked(study: Study) -> tuple[str, ...]:
     return (ORIGINAL, *study.variants)
 
 
-def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> ScoredText:
+def _draw_right(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> ScoredText:
     """Predictions that are right with a probability of their own in each variant, independently."""
     made = {}
-    for name in _asked(study):
+    for name in _list_asked(study):
         # A switched text and reversed candidates have the right answer at the other place.
         answers = study.answers if name in (ORIGINAL, *ARTIFACTS) else 1 - study.answers
         is_right = rng.random(len(study)) < shares.get(name, 0.5)
@@ -239,13 +239,13 @@ def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, flo
 
 
 def coin(study: Study, rng: np.random.Generator) -> ScoredText:
-    return {name: (rng.random(len(study)) * study.candidates).astype(int) for name in _asked(study)}
+    return {name: (rng.random(len(study)) * study.candidates).astype(int) for name in _list_asked(study)}
 
 
 def coin_per_unit(study: Study, rng: np.random.Generator) -> ScoredText:
     """One choice for all problems of a unit."""
     units = study.dataset.units
-    return {name: rng.integers(0, 2, units.count)[units.numbers] for name in _asked(study)}
+    return {name: rng.integers(0, 2, units.count)[units.numbers] for name in _list_asked(study)}
 
 
 def abstaining(pattern: Callable[[Study, np.random.Generator], np.ndarray], scorer: Draw = coin) -> Draw:
@@ -276,17 +276,17 @@ def name_biased(study: Study, rng: np.random.Generator) -> ScoredText:
 
 
 def artifact_reader(study: Study, rng: np.random.Generator) -> ScoredText:
-    return _right_with(study, rng, dict.fromkeys(ASKED, 0.75))
+    return _draw_right(study, rng, dict.fromkeys(ASKED, 0.75))
 
 
 def association_reader(study: Study, rng: np.random.Generator) -> ScoredText:
     shares = np.where(study.associative, 0.95, 0.5)
-    return _right_with(study, rng, dict.fromkeys(RETOLD, shares))
+    return _draw_right(study, rng, dict.fromkeys(RETOLD, shares))
 
 
 def reasoner(share: float) -> Draw:
     """Right on so many problems, in every version that has the whole text."""
-    return lambda study, rng: _right_with(study, rng, dict.fromkeys(RETOLD, share))
+    return lambda study, rng: _draw_right(study, rng, dict.fromkeys(RETOLD, share))
 
 
 def silent_reasoner(study: Study, rng: np.random.Generator) -> ScoredText:
@@ -332,7 +332,7 @@ def _is_in_half_of_the_groups(study: Study, rng: np.random.Generator) -> np.ndar
     return rng.permutation(study.group.max() + 1)[study.group] % 2 == 0
 
 
-def _silent_at(share: float) -> Callable[[Study, np.random.Generator], np.ndarray]:
+def _make_silence(share: float) -> Callable[[Study, np.random.Generator], np.ndarray]:
     return lambda study, rng: rng.random(len(study)) < share
 
 
@@ -341,8 +341,8 @@ FAVOURED_BY_UNIT = {"told": BELOW, "consistency": AT}
 FAVOURITE = {"consistency": BELOW, "told": BELOW}
 NATURES = (
     Nature("a coin", coin, {}),
-    Nature("a coin that abstains on 3 in 10", abstaining(_silent_at(0.3)), {}),
-    Nature("… on 9 in 10", abstaining(_silent_at(0.9)), {}),
+    Nature("a coin that abstains on 3 in 10", abstaining(_make_silence(0.3)), {}),
+    Nature("… on 9 in 10", abstaining(_make_silence(0.9)), {}),
     Nature("… on one of two twins", abstaining(_is_first_of_group), {}),
     Nature("… on half of the groups", abstaining(_is_in_half_of_the_groups), {}),
     Nature("… where the first is right", abstaining(lambda s, r: (s.answers == 0) & (r.random(len(s)) < 0.8)), {}),
@@ -373,11 +373,11 @@ NATURES = (
     Nature("copies: a coin per unit", coin_per_unit, {"told": BELOW, "consistency": AT}, make_copies),
     Nature("unequal units: a coin", coin, {}, make_unequal),
     Nature("unequal units: a coin per unit", coin_per_unit, {"told": BELOW, "consistency": AT}, make_unequal),
-    Nature("says nothing", abstaining(_silent_at(1.0)), {"consistency": AT}),
-    Nature("says nearly nothing", abstaining(_silent_at(0.97)), {}),
+    Nature("says nothing", abstaining(_make_silence(1.0)), {"consistency": AT}),
+    Nature("says nearly nothing", abstaining(_make_silence(0.97)), {}),
     Nature(
         "knows when to speak, 60 % silent",
-        abstaining(_silent_at(0.6), reasoner(0.9)),
+        abstaining(_make_silence(0.6), reasoner(0.9)),
         ABOVE_BOTH,
     ),
     Nature(
@@ -409,14 +409,14 @@ def audited(study: Study, scored: ScoredText, protocols: Sequence[str] = RUN) ->
     """The rows of an audit of these predictions."""
     ids = [problem.id for problem in study.dataset]
     predictions = {
-        name: {key: _predicted(key, name, np.atleast_1d(own)) for key, own in zip(ids, choices, strict=True)}
+        name: {key: _make_predictions(key, name, np.atleast_1d(own)) for key, own in zip(ids, choices, strict=True)}
         for name, choices in scored.items()
     }
     sheet = AuditSheet(study.dataset, predictions, study.variants, "simulated", "own")
     return [row for name in protocols for row in PROTOCOLS[name].rows(sheet)]
 
 
-def _predicted(key: str, variant: str, choices: np.ndarray) -> list[Prediction]:
+def _make_predictions(key: str, variant: str, choices: np.ndarray) -> list[Prediction]:
     """The predictions for one problem, a sample each."""
     numbers = range(len(choices)) if len(choices) > 1 else [None]
     made = zip(numbers, (None if choice < 0 else int(choice) for choice in choices.tolist()), strict=True)
@@ -425,7 +425,7 @@ def _predicted(key: str, variant: str, choices: np.ndarray) -> list[Prediction]:
 
 @dataclass(frozen=True)
 class Cell:
-    """How verdicts on one scorer at one size turned out, as shares."""
+    """Verdicts on one scorer at one size, as shares."""
 
     nature: str
     n: int
@@ -485,7 +485,7 @@ class Wavering:
     """On how many problems it has each of them."""
 
     def draw(self, study: Study, rng: np.random.Generator) -> ScoredText:
-        """Its samples of each problem; half of the twins are as hard as each other."""
+        """Draw the scorer's samples of each problem, where half of the twins are as hard as each other."""
         own, of_group = (rng.choice(self.levels, len(study), p=self.shares) for _ in range(2))
         is_shared = (rng.random(study.group.max() + 1) < TWINS_ALIKE)[study.group]
         chances = np.where(is_shared, of_group[study.group], own)
@@ -494,7 +494,7 @@ class Wavering:
         return {ORIGINAL: np.where(is_right, answers, 1 - answers)}
 
     def truths(self) -> dict[tuple[str, str, str], float]:
-        """What the rows of an audit estimate: means over all problems that there could be."""
+        """True values that the rows of an audit estimate: means over all possible problems."""
         levels, shares = np.array(self.levels), np.array(self.shares)
 
         def mean(values: np.ndarray) -> float:
@@ -526,7 +526,7 @@ WAVERING = (
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often the intervals of one row had the truth in them, over audits of one scorer at one size."""
+    """Coverage of the intervals of one row, over audits of one scorer at one size."""
 
     nature: str
     n: int
@@ -601,10 +601,10 @@ def table(sizes: tuple[int, ...], times: int, seed: int = 0, workers: int = 1) -
     asked += [("compared", better, n) for better in (0.0, 0.02, 0.1) for n in sizes]
     asked += [("debiased", bias, max(times // 8, 2)) for bias in (0.0, 0.3)]
     with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(_cell, asked, repeat(times), repeat(seed))
+        yield from pool.map(_measure_cell, asked, repeat(times), repeat(seed))
 
 
-def _cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
+def _measure_cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
     kind, what, n = asked
     if kind == "judge":
         return judge(NATURES[int(what)], n, times, seed)
@@ -612,7 +612,7 @@ def _cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
 
 
 def summary(cells: Sequence[Cell]) -> Iterator[str]:
-    """How many verdicts of all were bold, and the cells in which more than the claimed 5 % are.
+    """Summarise how many verdicts were bold, and the cells in which more than the claimed 5 % are.
 
     A cell is named if so many bold verdicts are no accident at 5 %, corrected for the number of cells (Holm).
     """

@@ -17,28 +17,34 @@ from winokit.errors import BadInput, WinokitError
 from winokit.files import read_text, write_whole
 
 TOOLS = ("corpus", "denominators", "trigrams", "language-head", "rounded", "figures", "page")
-"""Other things to do; `page` is here, each of the others a module with a `main`."""
+"""Names that are no tables. `page` is in this file, each of the others is a module with a `main`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments ask for; the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run the table or tool that the arguments name, those of the process if None, and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if not given:
+        if not words:
             say(listing())
-        elif given[0] == "page":
-            return write_page(given[1:])
-        elif given[0] in TOOLS:
-            exit_code: int | None = import_module(f"runs.{given[0].replace('-', '_')}").main(given[1:])
-            return exit_code or 0
-        else:
-            return run_named(given)
+            return 0
+        name, *tool_arguments = words
+        if name == "page":
+            return write_page(tool_arguments)
+        if name in TOOLS:
+            return run_tool(name, tool_arguments)
+        return run_named(words)
     except (WinokitError, OSError) as error:
         sys.stderr.write(f"runs: {error}\n")
         return 2
     except KeyboardInterrupt:
         return 130
-    return 0
+
+
+def run_tool(name: str, arguments: Sequence[str]) -> int:
+    """Call the `main` of a tool's module, and return its exit code."""
+    module = import_module(f"runs.{name.replace('-', '_')}")
+    exit_code: int | None = module.main(arguments)
+    return exit_code or 0
 
 
 def say(text: str) -> None:
@@ -47,7 +53,7 @@ def say(text: str) -> None:
 
 
 def listing() -> str:
-    """Papers, their tables, and what each needs."""
+    """List the papers, their tables, and the datasets and models that each needs."""
     lines = [str(runs.__doc__).split("How the pieces fit")[0].strip()]
     paper = ""
     for table in all_tables().values():
@@ -59,8 +65,8 @@ def listing() -> str:
     return "\n".join(lines)
 
 
-def run_named(arguments: Sequence[str]) -> int:
-    """Run a table, or every table of a paper that needs no training, and print what comes of it."""
+def options_parser() -> argparse.ArgumentParser:
+    """Declare the options of running a table."""
     parser = argparse.ArgumentParser("python -m runs", description=runs.__doc__.split("\n")[0] if runs.__doc__ else "")
     parser.add_argument("table", metavar="TABLE", help="a table or a paper, as `python -m runs` lists them")
     parser.add_argument(
@@ -81,71 +87,87 @@ def run_named(arguments: Sequence[str]) -> int:
     training.add_argument("--steps", type=int, metavar="N", help="at most N steps each: a try")
     training.add_argument("--device", help="cpu, cuda, cuda:1 or mps; default: a GPU, or else only the cost is told")
     training.add_argument("--sets", type=Path, metavar="FILE", help="prepared datasets; default: OUT/sets.pkl.xz")
-    given = parser.parse_args(arguments)
-    check_numbers(given)
-    if given.limit is not None and given.out.resolve() == RESULTS:
+    return parser
+
+
+def run_named(arguments: Sequence[str]) -> int:
+    """Run a table, or every table of a paper that needs no training, and print the results.
+
+    Raises BadInput if the name stands for stored runs only.
+    """
+    options = options_parser().parse_args(arguments)
+    check_numbers(options)
+    if options.limit is not None and options.out.resolve() == RESULTS:
         raise BadInput("--limit is for trying; runs/results holds whole datasets: choose another --out")
-    if jobs_of_table(given.table):
-        return train_table(given)
-    asked = tables_of(given.table)
-    can = [table for table in asked if table.run is not None]
-    if not can:
-        own_paper = [table.name for table in tables_of(asked[0].paper) if jobs_of_table(table.name)]
-        raise BadInput(f"{asked[0].name}: {asked[0].needs}; what {asked[0].paper} trains: {', '.join(own_paper)}")
-    for table in can:
-        run_table(table, given)
+    if jobs_of_table(options.table):
+        return train_table(options)
+    tables = tables_of(options.table)
+    runnable = [table for table in tables if table.run is not None]
+    if not runnable:
+        first = tables[0]
+        trained = [table.name for table in tables_of(first.paper) if jobs_of_table(table.name)]
+        raise BadInput(f"{first.name}: {first.needs}; what {first.paper} trains: {', '.join(trained)}")
+    for table in runnable:
+        run_table(table, options)
     return 0
 
 
-def check_numbers(given: argparse.Namespace) -> None:
-    """Refuse numbers that ask for nothing. Raises BadInput."""
+def check_numbers(options: argparse.Namespace) -> None:
+    """Check that numbers are above zero. Raises BadInput."""
     for name in ("limit", "minutes", "at_a_time", "steps"):
-        value = getattr(given, name)
+        value = getattr(options, name)
         if value is not None and value <= 0:
             raise BadInput(f"--{name.replace('_', '-')}: expected a number above 0, found {value}")
 
 
-def train_table(given: argparse.Namespace) -> int:
-    """Print the protocol beside what is run here, and run the table's jobs."""
+def train_table(options: argparse.Namespace) -> int:
+    """Print the protocol beside our settings, run the table's training jobs, and return the exit code."""
     from runs import training
 
-    specs = given.model or ["builtin"]
+    specs = options.model or ["builtin"]
     if len(specs) > 1:
         raise BadInput("--model: one model at a time is trained")
     name, spec = named_model(specs[0])
     order = training.Order(
-        name,
-        spec,
-        given.data,
-        given.out,
-        given.sets or given.out / "sets.pkl.xz",
-        given.device,
-        given.minutes,
-        given.at_a_time,
-        tuple(given.only),
-        given.limit,
-        given.steps,
+        name=name,
+        spec=spec,
+        data=options.data,
+        out=options.out,
+        sets=options.sets or options.out / "sets.pkl.xz",
+        device=options.device,
+        minutes=options.minutes,
+        at_a_time=options.at_a_time,
+        only=tuple(options.only),
+        limit=options.limit,
+        steps=options.steps,
     )
-    protocol = protocols()[given.table]
+    protocol = protocols()[options.table]
     settings = protocol.settings_table({**protocol.here, "encoder": name})
     say(f"{settings}\n")
-    return training.run_table(given.table, order)
+    return training.run_table(options.table, order)
 
 
-def run_table(table: Table, given: argparse.Namespace) -> None:
-    """Run one table, and print it under its protocol."""
-    models = dict(named_model(text) for text in given.model or ["builtin"])
-    store = table.store(given.out)
+def run_table(table: Table, options: argparse.Namespace) -> None:
+    """Run one table, and print it below its protocol.
+
+    Writes the pages if the results go to runs/results, otherwise the table beside its results.
+    """
+    models = dict(named_model(text) for text in options.model or ["builtin"])
+    store = table.store(options.out)
     assert table.run is not None
-    table.run(Bench(models, given.data, store, given.limit, given.cache, given))
+    table.run(Bench(models, options.data, store, options.limit, options.cache, options))
     parts = [write(store) for write in table.parts.values()]
+    blocks = list(parts)
     protocol = protocols().get(table.name)
-    settings = [] if protocol is None else [protocol.settings_table()]
-    say(f"{table.name}: {table.title}\n\n" + "\n\n".join([*settings, *parts]) + f"\n\n{store.path}\n")
-    if given.out.resolve() == RESULTS:
+    if protocol is not None:
+        blocks.insert(0, protocol.settings_table())
+    blocks_text = "\n\n".join(blocks)
+    say(f"{table.name}: {table.title}\n\n{blocks_text}\n\n{store.path}\n")
+    if options.out.resolve() == RESULTS:
         write_page([])
     else:
-        write_whole(store.path.with_suffix(".md"), ("\n\n".join(parts) + "\n").encode())
+        parts_text = "\n\n".join(parts)
+        write_whole(store.path.with_suffix(".md"), f"{parts_text}\n".encode())
 
 
 def write_page(arguments: Sequence[str]) -> int:
@@ -155,20 +177,20 @@ def write_page(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m runs page", description=write_page.__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a page is not right")
     check = parser.parse_args(arguments).check
-    wrong = []
+    problems = []
     for path in PAGES:
         page = read_text(path)
-        made = rewritten(page)
+        new_page = rewritten(page)
         if not check:
-            write_whole(path, made.encode())
+            write_whole(path, new_page.encode())
             continue
         name = os.path.relpath(path)
-        if made != page:
-            wrong.append(f"{name}: tables differ from runs/results; `python -m runs page` writes them")
-        wrong += [f"{name}: {problem}" for problem in unsupported(page)]
+        if new_page != page:
+            problems.append(f"{name}: tables differ from runs/results; `python -m runs page` writes them")
+        problems += [f"{name}: {problem}" for problem in unsupported(page)]
     if check:
-        say("\n".join(wrong) if wrong else "every page is as the results have it")
-    return 1 if wrong else 0
+        say("\n".join(problems) if problems else "every page is as the results have it")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

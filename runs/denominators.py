@@ -23,7 +23,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -36,17 +36,19 @@ from winokit.methods.metrics.luck import p_chance
 
 ACCURACY = re.compile(r"(\d+(?:\.(\d+))?)\s*%?\s*(?:[(±].*)?")
 TEST = re.compile(r"(.*)=(\d+)(?:/(\d+))?")
-SINGLE, GROUP, BOTH = "single", "group", "both"
+SINGLE = "single"
+GROUP = "group"
+BOTH = "both"
 MOST = 2000
 """The largest test that is tried if no tests are named."""
 LEVEL = 0.01
-"""A test is told where accident would let it fit as well in at most this share of tables, all sizes tried counted."""
+"""A test is named if accident would let it fit as well in at most this share of tables, all sizes tried counted."""
 SMALLEST = 20
 """The smallest test that is tried: a table says nothing of a test whose every cell is rare."""
 TINY = 1e-9
-"""What a quotient may be off by as a float."""
+"""Rounding error that a quotient may have as a float."""
 ACCURACIES = FOLDER / "accuracies"
-"""The papers' tables."""
+"""The folder of the papers' tables."""
 By = Literal["table", "row", "column"]
 
 
@@ -64,16 +66,19 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Where the cell is."""
-        return " ".join(part for part in (self.row, self.column, self.kind) if part)
+        """Row, column and kind in one text."""
+        return " ".join(filter(None, (self.row, self.column, self.kind)))
 
     @property
     def text(self) -> str:
-        """The value as printed."""
+        """The value as the paper prints it."""
         return f"{self.value:.{self.decimals}f}"
 
     def fits(self, n: int, *, cut: bool = False) -> bool:
-        """Whether some k/n rounds to the cell, a tie either way; or, with `cut`, has its digits if cut off."""
+        """Whether some k/n rounds to the cell, where a tie may go either way.
+
+        With `cut`, also whether some k/n has the cell's digits when the rest is cut off.
+        """
         digit = 10.0**-self.decimals
         nearest = round(self.value * n / 100)
         if abs(100 * nearest / n - self.value) <= digit / 2 + TINY:
@@ -84,20 +89,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class PossibleTest:
-    """A test that may have been used: so many problems, and so many pairs."""
+    """Size of a test set that a paper may have used."""
 
     problems: int
     pairs: int | None
+    """None if it has no cells of pairs."""
     name: str = ""
 
     def denominator(self, kind: str) -> int | None:
-        """What cells of a kind are counted out of; None if the test has no such cells."""
+        """Number that cells of a kind are a share of, or None if the test has no such cells."""
         return self.pairs if kind == GROUP else self.problems
 
     @property
     def size(self) -> str:
-        """Problems, and pairs, in words."""
-        return f"{self.problems:,}" if self.pairs is None else f"{self.problems:,} in {self.pairs:,} pairs"
+        """Numbers of problems and pairs in words."""
+        if self.pairs is None:
+            return f"{self.problems:,}"
+        return f"{self.problems:,} in {self.pairs:,} pairs"
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.name else self.size
@@ -105,25 +113,26 @@ class PossibleTest:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a table."""
+    """Tests to try on a table of accuracies, and how its cells were made."""
 
     tests: tuple[PossibleTest, ...] = ()
-    """Those that are tried; none: every size up to `most`."""
+    """Tests that are tried. If there are none, every size up to `most` is."""
     by: By = "table"
-    """What shares a test."""
+    """The cells that share a test: the whole table, a row or a column."""
     runs: int = 1
-    """How many runs a cell is the mean of; 2 also covers abstentions that count one half."""
+    """Number of runs that a cell is the mean of. 2 also covers abstentions that count one half."""
     most: int = MOST
+    """The largest number of problems that is tried."""
     cut: bool = False
     """Whether digits may be cut off instead of rounded."""
 
     def of_part(self, name: str) -> Question:
-        """The question for one row or column: a test of its name is asked of it alone."""
-        own = tuple(test for test in self.tests if test.name == name)
-        return replace(self, tests=own) if own else self
+        """Return the question for one row or column, with only the tests of its name if there are any."""
+        named_tests = tuple(test for test in self.tests if test.name == name)
+        return replace(self, tests=named_tests) if named_tests else self
 
     def candidates(self, cells: Sequence[Cell]) -> list[PossibleTest]:
-        """The tests that are tried; where there are cells of groups, every number of pairs."""
+        """List the tests that are tried on cells, by numbers of pairs if there are cells of groups."""
         if self.tests:
             return list(self.tests)
         if any(cell.kind == GROUP for cell in cells):
@@ -131,53 +140,58 @@ class Question:
         return [PossibleTest(n, None) for n in range(SMALLEST, self.most + 1)]
 
     def fit(self, cells: Sequence[Cell], test: PossibleTest) -> Fit:
-        """How well a test fits the cells whose denominators it has."""
-        own = []
+        """Measure how well a test fits the cells that it can have."""
+        test_cells = []
         fitting = []
         shares = []
         for cell in cells:
             n = test.denominator(cell.kind)
             if n is None:
                 continue
-            own.append(cell)
+            test_cells.append(cell)
             shares.append(share_possible(n * self.runs, cell.decimals, self.cut))
             if cell.fits(n * self.runs, cut=self.cut):
                 fitting.append(cell)
-        p = p_at_least(len(fitting), tuple(shares)) if own else 1.0
-        return Fit(test, tuple(own), tuple(fitting), sum(shares), p)
+        p = p_at_least(len(fitting), tuple(shares)) if test_cells else 1.0
+        return Fit(test, tuple(test_cells), tuple(fitting), sum(shares), p)
 
     def fits(self, cells: Sequence[Cell]) -> list[Fit]:
-        """Tests by how unlikely their fit is by accident; of equals the smallest first."""
+        """Fit every candidate, the fit that is least likely by accident first, then the smallest test."""
         fits = [self.fit(cells, test) for test in self.candidates(cells)]
-        return sorted((fit for fit in fits if fit.cells), key=lambda fit: (fit.p, fit.test.problems))
+        fits_with_cells = [fit for fit in fits if fit.cells]
+        return sorted(fits_with_cells, key=lambda fit: (fit.p, fit.test.problems))
 
     def told(self, cells: Sequence[Cell]) -> Fit | None:
-        """The test that the cells tell; None if accident, with all tests tried, does as well too often."""
+        """Fit of the test that the cells must come from, or None if accident does as well too often.
+
+        The number of all tests tried is counted.
+        """
         fits = self.fits(cells)
         return fits[0] if fits and fits[0].p * len(fits) <= LEVEL else None
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a test fits cells."""
+    """Fit of one test to the cells it can have."""
 
     test: PossibleTest
     cells: tuple[Cell, ...]
-    """Those the test can have."""
+    """Cells that the test can have."""
     fitting: tuple[Cell, ...]
+    """Cells that some number of right answers rounds to."""
     by_accident: float
-    """Cells that would fit by accident."""
+    """Expected number of cells that fit by accident."""
     p: float
     """Probability that accident lets as many cells fit, for this one test."""
 
     @property
     def misfits(self) -> tuple[Cell, ...]:
-        """Cells that the test cannot have produced."""
+        """Cells that the test can have but cannot have produced."""
         return tuple(cell for cell in self.cells if cell not in self.fitting)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the table, and print which tests are possible."""
+    """Read a table of accuracies, and print which tests are possible."""
     parser = argparse.ArgumentParser(
         "python -m runs denominators", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -189,44 +203,48 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--runs", type=int, default=1, metavar="K", help="cells are means of K runs; default: 1")
     parser.add_argument("--most", type=int, default=MOST, metavar="N", help=f"the largest test; default: {MOST:,}")
     parser.add_argument("--cut", action="store_true", help="digits may have been cut off instead of rounded")
-    given = parser.parse_args(arguments)
-    if given.runs < 1:
-        raise BadInput(f"--runs: expected at least 1, found {given.runs}")
-    if given.most < SMALLEST:
-        raise BadInput(f"--most: expected at least {SMALLEST}, found {given.most}")
-    tests = tuple(read_test(text) for text in given.test)
-    question = Question(tests, given.by, given.runs, given.most, given.cut)
-    sys.stdout.write(f"{answer(read_cells(given.file), question)}\n")
+    options = parser.parse_args(arguments)
+    if options.runs < 1:
+        raise BadInput(f"--runs: expected at least 1, found {options.runs}")
+    if options.most < SMALLEST:
+        raise BadInput(f"--most: expected at least {SMALLEST}, found {options.most}")
+    tests = tuple(read_test(text) for text in options.test)
+    question = Question(tests, options.by, options.runs, options.most, options.cut)
+    sys.stdout.write(f"{answer(read_cells(options.file), question)}\n")
     return 0
 
 
 def denominators_of(protocol: Protocol) -> str:
-    """What a paper's own tables say, asked as their protocol names them."""
+    """Answer which tests the paper's own tables come from, with the options of its protocol."""
     parts = []
-    for given in protocol.accuracies:
-        asked = dict(given)
-        label = asked.pop("label", "")
-        path = ACCURACIES / f"{asked.pop('file')}.csv"
-        tests = tuple(read_test(text) for text in asked.pop("tests", ()))
-        said = answer(read_cells(path), Question(tests, **asked))
-        parts.append(f"{label}:\n\n{said}" if label else said)
+    for accuracies in protocol.accuracies:
+        options = dict(accuracies)
+        label = options.pop("label", "")
+        path = ACCURACIES / f"{options.pop('file')}.csv"
+        tests = tuple(map(read_test, options.pop("tests", ())))
+        text = answer(read_cells(path), Question(tests, **options))
+        parts.append(f"{label}:\n\n{text}" if label else text)
     return "\n\n".join(parts)
 
 
 def read_test(text: str) -> PossibleTest:
-    """A test from NAME=PROBLEMS or NAME=PROBLEMS/PAIRS.
+    """Read a test from NAME=PROBLEMS or NAME=PROBLEMS/PAIRS. Raises BadInput for anything else.
 
     >>> str(read_test("twins=568/284"))
     'twins (568 in 284 pairs)'
     """
     match = TEST.fullmatch(text)
-    if match is None or 0 in (int(match[2]), int(match[3] or 1)):
-        raise BadInput(f"--test {text}: NAME=PROBLEMS or NAME=PROBLEMS/PAIRS expected, such as twins=568/284")
-    return PossibleTest(int(match[2]), int(match[3]) if match[3] else None, match[1])
+    if match is not None:
+        name, problems_text, pairs_text = match.groups()
+        problems = int(problems_text)
+        pairs = int(pairs_text) if pairs_text else None
+        if problems != 0 and pairs != 0:
+            return PossibleTest(problems, pairs, name)
+    raise BadInput(f"--test {text}: NAME=PROBLEMS or NAME=PROBLEMS/PAIRS expected, such as twins=568/284")
 
 
 def read_cells(path: Path) -> list[Cell]:
-    """The cells of a CSV file. Raises BadInput if a cell is no percentage or if there are none."""
+    """Read the cells of a CSV file. Raises BadInput if a cell is no percentage or if there are none."""
     lines = [line for line in csv.reader(read_text(path).splitlines()) if line]
     if not lines:
         raise BadInput(f"{path}: empty; expected a header and rows of accuracies")
@@ -244,23 +262,23 @@ def read_cells(path: Path) -> list[Cell]:
 
 
 def read_cell(place: str, row: str, column: str, text: str) -> Cell:
-    """One cell. Raises BadInput if it is no percentage."""
+    """Read one cell. Raises BadInput, beginning with `place`, if it is no percentage."""
     match = ACCURACY.fullmatch(text)
     if match is None or float(match[1]) > 100:
         raise BadInput(
             f"{place}: {text!r} under {column!r} is no accuracy in per cent; leave the cell empty if unknown"
         )
-    kind = SINGLE
-    for known in (SINGLE, GROUP):
-        if column.casefold() == known or column.casefold().endswith(f" {known}"):
-            kind = known
-            column = column[: -len(known)].strip()
-    return Cell(row.strip(), column, kind, float(match[1]), len(match[2] or ""))
+    cell_kind = SINGLE
+    for kind in (SINGLE, GROUP):
+        if column.casefold() == kind or column.casefold().endswith(f" {kind}"):
+            cell_kind = kind
+            column = column[: -len(kind)].strip()
+    return Cell(row.strip(), column, cell_kind, float(match[1]), len(match[2] or ""))
 
 
 @cache
 def share_possible(n: int, decimals: int, cut: bool = False) -> float:
-    """Share of all values with so many decimals that are possible for a test of n.
+    """Share of all percentages with these decimals that k right answers of n can round to.
 
     >>> round(share_possible(288, 2), 4)
     0.0289
@@ -276,13 +294,13 @@ def share_possible(n: int, decimals: int, cut: bool = False) -> float:
 
 @cache
 def p_at_least(fitting_count: int, shares: tuple[float, ...]) -> float:
-    """Probability that accident lets at least as many cells fit, each with its share."""
-    alike = shares[0] if len(set(shares)) == 1 else shares
-    return p_chance(fitting_count, len(shares), alike)
+    """Probability that at least so many cells fit by accident, where `shares` are the probabilities of each."""
+    chances = shares[0] if len(set(shares)) == 1 else shares
+    return p_chance(fitting_count, len(shares), chances)
 
 
 def parts_of(cells: Sequence[Cell], by: By) -> dict[str, list[Cell]]:
-    """Cells that share a test, by name."""
+    """Group cells that share a test, by the name of their row or column, or "" for the whole table."""
     parts: dict[str, list[Cell]] = {}
     for cell in cells:
         name = {"table": "", "row": cell.row, "column": cell.column}[by]
@@ -291,55 +309,80 @@ def parts_of(cells: Sequence[Cell], by: By) -> dict[str, list[Cell]]:
 
 
 def kinds_of(cells: Sequence[Cell], *, whole: bool = False) -> Iterator[tuple[str, list[Cell]]]:
-    """Cells of singles, cells of groups, and both together where there are both; or, if `whole`, all together alone."""
+    """Yield the cells of singles, those of groups, and both together if there are both.
+
+    With `whole`, cells of both kinds are yielded together only.
+    """
     kinds = dict.fromkeys(cell.kind for cell in cells)
-    for kind in kinds if len(kinds) == 1 or not whole else ():
-        yield kind, [cell for cell in cells if cell.kind == kind]
-    if len(kinds) > 1:
+    has_both = len(kinds) > 1
+    if not (whole and has_both):
+        for kind in kinds:
+            yield kind, [cell for cell in cells if cell.kind == kind]
+    if has_both:
         yield BOTH, list(cells)
 
 
+@dataclass
+class AnswerParts:
+    """Table lines and sentences of an answer."""
+
+    lines: list[list[object]] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
+    """Names of cells that accident fits as well too often."""
+    sentences: list[str] = field(default_factory=list)
+
+
 def answer(cells: Sequence[Cell], question: Question) -> str:
-    """What is possible, what is told, and which cells do not belong, in Markdown."""
-    parts = parts_of(cells, question.by)
+    """Say in Markdown which tests are possible, which one the cells tell, and which cells do not belong."""
     is_split = question.by != "table"
-    lines = []
-    untold = []
-    said = []
-    for name, part in parts.items():
-        own_question = question.of_part(name)
-        is_known = is_split and own_question != question
-        for kind, own in kinds_of(part, whole=is_known):
-            fits = own_question.fits(own)
-            for fit in fits if question.tests else fits[:1]:
-                lines.append([*([name] if is_split else []), kind, fit.test, *cells_of_fit(fit, len(fits))])
-            told = fits[0] if is_known and fits else own_question.told(own)
-            where = f"{name}, {kind}" if is_split else kind
-            if told is None:
-                untold.append(where)
-            elif is_known and told.misfits:
-                said.append(
-                    f"{name}: impossible for {told.test.size}: {listed(told.misfits)}.{said_of_cut(told, question)}"
-                )
-            elif kind != BOTH and not is_known:
-                said.append(f"{where}: {said_of_told(told, question)}")
+    parts = AnswerParts()
+    for name, part in parts_of(cells, question.by).items():
+        add_part(parts, name, part, question)
         if not is_split:
-            said += rows_apart(part, question)
-    if untold:
-        said.append(f"Accident fits as well too often to tell a test: {'; '.join(untold)}.")
-    said += [f"{cell.name} {cell.text} {why}" for cell, why in impossible_pairs(cells)]
+            parts.sentences += rows_apart(part, question)
+    sentences = parts.sentences
+    if parts.untold:
+        sentences.append(f"Accident fits as well too often to tell a test: {'; '.join(parts.untold)}.")
+    sentences += [f"{cell.name} {cell.text} {why}" for cell, why in impossible_pairs(cells)]
     header = ["cells", "test", "possible", "by accident", "chance of as many", "with all tests tried"]
-    return "\n\n".join([grid([question.by, *header] if is_split else header, lines), *said])
+    if is_split:
+        header.insert(0, question.by)
+    return "\n\n".join([grid(header, parts.lines), *sentences])
+
+
+def add_part(parts: AnswerParts, name: str, cells: Sequence[Cell], question: Question) -> None:
+    """Add the lines and sentences on cells that share a test: a row, a column, or the whole table if `name` is ""."""
+    part_question = question.of_part(name)
+    is_split = question.by != "table"
+    has_named_test = is_split and part_question != question
+    for kind, kind_cells in kinds_of(cells, whole=has_named_test):
+        fits = part_question.fits(kind_cells)
+        for fit in fits if question.tests else fits[:1]:
+            line = [kind, fit.test, *cells_of_fit(fit, len(fits))]
+            parts.lines.append([name, *line] if is_split else line)
+        best_fit = fits[0] if has_named_test and fits else part_question.told(kind_cells)
+        cells_name = f"{name}, {kind}" if is_split else kind
+        if best_fit is None:
+            parts.untold.append(cells_name)
+        elif has_named_test and best_fit.misfits:
+            impossible = f"{name}: impossible for {best_fit.test.size}: {listed(best_fit.misfits)}."
+            parts.sentences.append(impossible + said_of_cut(best_fit, question))
+        elif kind != BOTH and not has_named_test:
+            parts.sentences.append(f"{cells_name}: {said_of_told(best_fit, question)}")
 
 
 def cells_of_fit(fit: Fit, candidates: int) -> list[object]:
-    """How many cells are possible, how many by accident, and the chance of as many, for one test and for all."""
+    """Numbers of possible cells, in fact and by accident, and the chance of as many, for one test and for all.
+
+    `candidates` is the number of tests tried.
+    """
     possible = f"{len(fit.fitting)} of {len(fit.cells)}"
-    return [possible, number(fit.by_accident), chance_text(fit.p), chance_text(min(1.0, fit.p * candidates))]
+    p_of_any = min(1.0, fit.p * candidates)
+    return [possible, number(fit.by_accident), chance_text(fit.p), chance_text(p_of_any)]
 
 
 def said_of_told(told: Fit, question: Question) -> str:
-    """The cells that contradict the test that the others tell."""
+    """Name the cells that contradict the test that the others tell, or say that there are none."""
     if not told.misfits:
         return f"every cell is possible for {told.test}."
     impossible = f"impossible for {told.test}, which the others tell: {listed(told.misfits)}."
@@ -347,20 +390,22 @@ def said_of_told(told: Fit, question: Question) -> str:
 
 
 def said_of_cut(told: Fit, question: Question) -> str:
-    """The impossible cells that would be possible if digits were cut off; nothing if none would."""
-    cut = [
-        cell for cell in told.misfits if cell.fits((told.test.denominator(cell.kind) or 1) * question.runs, cut=True)
-    ]
-    return f" Possible if digits were cut off: {listed(cut)}." if cut else ""
+    """Name the impossible cells that would be possible if digits were cut off. Empty if there are none."""
+    possible = []
+    for cell in told.misfits:
+        n = told.test.denominator(cell.kind) or 1
+        if cell.fits(n * question.runs, cut=True):
+            possible.append(cell)
+    return f" Possible if digits were cut off: {listed(possible)}." if possible else ""
 
 
 def listed(cells: Sequence[Cell]) -> str:
-    """Cells with their values."""
+    """Write cells with their values, separated by commas."""
     return ", ".join(f"{cell.row} {cell.column} {cell.text}".replace("  ", " ") for cell in cells)
 
 
 def chance_text(p: float) -> str:
-    """A probability, short.
+    """Write a probability in few characters.
 
     >>> chance_text(0.2), chance_text(0.0004), chance_text(1e-40)
     ('0.20', '0.0004', 'under 1e-15')
@@ -373,24 +418,40 @@ def chance_text(p: float) -> str:
 
 
 def rows_apart(cells: Sequence[Cell], question: Question) -> Iterator[str]:
-    """Rows of which hardly a cell is possible for the test that the others tell, and the best test for each."""
+    """Name rows of which at most one cell is possible for the test that the others tell, and their best test."""
     rows = dict.fromkeys(cell.row for cell in cells)
-    told = [fit for kind, own in kinds_of(cells) if kind != BOTH and (fit := question.told(own)) is not None]
+    if len(rows) < 3:
+        return
+    tested: list[Cell] = []
+    impossible: list[Cell] = []
+    for kind, kind_cells in kinds_of(cells):
+        fit = None if kind == BOTH else question.told(kind_cells)
+        if fit is not None:
+            tested += fit.cells
+            impossible += fit.misfits
     for row in rows:
-        asked = [cell for fit in told for cell in fit.cells if cell.row == row]
-        misfits = [cell for fit in told for cell in fit.misfits if cell.row == row]
-        if len(rows) < 3 or len(asked) < 2 or len(misfits) < len(asked) - 1:
-            continue
-        own = [cell for cell in cells if cell.row == row]
-        fits = question.fits(own)
-        chance = chance_text(min(1.0, fits[0].p * len(fits)))
-        text = f"{len(fits[0].fitting)} of its {len(own)} cells; by accident, with all tests tried: {chance}"
-        impossible = f"{len(misfits)} of {len(asked)} cells are impossible"
-        yield f"Row {row} is of another test: {impossible}. Best: {fits[0].test} ({text})."
+        tested_count = sum(cell.row == row for cell in tested)
+        impossible_count = sum(cell.row == row for cell in impossible)
+        if tested_count >= 2 and impossible_count >= tested_count - 1:
+            row_cells = [cell for cell in cells if cell.row == row]
+            reason = f"{impossible_count} of {tested_count} cells are impossible"
+            yield f"Row {row} is of another test: {reason}. Best: {best_test(row_cells, question)}."
+
+
+def best_test(cells: Sequence[Cell], question: Question) -> str:
+    """Name the test that fits a row's cells best, with the chance that accident does as well."""
+    fits = question.fits(cells)
+    best = fits[0]
+    chance = chance_text(min(1.0, best.p * len(fits)))
+    count = f"{len(best.fitting)} of its {len(cells)} cells"
+    return f"{best.test} ({count}; by accident, with all tests tried: {chance})"
 
 
 def impossible_pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
-    """Groups right that their singles rule out: both members right are at most the singles, and at least 2s - 1."""
+    """Yield group accuracies that the single accuracy s of the same cells rules out, each with the reason.
+
+    The share of pairs right is at most s and at least 2s - 1.
+    """
     singles = {(cell.row, cell.column): cell for cell in cells if cell.kind == SINGLE}
     for cell in cells:
         single = singles.get((cell.row, cell.column))

@@ -10,6 +10,7 @@ words 15 % are hidden: four in five behind the mask, one in ten behind another w
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,21 +29,29 @@ from winokit.models.hf import HfSettings, load_tokenizer
 from winokit.models.hf_masked import only_at
 from winokit.models.registry import Spec
 
-PIECE, HIDDEN, HELD_OUT = 64, 0.15, 100
+PIECE = 64
+"""Tokens of a piece of text, its two marks counted."""
+HIDDEN = 0.15
+"""Share of the words that are hidden."""
+HELD_OUT = 100
+"""One piece in so many is held out."""
 HEAD_FASTER = 5
-"""The head begins at random, the encoder does not: it is given that many times the learning rate."""
+"""The head's learning rate in multiples of the encoder's, since only the head begins at random."""
 
 
 class Masked(NamedTuple):
-    """Texts with some of their words hidden, and what stood there."""
+    """Pieces of text with some of their words hidden, and these words."""
 
     ids: Tensor
+    """Token ids with some words hidden, a row per piece."""
     where: Tensor
+    """Whether a word is to be guessed, in the shape of `ids`."""
     words: Tensor
+    """The original ids of these words, one dimension."""
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train, save, and say how many words it guesses."""
+    """Train a model with a head, save it, and print how many words it guesses."""
     parser = argparse.ArgumentParser(
         "python -m runs language-head", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -52,24 +61,28 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=256, help="pieces of 64 tokens")
     parser.add_argument("--learning-rate", type=float, default=5e-5, help="the encoder's; the head has five times it")
-    given = parser.parse_args(arguments)
-    sys.stdout.write(f"{with_head(given)}\n{given.out}\n")
+    options = parser.parse_args(arguments)
+    sys.stdout.write(f"{with_head(options)}\n{options.out}\n")
 
 
-def with_head(given: argparse.Namespace) -> str:
-    """Train and save; how many masked words the model guessed before and after."""
-    model, tokenizer = headed(given.model)
-    train, held = held_out(pieces_of(tokenizer, paragraphs(given.text)))
-    before = guessed(model, tokenizer, held, given.batch_size)
-    learn(model, tokenizer, train, given.epochs, given.batch_size, given.learning_rate)
-    after = guessed(model, tokenizer, held, given.batch_size)
-    model.save_pretrained(given.out)
-    tokenizer.save_pretrained(given.out)
-    return f"{len(train):,} pieces of text; masked words guessed in {len(held):,} others: {before:.1%}, now {after:.1%}"
+def with_head(options: argparse.Namespace) -> str:
+    """Train and save a model, and say how many masked words it guessed before and after."""
+    model, tokenizer = headed(options.model)
+    train, held_out_pieces = held_out(pieces_of(tokenizer, paragraphs(options.text)))
+    before = guessed(model, tokenizer, held_out_pieces, options.batch_size)
+    learn(model, tokenizer, train, options.epochs, options.batch_size, options.learning_rate)
+    after = guessed(model, tokenizer, held_out_pieces, options.batch_size)
+    model.save_pretrained(options.out)
+    tokenizer.save_pretrained(options.out)
+    shares = f"masked words guessed in {len(held_out_pieces):,} others: {before:.1%}, now {after:.1%}"
+    return f"{len(train):,} pieces of text; {shares}"
 
 
 def headed(spec: str) -> tuple[Any, Any]:
-    """A model with a language-modelling head, a random one where it has none, and its tokenizer."""
+    """Load a model and its tokenizer, with a random language-modelling head if it has none.
+
+    Raises BadInput unless the SPEC begins with `hf:`.
+    """
     parsed = Spec.parse(spec)
     if parsed.prefix != "hf":
         raise BadInput(f"{spec}: expected hf:DIR")
@@ -84,33 +97,47 @@ def headed(spec: str) -> tuple[Any, Any]:
 
 
 def pieces_of(tokenizer: Any, texts: Iterable[str]) -> Tensor:
-    """All texts in one row of tokens, cut into pieces, each between the marks of a beginning and an end."""
+    """Join all texts and cut them into pieces of `PIECE` tokens, each between the marks of a beginning and an end.
+
+    A row of token ids per piece. The rest that fills no piece is left out.
+    """
     first, last = tokenizer("")["input_ids"]
-    row = [token for ids in tokenizer(list(texts), add_special_tokens=False)["input_ids"] for token in (*ids, last)]
-    own = PIECE - 2
-    cut = torch.tensor(row[: len(row) // own * own], dtype=torch.int32).view(-1, own)
-    return pad(pad(cut, (1, 0), value=first), (0, 1), value=last)
+    tokens: list[int] = []
+    for ids in tokenizer(list(texts), add_special_tokens=False)["input_ids"]:
+        tokens += [*ids, last]
+    inner_length = PIECE - 2
+    used_length = len(tokens) // inner_length * inner_length
+    inner = torch.tensor(tokens[:used_length], dtype=torch.int32).view(-1, inner_length)
+    with_first = pad(inner, (1, 0), value=first)
+    return pad(with_first, (0, 1), value=last)
 
 
 def held_out(pieces: Tensor) -> tuple[Tensor, Tensor]:
-    """Pieces to train on, and one in a hundred to ask."""
+    """Split pieces at random into those to train on and one in a hundred to ask.
+
+    Raises BadInput for fewer than two pieces.
+    """
     if len(pieces) < 2:
         raise BadInput(f"the texts make {len(pieces)} pieces of {PIECE} tokens; at least 2 are needed")
     order = torch.randperm(len(pieces), generator=torch.Generator().manual_seed(0))
-    asked = -(-len(pieces) // HELD_OUT)
-    return pieces[order[asked:]], pieces[order[:asked]]
+    held_out_count = math.ceil(len(pieces) / HELD_OUT)
+    return pieces[order[held_out_count:]], pieces[order[:held_out_count]]
 
 
-def learn(model: Any, tokenizer: Any, pieces: Tensor, epochs: int, size: int, rate: float) -> None:
-    """Some epochs of AdamW, with a warm-up and a linear decline."""
-    optimiser = torch.optim.AdamW(_groups(model, rate), weight_decay=0.01, fused=model.device.type == "cuda")
-    chance = torch.Generator().manual_seed(1)
-    steps = epochs * -(-len(pieces) // size)
+def learn(model: Any, tokenizer: Any, pieces: Tensor, epochs: int, batch_size: int, rate: float) -> None:
+    """Train a model in place for some epochs of AdamW, with a warm-up and a linear decline.
+
+    `rate` is the encoder's learning rate.
+    """
+    parameter_groups = split_weights(model, rate)
+    optimiser = torch.optim.AdamW(parameter_groups, weight_decay=0.01, fused=model.device.type == "cuda")
+    generator = torch.Generator().manual_seed(1)
+    steps = epochs * math.ceil(len(pieces) / batch_size)
     schedule = transformers.get_linear_schedule_with_warmup(optimiser, steps // 20, steps)  # type: ignore[no-untyped-call]
     model.train()
     with progress_bar("masked words") as progress:
-        for done, batch in enumerate(_batches(pieces, epochs, size, chance), 1):
-            logits, words = _logits(model, masked(batch, tokenizer, chance))
+        for done, batch in enumerate(iterate_batches(pieces, epochs, batch_size, generator), 1):
+            logits, words = predict_hidden(model, masked(batch, tokenizer, generator))
             cross_entropy(logits, words).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
@@ -120,47 +147,60 @@ def learn(model: Any, tokenizer: Any, pieces: Tensor, epochs: int, size: int, ra
                 progress(done, steps)
 
 
-def _groups(model: Any, rate: float) -> list[dict[str, Any]]:
-    """The weights with their learning rates; what the head shares with the encoder is the encoder's."""
-    body = list(model.base_model.parameters())
-    shared = {id(weight) for weight in body}
-    head = [weight for weight in model.parameters() if id(weight) not in shared]
-    return [{"params": body, "lr": rate}, {"params": head, "lr": HEAD_FASTER * rate}]
+def split_weights(model: Any, rate: float) -> list[dict[str, Any]]:
+    """Split the weights into the encoder's and the head's, each with its learning rate.
+
+    Weights that both share are the encoder's.
+    """
+    encoder_weights = list(model.base_model.parameters())
+    encoder_ids = set(map(id, encoder_weights))
+    head_weights = [weight for weight in model.parameters() if id(weight) not in encoder_ids]
+    return [{"params": encoder_weights, "lr": rate}, {"params": head_weights, "lr": HEAD_FASTER * rate}]
 
 
-def _batches(pieces: Tensor, epochs: int, size: int, chance: torch.Generator) -> Iterator[Tensor]:
-    """Batches, in another order every epoch."""
+def iterate_batches(pieces: Tensor, epochs: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Yield batches of pieces, in another random order every epoch."""
     for _ in range(epochs):
-        yield from torch.split(pieces[torch.randperm(len(pieces), generator=chance)], size)
+        order = torch.randperm(len(pieces), generator=generator)
+        yield from torch.split(pieces[order], batch_size)
 
 
-def guessed(model: Any, tokenizer: Any, pieces: Tensor, size: int) -> float:
-    """The share of masked words whose likeliest guess is right; the same words whenever it is asked."""
-    chance = torch.Generator().manual_seed(2)
+def guessed(model: Any, tokenizer: Any, pieces: Tensor, batch_size: int) -> float:
+    """Share of masked words whose likeliest guess is right. Every call masks the same words."""
+    generator = torch.Generator().manual_seed(2)
     model.eval()
-    right = asked = 0
+    right_count = 0
+    word_count = 0
     with torch.inference_mode():
-        for batch in torch.split(pieces, size):
-            logits, words = _logits(model, masked(batch, tokenizer, chance, always=True))
-            right, asked = right + int((logits.argmax(-1) == words).sum()), asked + len(words)
-    return right / asked
+        for batch in torch.split(pieces, batch_size):
+            logits, words = predict_hidden(model, masked(batch, tokenizer, generator, always=True))
+            right_count += int((logits.argmax(-1) == words).sum())
+            word_count += len(words)
+    return right_count / word_count
 
 
-def masked(pieces: Tensor, tokenizer: Any, chance: torch.Generator, *, always: bool = False) -> Masked:
-    """Hide some words; `always` behind the mask, never behind another word."""
+def masked(pieces: Tensor, tokenizer: Any, generator: torch.Generator, *, always: bool = False) -> Masked:
+    """Hide some words of pieces of token ids, drawn at random.
+
+    Of the words to guess four in five become the mask, one in ten another word, and one in ten stays. With `always` all
+    become the mask.
+    """
     ids = pieces.long()
-    drawn = torch.rand(ids.shape, generator=chance)
-    drawn[torch.isin(ids, torch.tensor(tokenizer.all_special_ids))] = 1.0
-    where, how = drawn < HIDDEN, drawn / HIDDEN
-    hidden = ids.masked_fill(where if always else how < 0.8, tokenizer.mask_token_id)
+    random_numbers = torch.rand(ids.shape, generator=generator)
+    random_numbers[torch.isin(ids, torch.tensor(tokenizer.all_special_ids))] = 1.0
+    is_guessed = random_numbers < HIDDEN
+    fraction = random_numbers / HIDDEN
+    is_masked = is_guessed if always else fraction < 0.8
+    hidden = ids.masked_fill(is_masked, tokenizer.mask_token_id)
     if not always:
-        other = (how >= 0.8) & (how < 0.9)
-        hidden[other] = torch.randint(len(tokenizer), (int(other.sum()),), generator=chance)
-    return Masked(hidden, where, ids[where])
+        is_replaced = (fraction >= 0.8) & (fraction < 0.9)
+        replaced_count = int(is_replaced.sum())
+        hidden[is_replaced] = torch.randint(len(tokenizer), (replaced_count,), generator=generator)
+    return Masked(hidden, is_guessed, ids[is_guessed])
 
 
-def _logits(model: Any, batch: Masked) -> tuple[Tensor, Tensor]:
-    """What the model says where words are hidden, and the words."""
+def predict_hidden(model: Any, batch: Masked) -> tuple[Tensor, Tensor]:
+    """Return the model's logits for the hidden words, and the words, on the model's device."""
     device = model.device
     rows, columns = batch.where.to(device).nonzero(as_tuple=True)
     precision = torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")

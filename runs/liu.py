@@ -1,6 +1,8 @@
-"""Precise Task Formalization Matters (Liu et al., 2020): Figure 1's flat lines, and what there is to compare."""
+"""Precise Task Formalization Matters (Liu et al., 2020): Figure 1's flat lines, and problems with a rival."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from runs.papers import AAAI_PEOPLE
 from runs.store import Store
@@ -20,34 +22,36 @@ PEOPLE = {"SuperGLUE-WSC val": "not in the text", "WinoGrande-m": AAAI_PEOPLE, "
 
 
 def run_lines(bench: Bench) -> None:
-    """The commonest answer, and the problems with something to compare. No model is asked."""
+    """Count the commonest answer, and the problems with something to compare. No model is asked."""
     for name, file in FILES.items():
         data = bench.load(file)
+        settings = {"data": fingerprint(data), "rivals": "noun phrases"}
+        bench.counted(name, settings, partial(count_lines, name, data))
 
-        def count(name: str = name, data: Dataset = data) -> Counted:
-            major = majority_class([problem.answer or 0 for problem in data])
-            return Counted(
-                [
-                    row(name, "accuracy", "all", "majority_class", major, len(data)),
-                    row(name, "rivals", "all", "with_a_rival", with_rivals(data), len(data)),
-                ]
-            )
 
-        bench.counted(name, {"data": fingerprint(data), "rivals": "noun phrases"}, count)
+def count_lines(name: str, data: Dataset) -> Counted:
+    """Measure the accuracy of the commonest answer, and count the problems with a rival."""
+    share = majority_class([problem.answer or 0 for problem in data])
+    return Counted(
+        [
+            row(name, "accuracy", "all", "majority_class", share, len(data)),
+            row(name, "rivals", "all", "with_a_rival", with_rivals(data), len(data)),
+        ]
+    )
 
 
 def with_rivals(data: Dataset) -> int:
-    """Problems with two candidates, or judgements with another noun phrase to compare the span with."""
+    """Number of problems with two candidates, or with another noun phrase to compare the span with."""
     return sum(len(case.options) > 1 for case in cases(data, Formalization.parse("mc-sent")))
 
 
 def show_lines(store: Store) -> str:
-    """A line per dataset."""
+    """Table of the flat lines, one line per dataset."""
     lines = []
     for name in FILES:
-        record = store[name]
-        major, rivals = record.rows
-        lines.append((name, f"{major.n:,}", percent(major), PEOPLE.get(name, ""), number(rivals.value, 0)))
+        majority, rivals = store[name].rows
+        people = PEOPLE.get(name, "")
+        lines.append((name, f"{majority.n:,}", percent(majority), people, number(rivals.value, 0)))
     return grid(["dataset", "problems", "commonest answer", "people", "with a rival to compare"], lines)
 
 

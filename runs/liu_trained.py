@@ -51,49 +51,68 @@ SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-test", "winogrande
 """By what was searched on, the set that trials are compared on: DPR's test set, which no epoch was chosen on."""
 
 
-def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
-    """The trials of every formalization on one set: guessing, medians, by how much MC-MLM leads, the best and luck."""
-    searches = {name: store.records.get(f"search/{on}/{model}/{name}") for name in names}
-    even = all(is_even(search) for search in searches.values() if search is not None)
-    lines: list[tuple[object, ...]] = []
+def trials_table(
+    store: Store, train_name: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS
+) -> str:
+    """Table of the trials of every formalization on one training set, and sentences about them.
+
+    `train_name` is a key of `SEARCHED`, `model` the encoder in the records' keys, `names` the formalizations. Columns:
+    guessing, medians, the lead of MC-MLM, and the best trial.
+    """
+    searches = {name: store.records.get(f"search/{train_name}/{model}/{name}") for name in names}
+    stored_searches = [search for search in searches.values() if search is not None]
+    with_other_draws = not all(map(is_even, stored_searches))
+    lines: list[Sequence[object]] = []
     for name, search in searches.items():
         if search is None:
             lines.append((FORMALIZATIONS[name], NOT_RUN))
-            continue
-        cells = [
-            search.settings["trials"],
-            percent(chance_of(search)),
-            percent(search.find("median")),
-            f"{percent(search.value('lower_quartile'))} – {percent(search.value('upper_quartile'))}",
-            behind(search, COMMON),
-            *([] if even else [behind(search, ANY)]),
-        ]
-        if is_tested(on):
-            cells += [percent(_accuracy(search, SEARCHED[on], "chosen"), interval=True)]
         else:
-            cells += [percent(search.value("best")), percent(search.find("corrected"), interval=True)]
-        lines.append((FORMALIZATIONS[name], *cells, percent(_accuracy(search, SEARCHED[on], "ensemble"))))
-    header = [
-        "formalization",
-        "trials",
-        "guessing",
-        "median",
-        "quartiles",
-        "MC-MLM ahead by (common draws); other draws too",
-        *([] if even else ["… whatever they began with"]),
-        *(["chosen trial"] if is_tested(on) else ["best", "best, corrected for luck"]),
-        "best five together",
-    ]
-    return f"{grid(header, lines)}\n\n{said_of_trials(searches)}{said_of_parts(store, on, model, names)}"
+            cells = cells_of_trials(search, train_name, with_other_draws)
+            lines.append((FORMALIZATIONS[name], *cells))
+    header = header_of_trials(train_name, with_other_draws)
+    return f"{grid(header, lines)}\n\n{said_of_trials(searches)}{said_of_parts(store, train_name, model, names)}"
+
+
+def header_of_trials(train_name: str, with_other_draws: bool) -> list[str]:
+    """Column names of `trials_table`."""
+    header = ["formalization", "trials", "guessing", "median", "quartiles"]
+    header.append("MC-MLM ahead by (common draws); other draws too")
+    if with_other_draws:
+        header.append("… whatever they began with")
+    if is_tested(train_name):
+        header.append("chosen trial")
+    else:
+        header += ["best", "best, corrected for luck"]
+    return [*header, "best five together"]
+
+
+def cells_of_trials(search: Record, train_name: str, with_other_draws: bool) -> list[object]:
+    """Cells of one formalization in `trials_table`, after its name."""
+    low = percent(search.value("lower_quartile"))
+    high = percent(search.value("upper_quartile"))
+    cells = [search.settings["trials"], percent(chance_of(search)), percent(search.find("median")), f"{low} – {high}"]
+    cells.append(lead_cell(search, COMMON))
+    if with_other_draws:
+        cells.append(lead_cell(search, ANY))
+    test = SEARCHED[train_name]
+    if is_tested(train_name):
+        cells.append(percent(find_accuracy(search, test, "chosen"), interval=True))
+    else:
+        cells.append(percent(search.value("best")))
+        cells.append(percent(search.find("corrected"), interval=True))
+    cells.append(percent(find_accuracy(search, test, "ensemble")))
+    return cells
 
 
 FIRST_PART = "dpr-held-out"
 """The part of DPR that the first trials held out to choose an epoch on: an earlier rule for overlap made it."""
 
 
-def said_of_parts(store: Store, on: str, model: str, names: Iterable[str]) -> str:
-    """How many trials chose their epoch on a part that no command makes any more; nothing if none did."""
-    trials = [trial for name in names for trial in seeds(store, f"liu/{on}/{model}/{name}")]
+def said_of_parts(store: Store, train_name: str, model: str, names: Iterable[str]) -> str:
+    """Say how many trials chose their epoch on a part that no command makes any more, or nothing if none did."""
+    trials: list[Record] = []
+    for name in names:
+        trials += seeds(store, f"liu/{train_name}/{model}/{name}")
     count = sum(trial.settings["chosen_on"] == FIRST_PART for trial in trials)
     if not count:
         return ""
@@ -103,152 +122,207 @@ def said_of_parts(store: Store, on: str, model: str, names: Iterable[str]) -> st
 
 
 def is_even(search: Record) -> bool:
-    """Whether every draw that both have began alike in both."""
-    common, whatever = (search.find(COMPARED, subset) for subset in (COMMON, ANY))
-    return (common and (common.n, common.value)) == (whatever and (whatever.n, whatever.value))
+    """Whether MC-MLM and this formalization began alike in every draw that both have."""
+    return lead_of(search, COMMON) == lead_of(search, ANY)
 
 
-def is_tested(on: str) -> bool:
+def lead_of(search: Record, subset: str) -> tuple[int, float] | None:
+    """Number of draws and lead of MC-MLM over them, or None if the lead is not stored."""
+    lead = search.find(COMPARED, subset)
+    return None if lead is None else (lead.n, lead.value)
+
+
+def is_tested(train_name: str) -> bool:
     """Whether trials are compared on a test set, which no epoch was chosen on."""
-    return SEARCHED[on].endswith("-test")
+    return SEARCHED[train_name].endswith("-test")
 
 
-def behind(search: Record, subset: str) -> str:
-    """By how much MC-MLM is ahead over common draws: with the interval over problems, and that over draws as well."""
-    lead, wide = search.find(COMPARED, subset), search.find(WITH_RUNS, subset)
+def lead_cell(search: Record, subset: str) -> str:
+    """Lead of MC-MLM over a subset of draws as a cell, or empty if it is not stored.
+
+    It has the interval over problems, the number of draws, and the interval over problems and draws.
+    """
+    lead = search.find(COMPARED, subset)
     if lead is None:
         return ""
-    return f"{percent(lead, interval=True)} ({lead.n})" + (f"; {ends_of(wide)}" if wide else "")
+    cell = f"{percent(lead, interval=True)} ({lead.n})"
+    wide = search.find(WITH_RUNS, subset)
+    return cell if wide is None else f"{cell}; {ends_of(wide)}"
 
 
 def same_draws(searches: Iterable[Record]) -> bool:
-    """Whether all have the same trials."""
+    """Whether all searches have the same trials."""
     return len({search.settings["draws"] for search in searches}) <= 1
 
 
 def began_alike(searches: Iterable[Record]) -> bool:
-    """Whether all have the same trials, and every draw began alike in all."""
-    shared = [(search.find("median_common"), search.settings["trials"]) for search in searches]
-    return all(common is not None and common.n == trials for common, trials in shared)
+    """Whether all searches have the same trials, and every draw began alike in all."""
+    for search in searches:
+        common = search.find("median_common")
+        if common is None or common.n != search.settings["trials"]:
+            return False
+    return True
 
 
 def said_of_trials(searches: Mapping[str, Record | None]) -> str:
-    """What can be said of a search: how even it is, what leads, and whom MC-MLM is ahead of."""
-    known = {FORMALIZATIONS[name]: search for name, search in searches.items() if search is not None}
+    """Say how even a search is, which medians are highest and lowest, and whom MC-MLM is ahead of.
+
+    `searches` are by the name of the formalization, None if it was not run.
+    """
+    by_title = {FORMALIZATIONS[name]: search for name, search in searches.items() if search is not None}
     papers = [search for name, search in searches.items() if search is not None and name != NOT_THE_PAPERS]
-    trials = sorted({search.settings["trials"] for search in known.values()})
-    count = plural(trials[0], "trial") if len(trials) == 1 else f"From {trials[0]} to {trials[-1]} trials"
-    sentences = [f"{count} each{'.' if same_draws(papers) else UNEVEN}"]
+    sentences = [said_of_counts(by_title.values(), papers)]
     if not began_alike(papers):
-        shared = next((common for search in papers if (common := search.find("median_common"))), None)
+        commons = [search.find("median_common") for search in papers]
+        count = next((common.n for common in commons if common is not None), 0)
         whose = "The paper's formalizations that were run have"
-        sentences.append(f"{whose} {plural(shared.n if shared else 0, 'draw')} in common that began alike.")
-    medians = {name: search.value("median") for name, search in known.items() if search.settings["trials"] >= FEWEST}
+        sentences.append(f"{whose} {plural(count, 'draw')} in common that began alike.")
+    medians = {name: search.value("median") for name, search in by_title.items() if search.settings["trials"] >= FEWEST}
     if len(medians) > 1:
-        ends = []
-        for end in (max(medians.values()), min(medians.values())):
-            ends.append(f"{' and '.join(name for name, value in medians.items() if value == end)} ({percent(end)})")
-        said = f"the highest median is that of {ends[0]}, the lowest that of {ends[1]}"
-        sentences.append(f"Of those with at least {FEWEST} trials {said}.")
-    sentences += said_of_leads(known)
-    floors = {
-        percent(search.value("floor"))
-        for search in known.values()
-        if search.value("floor") > (chance_of(search) or 1.0)
-    }
-    return " ".join([*sentences, *(f"Answering always the same has {floor}." for floor in sorted(floors))])
+        highest = names_with_median(medians, max(medians.values()))
+        lowest = names_with_median(medians, min(medians.values()))
+        extremes = f"the highest median is that of {highest}, the lowest that of {lowest}"
+        sentences.append(f"Of those with at least {FEWEST} trials {extremes}.")
+    sentences += said_of_leads(by_title)
+    sentences += said_of_floors(by_title.values())
+    return " ".join(sentences)
+
+
+def said_of_counts(searches: Iterable[Record], papers: Iterable[Record]) -> str:
+    """Say how many trials each search has, and whether those of the paper's formalizations have the same draws."""
+    trials = sorted({search.settings["trials"] for search in searches})
+    count = plural(trials[0], "trial") if len(trials) == 1 else f"From {trials[0]} to {trials[-1]} trials"
+    ending = "." if same_draws(papers) else UNEVEN
+    return f"{count} each{ending}"
+
+
+def names_with_median(medians: Mapping[str, float], value: float) -> str:
+    """Names of all formalizations with this median, and the median."""
+    names = [name for name, median_value in medians.items() if median_value == value]
+    return f"{' and '.join(names)} ({percent(value)})"
+
+
+def said_of_floors(searches: Iterable[Record]) -> list[str]:
+    """Say what the commonest answer has, where that is more than guessing."""
+    floors = set()
+    for search in searches:
+        floor = search.value("floor")
+        if floor > (chance_of(search) or 1.0):
+            floors.add(percent(floor))
+    return [f"Answering always the same has {floor}." for floor in sorted(floors)]
 
 
 def said_of_leads(searches: Mapping[str, Record]) -> Iterator[str]:
-    """Whom MC-MLM is ahead of, by what the intervals over common draws say."""
-    leads = {name: lead for name, search in searches.items() if (lead := search.find(COMPARED, COMMON))}
+    """Say whom MC-MLM is ahead of, by the intervals over common draws."""
+    leads = {}
     sides: dict[str, list[str]] = {}
-    for name, lead in leads.items():
-        wide = searches[name].find(WITH_RUNS, COMMON)
-        side = "ahead" if lead.value > 0 else "behind"
-        if lead.n < FEWEST or wide is None:
-            side = "few"
-        elif includes_zero(lead):
-            side = "even"
-        elif includes_zero(wide):
-            side += ", open"
-        sides.setdefault(side, []).append(name)
+    for name, search in searches.items():
+        lead = search.find(COMPARED, COMMON)
+        if lead is not None:
+            leads[name] = lead
+            side = side_of_lead(lead, search.find(WITH_RUNS, COMMON))
+            sides.setdefault(side, []).append(name)
     for side, said in SIDES.items():
         if side in sides:
             yield f"{said.format(FORMALIZATIONS[COMPARED])} {'; '.join(sides[side])}."
     if len(leads) > 1 and set(sides) != {"few"}:
-        p_values = [p.value for name in leads if (p := searches[name].find(P_VALUE, COMMON))]
-        many = f"{sum(p < LEVEL for p in holm(p_values))} of {plural(len(p_values), 'difference')}"
+        p_metrics = [searches[name].find(P_VALUE, COMMON) for name in leads]
+        p_values = [metric.value for metric in p_metrics if metric is not None]
+        significant_count = sum(p < LEVEL for p in holm(p_values))
+        many = f"{significant_count} of {plural(len(p_values), 'difference')}"
         corrected = f"by p-values that are (Holm's rule), {many} are significant over these draws"
         yield f"These intervals are not corrected for their number; {corrected}."
 
 
+def side_of_lead(lead: Metric, wide: Metric | None) -> str:
+    """Key of `SIDES` for a lead of MC-MLM.
+
+    `lead` has an interval over problems, `wide` one over problems and draws; None if there are too few draws for it.
+    """
+    if lead.n < FEWEST or wide is None:
+        return "few"
+    if includes_zero(lead):
+        return "even"
+    side = "ahead" if lead.value > 0 else "behind"
+    return f"{side}, open" if includes_zero(wide) else side
+
+
 def chance_of(search: Record) -> float | None:
-    """What guessing gets under a formalization."""
-    middle = search.find("median")
-    return None if middle is None else middle.chance
+    """Accuracy of guessing under a formalization, or None if it is not stored."""
+    median_row = search.find("median")
+    return None if median_row is None else median_row.chance
 
 
-def _accuracy(search: Record, dataset: str, subset: str) -> Metric | None:
-    """Accuracy on a part of a set, undecided problems counting one half where there are any."""
-    own = {metric.metric: metric for metric in search.rows if (metric.dataset, metric.subset) == (dataset, subset)}
-    return own.get("expected_accuracy", own.get("accuracy"))
+def find_accuracy(search: Record, dataset: str, subset: str) -> Metric | None:
+    """Accuracy row of a subset of a dataset, the one that counts undecided problems as one half if there is one."""
+    rows = {row.metric: row for row in search.rows if row.dataset == dataset and row.subset == subset}
+    return rows.get("expected_accuracy", rows.get("accuracy"))
 
 
 def show_answers(store: Store) -> str:
-    """How often each formalization says yes on SuperGLUE-WSC's validation set."""
-    lines, sizes = [], []
-    for name, shown in FORMALIZATIONS.items():
+    """Table of how often each formalization says yes on SuperGLUE-WSC's validation set."""
+    lines = []
+    question_count: int | str = ""
+    yes_count: int | str = ""
+    for name, title in FORMALIZATIONS.items():
         trials = seeds(store, f"liu/superglue-wsc/mpnet-head/{name}")
         if trials:
-            said, right = ([int(trial.value(metric)) for trial in trials] for metric in ("said_yes", "yes_found"))
-            lines.append((shown, len(trials), _span(said), _span(right)))
-            sizes = [metric.n for name in ("said_yes", "yes_found") if (metric := trials[0].find(name))]
-    asked = f"of {sizes[0]} questions, {sizes[1]} of them yes"
-    return grid([asked, "trials", "answered yes: median, range", "yes found: median, range"], lines)
+            said_yes = [int(trial.value("said_yes")) for trial in trials]
+            yes_found = [int(trial.value("yes_found")) for trial in trials]
+            lines.append((title, len(trials), median_and_range(said_yes), median_and_range(yes_found)))
+            question_count = trials[0].row("said_yes").n
+            yes_count = trials[0].row("yes_found").n
+    of_questions = f"of {question_count} questions, {yes_count} of them yes"
+    return grid([of_questions, "trials", "answered yes: median, range", "yes found: median, range"], lines)
 
 
-def _span(counts: Sequence[int]) -> str:
+def median_and_range(counts: Sequence[int]) -> str:
+    """Median, lowest and highest count as a cell."""
     return f"{median(counts):g}, {min(counts)} to {max(counts)}"
 
 
 def show_second(store: Store) -> str:
-    """The two sets on which a second encoder was tried."""
+    """Tables of the two training sets on which a second encoder was tried."""
     tables = []
-    for shown, on in (("SuperGLUE-WSC, validation set", "superglue-wsc"), ("DPR, test set", "dpr")):
-        if any(key.startswith(f"liu/{on}/minilm-head/") for key in store.records):
-            tables.append(f"{shown}:\n\n{trials_table(store, on, 'minilm-head', ('mc-mlm', 'mc-sent'))}")
+    for title, train_name in (("SuperGLUE-WSC, validation set", "superglue-wsc"), ("DPR, test set", "dpr")):
+        if any(key.startswith(f"liu/{train_name}/minilm-head/") for key in store.records):
+            table = trials_table(store, train_name, "minilm-head", ("mc-mlm", "mc-sent"))
+            tables.append(f"{title}:\n\n{table}")
     return "\n\n".join(tables)
 
 
 def show_epochs(store: Store) -> str:
-    """DPR's trials by their number of epochs: the mean of each formalization, and by how much MC-MLM is ahead."""
+    """Table of DPR's trials by their number of epochs: the mean of each formalization, and the lead of MC-MLM."""
     lines: list[Sequence[object]] = []
     epochs = sorted({trial.settings["epochs"] for trial in seeds(store, f"liu/dpr/mpnet-head/{COMPARED}")})
-    for name, shown in FORMALIZATIONS.items():
+    for name, title in FORMALIZATIONS.items():
         trials = seeds(store, f"liu/dpr/mpnet-head/{name}")
         search = store.records.get(f"search/dpr/mpnet-head/{name}")
         if search is None:
             continue
-        cells: list[object] = [shown]
+        cells: list[object] = [title]
         for count in epochs:
             scores = [score(trial, SEARCHED["dpr"]) for trial in trials if trial.settings["epochs"] == count]
-            cells += [f"{mean_sd(scores)} ({len(scores)})", behind(search, f"{count} epochs").partition(" (")[0]]
+            cells.append(f"{mean_sd(scores)} ({len(scores)})")
+            cells.append(lead_cell(search, f"{count} epochs").partition(" (")[0])
         lines.append(cells)
-    header = [text for count in epochs for text in (f"{count} epochs: mean (trials)", "MC-MLM ahead by")]
-    return grid(["formalization", *header], lines)
+    header = ["formalization"]
+    for count in epochs:
+        header += [f"{count} epochs: mean (trials)", "MC-MLM ahead by"]
+    return grid(header, lines)
 
 
 def show_published(store: Store) -> str:
     """Table 2: the paper's numbers beside our standard deviations."""
     lines = []
-    for name, shown in FORMALIZATIONS.items():
-        paper = LIU_TABLE_2.get(name, ("", "", ""))
-        ours = []
-        for on in SEARCHED:
-            key = f"search/{on}/mpnet-head/{name}"
-            ours.append(_spread(store[key]) if key in store else NOT_RUN)
-        lines.append((shown, paper[0], paper[1], ours[0], paper[2], ours[2], ours[1]))
+    for name, title in FORMALIZATIONS.items():
+        wsc_test, wsc_spread, winogrande_spread = LIU_TABLE_2.get(name, ("", "", ""))
+        ours = {}
+        for train_name in SEARCHED:
+            search = store.records.get(f"search/{train_name}/mpnet-head/{name}")
+            ours[train_name] = NOT_RUN if search is None else spread_cell(search)
+        wsc_cells = [wsc_test, wsc_spread, ours["superglue-wsc"]]
+        lines.append((title, *wsc_cells, winogrande_spread, ours["winogrande-m"], ours["dpr"]))
     header = [
         "formalization",
         "WSC test, paper",
@@ -261,25 +335,34 @@ def show_published(store: Store) -> str:
     return grid(header, lines)
 
 
-def _spread(search: Record) -> str:
-    std, kurtosis = (search.find(name) for name in ("std", "excess_kurtosis"))
+def spread_cell(search: Record) -> str:
+    """Standard deviation and excess kurtosis over trials, with their number."""
+    kurtosis = search.find("excess_kurtosis")
     shape = "–" if kurtosis is None else number(kurtosis.value)
-    return f"{percent(std) or '–'}, {shape} ({search.settings['trials']})"
+    deviation = percent(search.find("std")) or "–"
+    return f"{deviation}, {shape} ({search.settings['trials']})"
 
 
 def show_heads(store: Store) -> str:
-    """What the heads learned."""
-    lines: list[Sequence[object]] = []
+    """Table of the language-modelling heads: what they were trained on, and how many masked words they guess."""
     heads = [record for key, record in store.records.items() if key.startswith("head/")]
-    for head in heads:
-        how = head.settings
-        alike = [other for other in heads if other.settings["model"] == how["model"]]
-        shown = ENCODERS[how["model"]] + (f", head {alike.index(head) + 1}" if len(alike) > 1 else "")
-        guessed = [percent(how[key]) for key in ("guessed_before", "guessed_after")]
-        lines.append((shown, f"{how['pieces']:,}", f"{how['held_out']:,}", *guessed, f"{(head.seconds or 0) / 60:.1f}"))
+    lines = [head_line(head, heads) for head in heads]
     return grid(
         ["encoder", "pieces learned from", "held out", "masked words guessed before, %", "after, %", "minutes"], lines
     )
+
+
+def head_line(head: Record, heads: Sequence[Record]) -> list[object]:
+    """Line of one head, numbered if its encoder has several among `heads`."""
+    settings = head.settings
+    same_encoder = [other for other in heads if other.settings["model"] == settings["model"]]
+    name = ENCODERS[settings["model"]]
+    if len(same_encoder) > 1:
+        name += f", head {same_encoder.index(head) + 1}"
+    before = percent(settings["guessed_before"])
+    after = percent(settings["guessed_after"])
+    minutes = (head.seconds or 0) / 60
+    return [name, f"{settings['pieces']:,}", f"{settings['held_out']:,}", before, after, f"{minutes:.1f}"]
 
 
 register(
@@ -289,10 +372,10 @@ register(
         "1",
         "distributions over runs",
         LIU,
-        superglue=("liu/superglue-wsc/mpnet-head/", partial(trials_table, on="superglue-wsc")),
+        superglue=("liu/superglue-wsc/mpnet-head/", partial(trials_table, train_name="superglue-wsc")),
         yes=("liu/superglue-wsc/mpnet-head/", show_answers),
-        dpr=("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
-        winogrande=("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
+        dpr=("liu/dpr/mpnet-head/", partial(trials_table, train_name="dpr")),
+        winogrande=("liu/winogrande-m/mpnet-head/", partial(trials_table, train_name="winogrande-m")),
         epochs=("liu/dpr/mpnet-head/", show_epochs),
         second=("liu/", show_second),
     ),

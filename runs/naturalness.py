@@ -1,4 +1,4 @@
-"""What the authors would ask next: are WinoGrande's texts less natural than WSC's, and is accuracy on the likely ones?
+"""A question of our own: are WinoGrande's texts less natural than WSC's, and is accuracy on the likely ones?
 
 Surprisal is −log p(text) per word under the scoring model itself: by the chain rule for a causal model, as a
 pseudo-likelihood for a masked one. The `naturalness` protocol takes the text with the right candidate. A model that
@@ -9,7 +9,7 @@ by the mean over both candidates' texts, which does not know the answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runs.store import Store
@@ -29,21 +29,27 @@ SORTED_BY = {"naturalness": "right text", "either-text": "both texts"}
 
 
 def mean_surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Mapping[str, float]:
-    """Surprisal per word, by problem, averaged over the texts with either candidate."""
-    texts = [dataset.with_problems(problem.replace(answer=answer) for problem in dataset) for answer in (0, 1)]
-    first, second = (surprisal(text, model, cache, by_name) for text in texts)
+    """Surprisal per word in nats by problem id, averaged over the texts with either candidate.
+
+    `by_name` goes to `surprisal`.
+    """
+    surprisals = []
+    for answer in (0, 1):
+        texts = dataset.with_problems(problem.replace(answer=answer) for problem in dataset)
+        surprisals.append(surprisal(texts, model, cache, by_name))
+    first, second = surprisals
     return {key: (value + second[key]) / 2 for key, value in first.items() if key in second}
 
 
 @protocol(asks=mean_surprisal)
 def either_text(sheet: AuditSheet) -> Iterable[Metric]:
-    """The rows of `naturalness`, with problems sorted by what does not know the answer."""
-    own = replace(sheet, asked={"naturalness": sheet.asked.get("either-text", {})})
-    return (replace(row, protocol="either-text") for row in naturalness.rows(own))
+    """Rows of `naturalness`, with problems sorted by the surprisal of both texts."""
+    both_texts = replace(sheet, asked={"naturalness": sheet.asked.get("either-text", {})})
+    return (replace(row, protocol="either-text") for row in naturalness.rows(both_texts))
 
 
 def run_naturalness(bench: Bench) -> None:
-    """Score each set, and every solved text's surprisal."""
+    """Judge every model on each set, with accuracy by the surprisal of the texts."""
     if "either-text" not in PROTOCOLS:  # only now: who imports this to read stored results audits as everybody does
         PROTOCOLS.register("either-text")(either_text)
     data = {
@@ -57,42 +63,51 @@ def run_naturalness(bench: Bench) -> None:
 
 
 def show_texts(store: Store) -> str:
-    """Surprisal per word by set, and how much WinoGrande's exceeds the others'."""
+    """Table of surprisal per word by set, and the excess of WinoGrande's over the others'."""
     lines = []
     for model in models_in(store, among=MODELS):
-        metrics = [store[key(name, model)].find("surprisal_per_word", protocol="naturalness") for name in SETS]
-        cells = [_bounds(metric.value, metric.low, metric.high) for metric in metrics if metric is not None]
-        lines.append((shown(model), *cells, *(_excess(metrics[-1], metric) for metric in metrics[:-1])))
-    return grid(["surprisal per word, nats", *SETS, *(f"WinoGrande minus {name}" for name in SETS[:-1])], lines)
+        rows = [store[key(name, model)].row("surprisal_per_word", protocol="naturalness") for name in SETS]
+        cells = [value_with_bounds(row.value, row.low, row.high) for row in rows]
+        *others, winogrande = rows
+        excesses = [excess_of(winogrande, other) for other in others]
+        lines.append((shown(model), *cells, *excesses))
+    *other_names, _ = SETS
+    excess_header = [f"WinoGrande minus {name}" for name in other_names]
+    return grid(["surprisal per word, nats", *SETS, *excess_header], lines)
 
 
-def _excess(first: Metric | None, second: Metric | None) -> str:
-    """The difference of two means over different problems; half-widths add as squares do."""
-    assert first is not None
-    assert second is not None
+def excess_of(first: Metric, second: Metric) -> str:
+    """Difference of two means over different problems, with an interval, or empty if a mean has none.
+
+    The squares of the half-widths add up.
+    """
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""
-    half = math.hypot(first.high - first.low, second.high - second.low) / 2
-    gap = first.value - second.value
-    return _bounds(gap, gap - half, gap + half)
+    half_width = math.hypot(first.high - first.low, second.high - second.low) / 2
+    difference = first.value - second.value
+    return value_with_bounds(difference, difference - half_width, difference + half_width)
 
 
-def _bounds(value: float, low: float | None, high: float | None) -> str:
+def value_with_bounds(value: float, low: float | None, high: float | None) -> str:
+    """Write a value and the ends of its interval with two decimals, a missing end as zero."""
     return f"{number(value, 2)} [{number(low or 0, 2)}, {number(high or 0, 2)}]"
 
 
 def show_accuracy(store: Store) -> str:
-    """Accuracy on the likeliest, middling and unlikeliest third of each set, and the gap between the ends."""
-    lines = []
+    """Table of accuracy on the likeliest, middling and unlikeliest third of each set, and the gap between the ends."""
+    lines: list[Sequence[object]] = []
+    models = models_in(store, among=MODELS)
     for name in SETS:
-        for model in models_in(store, among=MODELS):
+        for model in models:
             record = store[key(name, model)]
-            for by, label in SORTED_BY.items():
-                cells = [percent(record.find("accuracy", third, by), interval=True) for third in THIRDS]
-                gap = percent(record.find("likely_minus_unlikely", protocol=by), interval=True)
-                lines.append((f"{name} ({record.settings['problems']:,})", shown(model), label, *cells, gap))
+            shown_name = f"{name} ({record.settings['problems']:,})" if model == models[0] else ""
+            for protocol_name, label in SORTED_BY.items():
+                cells = [percent(record.find("accuracy", third, protocol_name), interval=True) for third in THIRDS]
+                gap = percent(record.find("likely_minus_unlikely", protocol=protocol_name), interval=True)
+                lines.append((shown_name, shown(model), label, *cells, gap))
+                shown_name = ""
     header = ["dataset (problems)", "model", "sorted by", "likeliest third", "middle", "unlikeliest third", "gap"]
-    return grid(header, [(("" if at % (2 * len(SORTED_BY)) else line[0]), *line[1:]) for at, line in enumerate(lines)])
+    return grid(header, lines)
 
 
 register(

@@ -36,29 +36,39 @@ PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
 JOINED = re.compile(r"[\d.,]+ (?:± [\d.]+|\[[−\d.,]+, [−\d.,]+\])|\[[−\d.,]+, [−\d.,]+\]")
-"""What is one number: a mean with its deviation, a value with its interval, an interval."""
+"""One number: a mean with its deviation, a value with its interval, or an interval."""
 
 
 def rewritten(page: str, results: Path = RESULTS) -> str:
-    """A page with every table as the results have it."""
-    places = {name: (table, write) for table in all_tables().values() for name, write in table.places().items()}
-    read = lru_cache(None)(Store)  # several tables have one file
+    """Return the text of a page with every generated table written again from the stored results.
 
-    def part(match: re.Match[str]) -> str:
-        name = match[2]
-        if name in places:
-            table, write = places[name]
-            store = read(table.store_path(results))
-            if not store.records:
-                raise BadInput(f"{store.path}: no results; python -m runs {table.name} makes them")
-            return f"{match[1]}{write(store)}\n{match[4]}"
-        return f"{match[1]}{generated(name, results)}\n{match[4]}"
+    Raises BadInput if a table has no results.
+    """
+    tables = {}
+    writers = {}
+    for table in all_tables().values():
+        for name, write in table.places().items():
+            tables[name] = table
+            writers[name] = write
+    open_store = lru_cache(None)(Store)  # several tables have one file
 
-    return PART.sub(part, page)
+    def rewrite_part(match: re.Match[str]) -> str:
+        start, name, _, end = match.groups()
+        if name not in writers:
+            return f"{start}{generated(name, results)}\n{end}"
+        store = open_store(tables[name].store_path(results))
+        if not store.records:
+            raise BadInput(f"{store.path}: no results; python -m runs {tables[name].name} makes them")
+        return f"{start}{writers[name](store)}\n{end}"
+
+    return PART.sub(rewrite_part, page)
 
 
 def generated(name: str, results: Path) -> str:
-    """A part that is no table's own. Raises BadInput for another name."""
+    """Write a part that belongs to no table: `words`, `pass`, `settings-TABLE` or `denominators-TABLE`.
+
+    Raises BadInput for any other name.
+    """
     kind, _, table = name.partition("-")
     if name == "words":
         return overview(results)
@@ -68,12 +78,12 @@ def generated(name: str, results: Path) -> str:
         return settings_and_runs(table, results)
     if kind == "denominators" and table in protocols():
         return denominators_of(protocols()[table])
-    known = ["words", "pass", *all_tables()]
-    raise BadInput(f"docs: no table named {name!r}. Known: {', '.join(known)}, settings-TABLE, denominators-TABLE.")
+    names = ["words", "pass", *all_tables(), "settings-TABLE", "denominators-TABLE"]
+    raise BadInput(f"docs: no table named {name!r}. Known: {', '.join(names)}.")
 
 
 def settings_and_runs(table: str, results: Path) -> str:
-    """Both columns of settings; below them what the protocol's own runs gave, if they are stored."""
+    """Write the paper's settings beside ours, and below them the results of the protocol's own runs if stored."""
     text = protocols()[table].settings_table()
     store = store_of(table, results)
     if store is None or not protocols()[table].here.get("trains"):
@@ -84,7 +94,7 @@ def settings_and_runs(table: str, results: Path) -> str:
 
 
 def cost_table(results: Path) -> str:
-    """Every table that is trained, in order: its jobs, its steps, its hours, and whether it has been run."""
+    """Write the table of what is trained: jobs, training steps, hours, and how many jobs have been run."""
     from runs.training import hours_of, steps_of
 
     lines = []
@@ -92,46 +102,57 @@ def cost_table(results: Path) -> str:
         jobs = jobs_of_table(name)
         steps = sum(map(steps_of, jobs))
         fast, slow = hours_of(steps)
-        stored = store_of(name, results)
-        done = 0 if stored is None else sum(job.name in stored.records for job in jobs)
-        lines.append(
-            (name, len(jobs), f"{steps:,}", f"{shown_number(fast)} to {shown_number(slow)}", f"{done} of {len(jobs)}")
-        )
+        hours = f"{shown_number(fast)} to {shown_number(slow)}"
+        store = store_of(name, results)
+        done_count = 0 if store is None else sum(job.name in store.records for job in jobs)
+        lines.append((name, len(jobs), f"{steps:,}", hours, f"{done_count} of {len(jobs)}"))
     return grid(["table", "jobs", "training steps", "hours", "run"], lines)
 
 
 @dataclass
 class Section:
-    """A heading of the page, and what stands under it."""
+    """Lines of a page under one heading."""
 
     anchor: str
     lines: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """All lines, without the heading."""
         return "\n".join(self.lines)
 
     def numbers(self) -> set[str]:
-        """Those in its generated tables."""
-        return {number for part in PART.finditer(self.text) for number in _numbers(part[3], apart=True)}
+        """Numbers in its generated tables, as `numbers_in` finds them."""
+        numbers: set[str] = set()
+        for part in PART.finditer(self.text):
+            numbers |= numbers_in(part[3], apart=True)
+        return numbers
 
     def blocks(self) -> Iterator[str]:
-        """The paragraphs of its prose, and the lines of its lists and hand-made tables, one by one."""
+        """Yield the paragraphs of its prose, lists and hand-made tables line by line, without blocks of code."""
         prose = PART.sub("", self.text)
         prose = re.sub(r"```.*?```", "", prose, flags=re.DOTALL)
         for paragraph in prose.split("\n\n"):
-            yield from paragraph.splitlines() if paragraph.lstrip().startswith(("|", "- ")) else [paragraph]
+            is_list = paragraph.lstrip().startswith(("|", "- "))
+            if is_list:
+                yield from paragraph.splitlines()
+            else:
+                yield paragraph
 
 
 def sections(page: str) -> dict[str, Section]:
-    """The sections of a page by the anchor that links to them use."""
-    by_anchor = {"": Section("")}
-    current, in_code = by_anchor[""], False
+    """Split a page into sections, by the anchor that links to them use.
+
+    The lines before the first heading are under "".
+    """
+    current = Section("")
+    by_anchor = {"": current}
+    in_code = False
     for line in page.splitlines():
-        in_code ^= line.startswith("```")
+        if line.startswith("```"):
+            in_code = not in_code
         if not in_code and line.startswith("#"):
-            anchor = _anchor(line)
+            anchor = anchor_of_heading(line)
             current = by_anchor.setdefault(anchor, Section(anchor))
         else:
             current.lines.append(line)
@@ -139,36 +160,50 @@ def sections(page: str) -> dict[str, Section]:
 
 
 def unsupported(page: str) -> list[str]:
-    """Numbers in the page's prose that no result and no paper has: where they stand, and the words around them."""
-    parts = sections(page)
-    known = {anchor: section.numbers() for anchor, section in parts.items()}
+    """Find numbers in a page's prose that no generated table and no paper has.
+
+    Each is a message with its section, the number and the words around it.
+    """
+    sections_by_anchor = sections(page)
+    table_numbers = {anchor: section.numbers() for anchor, section in sections_by_anchor.items()}
     problems = []
-    for anchor, section in parts.items():
-        always = known[anchor] | set(STATED.get(anchor, "").split()) | set(STATED["everywhere"].split())
+    for anchor, section in sections_by_anchor.items():
+        stated = f"{STATED.get(anchor, '')} {STATED['everywhere']}"
+        always_allowed = table_numbers[anchor] | set(stated.split())
         for block in section.blocks():
-            links = re.findall(r"\]\(#([\w-]+)\)", block)
-            allowed = always.union(*(known.get(link, set()) for link in links))
-            for number in sorted(_numbers(block) - allowed):
-                if number.isdigit() and number in {text.split(".")[0] for text in allowed if text.endswith(".0")}:
-                    continue
-                where = SKIPPED.sub(" ", block)
-                at = where.find(re.split(r"[ \]]", number.lstrip("["))[0])
-                around = " ".join(where[max(0, at - 40) : at + 40].split())
-                problems.append(f"{anchor or 'top'}: {number} in “…{around}…”")
+            linked_anchors = re.findall(r"\]\(#([\w-]+)\)", block)
+            allowed = always_allowed.union(*(table_numbers.get(linked, set()) for linked in linked_anchors))
+            for number in sorted(numbers_in(block) - allowed):
+                if f"{number}.0" not in allowed:
+                    problems.append(f"{anchor or 'top'}: {number} in “…{words_around(number, block)}…”")
     return problems
 
 
+def words_around(number: str, block: str) -> str:
+    """Text of a block from 40 characters before a number to 40 after its beginning."""
+    text = SKIPPED.sub(" ", block)
+    first_part = re.split(r"[ \]]", number.lstrip("["))[0]
+    index = text.find(first_part)
+    around = text[max(0, index - 40) : index + 40]
+    return " ".join(around.split())
+
+
 @lru_cache(4096)
-def _numbers(text: str, *, apart: bool = False) -> frozenset[str]:
-    """Decimals and per-cent numbers as written, without sign and commas, and what belongs together; its parts too."""
+def numbers_in(text: str, *, apart: bool = False) -> frozenset[str]:
+    """Find decimals and per-cent numbers as written, without sign and commas.
+
+    A value with its deviation or interval is one number. With `apart`, its parts are found too.
+    """
     plain = SKIPPED.sub(" ", text)
-    whole = JOINED.findall(plain)
-    numbers = [*NUMBER.findall(JOINED.sub(" ", plain)), *whole]
+    joined_numbers = JOINED.findall(plain)
+    numbers = [*NUMBER.findall(JOINED.sub(" ", plain)), *joined_numbers]
     if apart:
-        numbers += [part for joined in whole for part in re.findall(r"^[\d.,]+|\[.*\]", joined)]
+        for joined in joined_numbers:
+            numbers += re.findall(r"^[\d.,]+|\[.*\]", joined)
     return frozenset(number.replace(",", "").strip() for number in numbers)
 
 
-def _anchor(heading: str) -> str:
-    """The anchor of a heading, as Markdown pages have it."""
-    return re.sub(r"[^\w\- ]", "", heading.lstrip("#").strip().lower()).replace(" ", "-")
+def anchor_of_heading(heading: str) -> str:
+    """Anchor of a heading, as Markdown pages have it."""
+    title = heading.lstrip("#").strip().lower()
+    return re.sub(r"[^\w\- ]", "", title).replace(" ", "-")

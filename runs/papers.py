@@ -1,4 +1,4 @@
-"""The papers' own numbers, which tables set ours beside; in per cent unless a comment says otherwise.
+"""The papers' own numbers, beside which tables set ours, in per cent unless a comment says otherwise.
 
 What `stages.audit.published` knows already (Trichelair et al.'s Tables 2 and 3, Elazar et al.'s Tables 1, 3 and 6,
 WinoGrande's Tables 5 and 6) is taken from there.
@@ -12,18 +12,20 @@ from winokit.stages.audit.published import published
 
 
 def published_cells(known_set: str, protocol: str, cells: Sequence[tuple[str, str]]) -> dict[str, tuple[float, ...]]:
-    """By system, what is published for a known set under (subset, metric) names, in per cent; systems that have all."""
-    facts = {
-        (fact.system, fact.subset, fact.metric): round(100 * fact.value, 4)
-        for fact in published(known_set)
-        if fact.protocol == protocol
-    }
-    systems = dict.fromkeys(system for system, _, _ in facts)
-    return {
-        system: tuple(facts[system, *cell] for cell in cells)
-        for system in systems
-        if all((system, *cell) in facts for cell in cells)
-    }
+    """Published values on a known dataset in per cent, by system.
+
+    `cells` are (subset, metric) names under one protocol. A system that lacks one of them is left out.
+    """
+    values_by_system: dict[str, dict[tuple[str, str], float]] = {}
+    for fact in published(known_set):
+        if fact.protocol == protocol:
+            values = values_by_system.setdefault(fact.system, {})
+            values[fact.subset, fact.metric] = round(100 * fact.value, 4)
+    complete = {}
+    for system, values in values_by_system.items():
+        if all(cell in values for cell in cells):
+            complete[system] = tuple(values[cell] for cell in cells)
+    return complete
 
 
 WINOGRANDE_TABLE_2 = {

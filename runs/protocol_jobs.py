@@ -1,4 +1,4 @@
-"""The jobs of `runs/protocols/pass.toml`: what is trained as the papers did it, with its seeds and its order."""
+"""The jobs of `runs/protocols/pass.toml`: training runs like the papers', with their seeds and their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PASS = Path(__file__).parent / "protocols" / "pass.toml"
 
 @dataclass(frozen=True)
 class ProtocolJob:
-    """One training run: what `winokit train` is given, and the job whose weights it begins with."""
+    """One training run: the arguments of `winokit train`, and the job whose weights it begins with."""
 
     name: str
     """The arm, its size if it has sizes, and the seed: square-one/4/16000/0."""
@@ -27,6 +27,7 @@ class ProtocolJob:
     settings: TrainSettings
     tests: tuple[str, ...]
     after: str | None = None
+    """The job whose weights it begins with; None: the model's own."""
     dev: str | None = None
     """The set whose best epoch counts, and which is reported; else the weights after the last step count."""
     problems: int = 0
@@ -34,18 +35,18 @@ class ProtocolJob:
 
     @property
     def arm(self) -> str:
-        """What the seeds of a job share."""
+        """Name without the seed, which all seeds of a job share."""
         return self.name.rpartition("/")[0]
 
     @property
     def file_name(self) -> str:
-        """The name of its files."""
+        """Name of its files."""
         return self.name.replace("/", "__")
 
 
 @cache
 def protocol_jobs(path: Path = PASS) -> tuple[ProtocolJob, ...]:
-    """Every job of the file, in its order."""
+    """Read every job of the file, in its order."""
     content = tomllib.loads(path.read_text("utf-8"))
     settings = {name: TrainSettings(**values, keep="last") for name, values in content["settings"].items()}
     jobs: list[ProtocolJob] = []
@@ -58,29 +59,31 @@ def protocol_jobs(path: Path = PASS) -> tuple[ProtocolJob, ...]:
 
 
 def jobs_of_arm(arm_name: str, arm: Mapping[str, Any], settings: TrainSettings, seed: int) -> Iterator[ProtocolJob]:
-    """One job of an arm and a seed, or one for each of the arm's sizes.
+    """Make one job of an arm and a seed, or one for each of the arm's sizes.
 
     With `draws`, a seed is the number of a trial, which draws the settings as `winokit search` does.
     """
-    sizes: Sequence[int | None] = arm.get("sizes", [None])
-    chosen: dict[str, Any] = {"seed": seed} if "draws" not in arm else SearchSpace(**arm["draws"]).draw(0, seed)
+    chosen: dict[str, Any] = {"seed": seed}
+    if "draws" in arm:
+        chosen = SearchSpace(**arm["draws"]).draw(0, seed)
     if "dev" in arm:
         chosen["keep"] = "best"
+    after = f"{arm['after']}/{seed}" if "after" in arm else None
+    sizes: Sequence[int | None] = arm.get("sizes", [None])
     for size in sizes:
         names = {"size": size, "seed": seed}
-        after = arm.get("after")
         yield ProtocolJob(
-            f"{arm_name.format(**names)}/{seed}",
-            arm["table"],
-            arm["train"].format(**names),
-            replace(settings, **chosen),
-            tuple(arm.get("tests", ())),
-            None if after is None else f"{after}/{seed}",
-            arm.get("dev"),
-            size or arm["problems"],
+            name=f"{arm_name.format(**names)}/{seed}",
+            table=arm["table"],
+            train=arm["train"].format(**names),
+            settings=replace(settings, **chosen),
+            tests=tuple(arm.get("tests", ())),
+            after=after,
+            dev=arm.get("dev"),
+            problems=size or arm["problems"],
         )
 
 
 def jobs_of_table(table: str, path: Path = PASS) -> list[ProtocolJob]:
-    """The jobs of one table, in the order of the file."""
+    """Jobs of one table, in the order of the file."""
     return [job for job in protocol_jobs(path) if job.table == table]

@@ -22,15 +22,15 @@ COPIED = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tok
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Round, write, and print both digests."""
+    """Round a model's weights, write them, and print both digests."""
     parser = argparse.ArgumentParser(
         "python -m runs rounded", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a model in transformers' layout")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
-    given = parser.parse_args(arguments)
-    largest_change = round_weights(given.folder, given.out)
-    for folder in (given.folder, given.out):
+    options = parser.parse_args(arguments)
+    largest_change = round_weights(options.folder, options.out)
+    for folder in (options.folder, options.out):
         digest = sha256((folder / WEIGHTS).read_bytes()).hexdigest()
         sys.stdout.write(f"{digest}  {folder / WEIGHTS}\n")
     sys.stdout.write(f"largest change of a weight: {largest_change:.3g}\n")
@@ -38,9 +38,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def round_weights(folder: Path, out: Path) -> float:
-    """Write a copy of a model whose weights have 16 bits; the largest change of a weight.
+    """Write a copy of a model with weights of 16 bits, and return the largest change of a weight.
 
-    Raises BadInput if the folder has no weights in one file, if the other one exists, or if a weight is too large.
+    Raises BadInput if the folder has no weights in one file, if `out` exists, or if a weight is too large.
     """
     import torch
     from safetensors.torch import load_file, save_file

@@ -1,4 +1,4 @@
-"""The datasets of everything that is trained, under short names, with whatever overlaps a held-out set left out.
+"""The datasets of everything that is trained, under short names, without problems that overlap a held-out set.
 
 Looking for overlap in 40,398 problems takes minutes of a CPU, so it is done once: `prepared` keeps the sets in a file,
 and a machine that trains needs neither the datasets nor what reads them.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import lzma
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ PRINTED_SIZES = (100, 500, 1000, *range(2000, 16_001, 2000))
 """The sizes in Square One's Tables 4 and 5, each the first lines of one list."""
 TESTED_PAIRS = 1000
 LIKE_DEBIASED = "train:like-debiased:"
-"""And a seed: a random subset of train_xl with the pairs and the lone problems that the debiased set has."""
+"""Followed by a seed: a random subset of train_xl with as many pairs and lone problems as the debiased set."""
 
 
 @dataclass
@@ -63,7 +63,10 @@ class Sets:
 
 
 def prepared(file: Path, folder: Path, limit: int | None = None) -> Sets:
-    """The sets of a file, which is made from a folder of datasets where it is missing."""
+    """Read the prepared sets of a file, or make them from a folder of datasets and write the file if it is missing.
+
+    `limit` is used only when they are made: the first problems of every file.
+    """
     if not file.exists():
         write_whole(file, lzma.compress(pickle.dumps(make_sets(folder, limit)), preset=1))
     sets: Sets = pickle.loads(lzma.decompress(file.read_bytes()))  # a file of our own making
@@ -71,43 +74,51 @@ def prepared(file: Path, folder: Path, limit: int | None = None) -> Sets:
 
 
 def make_sets(folder: Path, limit: int | None = None) -> Sets:
-    """Read everything and set it apart; with a limit, the first problems of every file (a try)."""
-    load = partial(_load, folder, limit)
+    """Read every dataset of a folder, and make the sets for training and testing.
+
+    With a limit, only the first problems of every file (a try).
+    """
+    load = partial(load_first, folder, limit)
     sets = Sets({name: load(file) for name, file in FILES.items()})
-    whole = load("winogrande/train_xl.jsonl")
-    _arms(sets, load, whole)
-    _liu(sets, load)
-    wsc = winokit.load(f"wsc273:{folder / 'wsc/WSCollection.xml'}", labels=[folder / name for name in LABELS])[:limit]
-    _square_one(sets, wsc, load("winogrande/train_debiased.jsonl"))
+    add_arms(sets, load, load("winogrande/train_xl.jsonl"))
+    add_liu_sets(sets, load)
+    labels = [folder / name for name in LABELS]
+    wsc = winokit.load(f"wsc273:{folder / 'wsc/WSCollection.xml'}", labels=labels)[:limit]
+    debiased = load("winogrande/train_debiased.jsonl")
+    add_pair_variants(sets, wsc)
+    add_training_words(sets)
+    add_every_word(sets, wsc)
+    add_word_curve(sets, debiased)
     return sets
 
 
-def _load(folder: Path, limit: int | None, name: str) -> Dataset:
-    kind, colon, file = name.rpartition(":")
-    return winokit.load(f"{kind}{colon}{folder / file}")[:limit]
+def load_first(folder: Path, limit: int | None, name: str) -> Dataset:
+    """Load a dataset of a folder, the first `limit` problems of it. `name` may begin with FORMAT and a colon."""
+    format_name, colon, file = name.rpartition(":")
+    return winokit.load(f"{format_name}{colon}{folder / file}")[:limit]
 
 
-def _arms(sets: Sets, load: Any, whole: Dataset) -> None:
-    """What is trained on in WinoGrande's tables, each apart from every test set."""
-    held = [TransferTarget(name, sets.data[name]).called() for name in FILES]
+def add_arms(sets: Sets, load: Callable[[str], Dataset], train_xl: Dataset) -> None:
+    """Add the training sets of WinoGrande's tables, without problems that overlap a test set."""
+    test_sets = [TransferTarget(name, sets.data[name]).called().data for name in FILES]
     stages = {
         "wsc": sets.data["wsc273"],
         "dpr": sets.data["dpr-train"],
         "debiased": load("winogrande/train_debiased.jsonl"),
-        "xl": whole,
+        "xl": train_xl,
         "superglue-wsc": sets.data["superglue-wsc-train"],
     }
     for name, stage in stages.items():
-        arm = TrainingArm(name, (stage,)).without([target.data for target in held])
+        arm = TrainingArm(name, (stage,)).without(test_sets)
         sets.data[f"train:{name}"] = arm.stages[0]
-    kept = {problem.id for problem in sets.data["train:xl"]}
+    kept_ids = {problem.id for problem in sets.data["train:xl"]}
     for size in SIZES:
         part = load(f"winogrande/train_{size}.jsonl")
-        sets.data[f"train:{size}"] = part.filter(lambda problem: problem.id in kept)
+        sets.data[f"train:{size}"] = part.filter(lambda problem: problem.id in kept_ids)
 
 
-def _liu(sets: Sets, load: Any) -> None:
-    """What is searched on, apart from what epochs are chosen on."""
+def add_liu_sets(sets: Sets, load: Callable[[str], Dataset]) -> None:
+    """Add the sets that Liu et al.'s searches train on, without problems of the sets that epochs are chosen on."""
     searched = {
         "winogrande-m": (load("winogrande/train_m.jsonl"), "winogrande-dev"),
         "superglue-wsc": (sets.data["superglue-wsc-train"], "superglue-wsc-val"),
@@ -116,33 +127,53 @@ def _liu(sets: Sets, load: Any) -> None:
         sets.data[f"train:liu-{name}"] = TrainingData(train, sets.data[dev], ()).checked(drop_overlap=True).train
 
 
-def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
-    """Back to Square One: pairs and their variants, special words in both forms, and its re-split training set."""
-    dev, train = sets.data["winogrande-dev"], sets.data["train:xl"]
-    pairs = {"wsc": wsc, "wsc-na": non_associative(wsc, style="elazar"), "winogrande": dev}
-    for name, data in pairs.items():
+def sets_of_pairs(sets: Sets, wsc: Dataset) -> dict[str, Dataset]:
+    """Datasets that Back to Square One tests on: WSC, WSC-na and WinoGrande's dev set."""
+    return {"wsc": wsc, "wsc-na": non_associative(wsc, style="elazar"), "winogrande": sets.data["winogrande-dev"]}
+
+
+def add_pair_variants(sets: Sets, wsc: Dataset) -> None:
+    """Add Back to Square One's test sets: twin pairs as they are, without candidates, and in part."""
+    for name, data in sets_of_pairs(sets, wsc).items():
         twins = unfolded(name, twin_pairs(data))
         sets.data[f"{name}:original"] = twins
-        for variant, make in (("no-cands", no_cands), ("part-sent", part_sent)):
-            made = [problem for twin in twins if isinstance(problem := make(twin, style="code"), Problem)]
-            sets.data[f"{name}:{variant}"] = Dataset(with_both_twins(made), Card(f"{name} {variant}"))
+        for variant, transform in (("no-cands", no_cands), ("part-sent", part_sent)):
+            results = [transform(twin, style="code") for twin in twins]
+            problems = [result for result in results if isinstance(result, Problem)]
+            sets.data[f"{name}:{variant}"] = Dataset(with_both_twins(problems), Card(f"{name} {variant}"))
     sets.data["winogrande:words"] = unfolded("winogrande words", special_words(sets.data["winogrande:original"]))
+
+
+def add_training_words(sets: Sets) -> None:
+    """Add the training set's special-word pairs, and the problems they were made from."""
+    train = sets.data["train:xl"]
     word_pairs = special_word_pairs(train, style="code")
     sets.data["train:words"] = unfolded("special words", word_pairs)
     sets.data["train:words-original"] = originals_of(word_pairs, train)
-    for name, data in pairs.items():
+
+
+def add_every_word(sets: Sets, wsc: Dataset) -> None:
+    """Add special-word test sets whose words may have several pieces, and the problems they were made from."""
+    for name, data in sets_of_pairs(sets, wsc).items():
         word_pairs = special_word_pairs(data, style="code")
         sets.data[f"{name}:every-word"] = unfolded(f"{name} every word", word_pairs)
         sets.data[f"{name}:every-matched"] = originals_of(word_pairs, data)
-    kept = {problem.id for problem in debiased}
-    words = special_words(train)
-    tested = [pair for pair in words if all(str(problem.provenance["of"]) in kept for problem in pair)][:TESTED_PAIRS]
-    chosen = {id(pair) for pair in tested}
-    split = TrainingData(
-        unfolded("special words, train", (pair for pair in words if id(pair) not in chosen)),
-        None,
-        (unfolded("special words, test", tested),),
-    ).checked(drop_overlap=True)
+
+
+def add_word_curve(sets: Sets, debiased: Dataset) -> None:
+    """Add the sets of Back to Square One's learning curve: a test set of debiased pairs, and the rest by size."""
+    debiased_ids = {problem.id for problem in debiased}
+
+    def is_debiased(pair: Pair) -> bool:
+        return all(str(problem.provenance["of"]) in debiased_ids for problem in pair)
+
+    pairs = special_words(sets.data["train:xl"])
+    test_pairs = list(filter(is_debiased, pairs))[:TESTED_PAIRS]
+    test_pair_ids = set(map(id, test_pairs))
+    train_pairs = [pair for pair in pairs if id(pair) not in test_pair_ids]
+    train = unfolded("special words, train", train_pairs)
+    test = unfolded("special words, test", test_pairs)
+    split = TrainingData(train, None, (test,)).checked(drop_overlap=True)
     sets.data["words-test"] = split.tests[0]
     for size in PRINTED_SIZES:
         first_rows_of_file = split.train[:size]
@@ -151,31 +182,35 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
 
 
 def originals_of(word_pairs: Iterable[Pair], data: Dataset) -> Dataset:
-    """The problems that special-word pairs were made from, in the pairs' order: the control of section 6.1."""
+    """Look up the problems that special-word pairs were made from, in the pairs' order: the control of section 6.1."""
     by_id = {problem.id: problem for problem in data}
-    return data.with_problems(by_id[str(made.provenance["of"])] for pair in word_pairs for made in pair)
+    word_problems = chain.from_iterable(word_pairs)
+    return data.with_problems(by_id[str(problem.provenance["of"])] for problem in word_problems)
 
 
 def drawn_like(data: Dataset, model: Dataset, seed: int) -> Dataset:
-    """A random subset with as many whole pairs and as many lone problems as another set has.
+    """Draw a random subset with as many whole pairs and lone problems as the dataset `model` has.
 
     A lone problem comes from a pair of which the other member is left out. Raises BadInput if there are too few pairs.
     """
-    wanted_pairs = len(twin_pairs(model))
-    wanted_alone = len(model) - 2 * wanted_pairs
+    pair_count = len(twin_pairs(model))
+    lone_count = len(model) - 2 * pair_count
     pairs = twin_pairs(data)
-    if wanted_pairs + wanted_alone > len(pairs):
+    if pair_count + lone_count > len(pairs):
         raise BadInput(f"{data.card.name}: has {len(pairs):,} pairs, too few for a subset like {model.card.name}")
-    generator = np.random.default_rng([seed, wanted_pairs, wanted_alone])
+    generator = np.random.default_rng([seed, pair_count, lone_count])
     order = generator.permutation(len(pairs)).tolist()
-    whole = order[:wanted_pairs]
-    broken = order[wanted_pairs : wanted_pairs + wanted_alone]
-    sides = generator.integers(2, size=wanted_alone).tolist()
-    wanted_ids = {problem.id for index in whole for problem in pairs[index]}
-    wanted_ids |= {pairs[index][side].id for index, side in zip(broken, sides, strict=True)}
-    return data.filter(lambda problem: problem.id in wanted_ids)
+    pair_indices = order[:pair_count]
+    lone_indices = order[pair_count : pair_count + lone_count]
+    sides = generator.integers(2, size=lone_count).tolist()
+    drawn_ids = set()
+    for index in pair_indices:
+        drawn_ids |= {problem.id for problem in pairs[index]}
+    for index, side in zip(lone_indices, sides, strict=True):
+        drawn_ids.add(pairs[index][side].id)
+    return data.filter(lambda problem: problem.id in drawn_ids)
 
 
 def renamed(data: Dataset, name: str) -> Dataset:
-    """The same under another name."""
+    """Copy a dataset under another name."""
     return Dataset(data, replace(data.card, name=name), data.notes)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain, product
 from time import perf_counter
 
 import winokit
@@ -48,54 +49,67 @@ from winokit.problem import Card, Dataset, Problem
 BASELINES = {"no-cands": no_cands, "part-sent": part_sent}
 VARIANTS = ("original", *BASELINES)
 SETS = ("WSC", "WSC-na", "WinoGrande")
+MODELS = ("builtin", "SmolLM2")
+"""The order of models in tables."""
 
 
 def in_pairs(bench: Bench) -> dict[str, Dataset]:
-    """WSC, WSC-na and WinoGrande's dev set, reduced to twin pairs."""
-    wsc, dev = bench.wsc273(), bench.load("winogrande/dev.jsonl")
+    """Load WSC, WSC-na and WinoGrande's dev set, reduced to twin pairs, by name."""
+    wsc = bench.wsc273()
+    dev = bench.load("winogrande/dev.jsonl")
     sets = {"WSC": wsc, "WSC-na": non_associative(wsc, style="elazar"), "WinoGrande": dev}
     return {name: unfolded(name, twin_pairs(data)) for name, data in sets.items()}
 
 
 def baselines(data: Dataset, style: str = "code") -> dict[str, Dataset]:
-    """A dataset as it is, without candidates, and in part; a problem whose twin could not be made goes with it."""
-    made = {"original": data}
-    for name, make in BASELINES.items():
-        variant = named(f"{data.card.name} {name}", (make(problem, style=style) for problem in data))
-        made[name] = variant.with_problems(with_both_twins(variant))
-    return made
+    """Make the original, no-cands and part-sent variants of a dataset of pairs.
+
+    A problem whose twin could not be made is left out too. `style` is whose rules make the variants.
+    """
+    variants = {"original": data}
+    for name, transform in BASELINES.items():
+        variant = named(f"{data.card.name} {name}", (transform(problem, style=style) for problem in data))
+        variants[name] = variant.with_problems(with_both_twins(variant))
+    return variants
 
 
 def with_both_twins(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems whose group is there with two members: what is left once a lost member takes its twin along."""
+    """Keep only problems whose group has exactly two members among them."""
     problems = list(problems)
-    members = Counter(problem.group for problem in problems)
-    return [problem for problem in problems if problem.group is not None and members[problem.group] == 2]
+    member_counts = Counter(problem.group for problem in problems)
+    return [problem for problem in problems if problem.group is not None and member_counts[problem.group] == 2]
 
 
 def special_words(data: Dataset) -> list[Pair]:
-    """Special-word pairs as the released code makes them, each word one piece of the built-in model's vocabulary.
+    """Make special-word pairs as the released code does, each word one piece of the built-in model's vocabulary.
 
-    The paper asks for one piece in each of six tokenizers; that vocabulary is BERT's, one of the six.
+    The paper asks for one piece in each of six tokenizers, and that vocabulary is BERT's, one of the six.
     """
     pairs = special_word_pairs(data, style="code")
-    pieces = piece_counts(word for pair in pairs for word in pair[0].candidates)
-    return [pair for pair in pairs if all(pieces[word] == 1 for word in pair[0].candidates)]
+    words: list[str] = []
+    for first, _ in pairs:
+        words += first.candidates
+    counts = piece_counts(words)
+
+    def has_single_pieces(pair: Pair) -> bool:
+        return all(counts[word] == 1 for word in pair[0].candidates)
+
+    return list(filter(has_single_pieces, pairs))
 
 
 def unfolded(name: str, pairs: Iterable[Pair]) -> Dataset:
-    """Pairs as a dataset."""
-    return Dataset((problem for pair in pairs for problem in pair), Card(name))
+    """Make a dataset of the problems of all pairs, in order."""
+    return Dataset(chain.from_iterable(pairs), Card(name))
 
 
 def originals(data: Dataset, pairs: Iterable[Pair]) -> Dataset:
-    """The problems that special-word pairs were made from."""
-    wanted = {str(problem.provenance["of"]) for pair in pairs for problem in pair}
-    return named(f"{data.card.name} matched", (problem for problem in data if problem.id in wanted))
+    """Keep the problems of a dataset that special-word pairs were made from."""
+    original_ids = {str(problem.provenance["of"]) for problem in chain.from_iterable(pairs)}
+    return named(f"{data.card.name} matched", (problem for problem in data if problem.id in original_ids))
 
 
 def word_scoring(bench: Bench, model: str) -> str | None:
-    """How special words are scored: by the whole text where a model reads from left to right."""
+    """Scoring for special words: the whole text if the model reads from left to right, otherwise its default."""
     return "full" if loaded(bench.models[model]).kind == "causal" else None
 
 
@@ -108,25 +122,28 @@ def run_variants(bench: Bench) -> None:
     twins = bench.wsc273().filter(lambda problem: TROPHY in problem.text)
 
     def count() -> Counted:
-        made = {"original | ": twins[0].text.replace("_", str(twins[0].pronoun))}
-        for name, make in BASELINES.items():
-            for style, by in STYLES.items():
-                variant = make(twins[0], style=style)
-                made[f"{name} | {by}"] = variant.text if isinstance(variant, Problem) else variant
+        """Collect the texts, by "VARIANT | MAKER"."""
+        texts = {"original | ": twins[0].text.replace("_", str(twins[0].pronoun))}
+        for name, transform in BASELINES.items():
+            for style, maker in STYLES.items():
+                variant = transform(twins[0], style=style)
+                texts[f"{name} | {maker}"] = variant.text if isinstance(variant, Problem) else variant
         for style in ("code", "default"):
-            made[f"special word | {STYLES[style]}"] = special_word_pairs(twins, style=style)[0][0].text
-        return Counted(texts=made)
+            first_pair = special_word_pairs(twins, style=style)[0]
+            texts[f"special word | {STYLES[style]}"] = first_pair[0].text
+        return Counted(texts=texts)
 
     bench.counted("trophy", {"data": fingerprint(twins)}, count)
 
 
 def show_variants(store: Store) -> str:
-    """A line per different text, with all who make it so."""
+    """Table of the variants, a line per different text, with all who make it so."""
     makers: dict[tuple[str, str], list[str]] = {}
     for name, text in store["trophy"].texts.items():
-        variant, by = name.split(" | ")
-        makers.setdefault((variant, text), []).append(by)
-    return grid(["variant", "made as", "text"], [(v, ", ".join(by), text) for (v, text), by in makers.items()])
+        variant, maker = name.split(" | ")
+        makers.setdefault((variant, text), []).append(maker)
+    lines = [(variant, ", ".join(names), text) for (variant, text), names in makers.items()]
+    return grid(["variant", "made as", "text"], lines)
 
 
 PUBLIC = "a public RoBERTa"
@@ -139,43 +156,59 @@ TWINS = {
 
 
 def run_artifacts(bench: Bench) -> None:
-    """Public predictions for dev, with a twin and without; then every model on every variant."""
-    dev = bench.load("winogrande/dev.jsonl")
-    path = bench.file("predictions/roberta_winogrande_dev.csv")
-    settings = {"predictions": path.name, "data": fingerprint(dev)}
-    if bench.limit is None and not bench.store.has(PUBLIC, settings):
-        began = perf_counter()
-        run = winokit.audit(dev, predictions=[path], protocol=("accuracy", "groups"))
-        rows = tuple(renamed(row, "dev", PUBLIC) for row in run.metrics)
-        chosen = {"dev": letters(row.prediction for row in run.predictions)}
-        bench.store.put(Record(PUBLIC, settings, rows, chosen, seconds=perf_counter() - began, made_with=made_with()))
+    """Judge public predictions for dev, then every model on every variant of every set."""
+    if bench.limit is None:
+        judge_public_predictions(bench)
     for name, data in in_pairs(bench).items():
         for variant, problems in baselines(data).items():
             for model in bench.models:
                 bench.judged(f"{name}: {variant}", problems, model)
 
 
+def judge_public_predictions(bench: Bench) -> None:
+    """Audit the stored predictions of a public RoBERTa for dev, unless that is in the store."""
+    dev = bench.load("winogrande/dev.jsonl")
+    path = bench.file("predictions/roberta_winogrande_dev.csv")
+    settings = {"predictions": path.name, "data": fingerprint(dev)}
+    if bench.store.has(PUBLIC, settings):
+        return
+    began = perf_counter()
+    run = winokit.audit(dev, predictions=[path], protocol=("accuracy", "groups"))
+    rows = tuple(renamed(row, "dev", PUBLIC) for row in run.metrics)
+    predictions = {"dev": letters(row.prediction for row in run.predictions)}
+    bench.store.put(Record(PUBLIC, settings, rows, predictions, seconds=perf_counter() - began, made_with=made_with()))
+
+
 def show_twins(store: Store) -> str:
-    """Predictions for dev on all problems, on those with a twin and without, and on pairs."""
+    """Table of the public predictions for dev: all problems, those with a twin and without, and pairs."""
     if PUBLIC not in store:
         return "Stored predictions are of whole datasets: not in a try."
     ours = [percent(store[PUBLIC].find(*name), interval=True) for name in TWINS.values()]
-    theirs = [SQUARE_ONE_ROBERTA.get(name) for name in TWINS]
-    lines = [("RoBERTa-large, paper", *("" if value is None else number(value) for value in theirs)), (PUBLIC, *ours)]
+    theirs = []
+    for name in TWINS:
+        value = SQUARE_ONE_ROBERTA.get(name)
+        theirs.append("" if value is None else number(value))
+    lines = [("RoBERTa-large, paper", *theirs), (PUBLIC, *ours)]
     return grid(["WinoGrande dev", "all", "with a twin", "without", "pairs"], lines)
 
 
 def show_artifacts(store: Store) -> str:
-    """Single and group scores of every model on every variant."""
-    models, lines = models_in(store, among=("builtin", "SmolLM2")), []
-    for name in SETS:
-        for variant in VARIANTS:
-            records = [store[key(f"{name}: {variant}", model)] for model in models]
-            first = name if variant == "original" else ""
-            cells = [cell for record in records for cell in single_and_group(record)]
-            lines.append((first, variant, records[0].settings["problems"], *cells))
-    header = [cell for model in models for cell in (f"{shown(model)}: single", "group")]
-    return grid(["dataset", "variant", "problems", *header], lines)
+    """Table of single and group scores of every model on every variant."""
+    models = models_in(store, among=MODELS)
+    lines = []
+    for name, variant in product(SETS, VARIANTS):
+        records = [store[key(f"{name}: {variant}", model)] for model in models]
+        shown_name = name if variant == "original" else ""
+        lines.append((shown_name, variant, records[0].settings["problems"], *scores_of(records)))
+    header = ["dataset", "variant", "problems"]
+    for model in models:
+        header += [f"{shown(model)}: single", "group"]
+    return grid(header, lines)
+
+
+def scores_of(records: Iterable[Record]) -> list[str]:
+    """Single and group score of every record in turn, as cells."""
+    return list(chain.from_iterable(map(single_and_group, records)))
 
 
 # Table 2, by row of WSC273: what the pair is about; the label, no-cands and part-sent as the paper prints them
@@ -188,37 +221,40 @@ PRINTED = {
 
 
 def run_four_pairs(bench: Bench) -> None:
-    """The labels of four pairs, and both baselines on each."""
+    """Store the labels of four pairs, and judge every model on both baselines of each."""
     wsc = bench.wsc273()
-    pairs = {at: wsc.groups[str(wsc[at].group)] for at in PRINTED if at < len(wsc)}
-    labels = {str(at): "yes" if wsc[at].labels["associative"] else "no" for at in pairs}
+    rows = [row_number for row_number in PRINTED if row_number < len(wsc)]
+    labels = {}
+    for row_number in rows:
+        labels[str(row_number)] = "yes" if wsc[row_number].labels["associative"] else "no"
     bench.counted("labels", {"data": fingerprint(wsc)}, lambda: Counted(texts=labels))
-    for at, members in pairs.items():
-        made = baselines(Dataset(members, Card(str(at))))
-        for name in BASELINES:
-            for model in bench.models:
-                if made[name]:
-                    bench.judged(f"{at}: {name}", made[name], model)
+    for row_number in rows:
+        members = wsc.groups[str(wsc[row_number].group)]
+        variants = baselines(Dataset(members, Card(str(row_number))))
+        for name, model in product(BASELINES, bench.models):
+            if variants[name]:
+                bench.judged(f"{row_number}: {name}", variants[name], model)
 
 
 def show_four_pairs(store: Store) -> str:
-    """Who calls them associative, and which baseline solves both twins."""
-    models, lines = models_in(store, among=("builtin", "SmolLM2")), []
+    """Table of the four pairs: who calls them associative, and which models solve both twins of each baseline."""
+    models = models_in(store, among=MODELS)
+    lines = []
     labels = store["labels"].texts
-    for at, (about, label, *baseline) in PRINTED.items():
-        if str(at) not in labels:  # beyond the limit of a try
+    for row_number, (about, label, *baseline) in PRINTED.items():
+        if str(row_number) not in labels:  # beyond the limit of a try
             continue
-        solved = []
+        solvers = []
         for name in BASELINES:
-            right = [shown(m) for m in models if _solved(store, f"{at}: {name}", m)]
-            solved.append(", ".join(right) or "nobody")
-        lines.append((at, about, f"{label}, {labels[str(at)]}", *baseline, *solved))
+            names = [shown(model) for model in models if is_solved(store, f"{row_number}: {name}", model)]
+            solvers.append(", ".join(names) or "nobody")
+        lines.append((row_number, about, f"{label}, {labels[str(row_number)]}", *baseline, *solvers))
     paper = ["label: paper, file", "no-cands, paper", "part-sent, paper"]
     return grid(["row", "", *paper, "solved without candidates", "solved in part"], lines)
 
 
-def _solved(store: Store, name: str, model: str) -> bool:
-    """Whether a model has both twins."""
+def is_solved(store: Store, name: str, model: str) -> bool:
+    """Whether a model has both twins of a stored pair right."""
     return key(name, model) in store and store[key(name, model)].value("group_accuracy") == 1
 
 
@@ -231,7 +267,7 @@ ZERO_SHOT: dict[str, dict[str, tuple[float, ...]]] = {
 
 
 def run_zero_shot(bench: Bench) -> None:
-    """The right candidate is given: which twin's special word fits?"""
+    """Judge every model on special words: given the right candidate, which twin's special word fits?"""
     for name, data in in_pairs(bench).items():
         problems = unfolded(f"{name} special word", special_words(data))
         for model in bench.models:
@@ -239,27 +275,34 @@ def run_zero_shot(bench: Bench) -> None:
 
 
 def show_zero_shot(store: Store) -> str:
-    """The paper's six models, then ours."""
-    lines = [
-        (f"{system}, paper", *(number(cell, 2) for name in SETS for cell in ZERO_SHOT[name][system]))
-        for system in ZERO_SHOT["WSC"]
-    ]
-    for model in models_in(store, among=("builtin", "SmolLM2")):
-        lines.append((shown(model), *(cell for name in SETS for cell in single_and_group(store[key(name, model)]))))
-    return grid(["model", *(cell for name in SETS for cell in (f"{name}: single", "group"))], lines)
+    """Table of zero-shot special words: the paper's six models, then ours."""
+    lines: list[Sequence[object]] = []
+    for system in ZERO_SHOT["WSC"]:
+        cells: list[str] = []
+        for name in SETS:
+            cells += [number(cell, 2) for cell in ZERO_SHOT[name][system]]
+        lines.append((f"{system}, paper", *cells))
+    for model in models_in(store, among=MODELS):
+        records = [store[key(name, model)] for name in SETS]
+        lines.append((shown(model), *scores_of(records)))
+    header = ["model"]
+    for name in SETS:
+        header += [f"{name}: single", "group"]
+    return grid(header, lines)
 
 
 def show_sizes(store: Store) -> str:
-    """How many problems the paper has, and we."""
-    ours = {name: store[key(name, models_in(store)[0])].settings["problems"] for name in SETS}
-    return grid(
-        ["problems", "paper, its text", "paper, its table", "here"],
-        [(name, *SQUARE_ONE_SIZES[name], ours[name]) for name in SETS],
-    )
+    """Table of how many special-word problems the paper has, and how many there are here."""
+    first_model = models_in(store)[0]
+    lines = []
+    for name in SETS:
+        problem_count = store[key(name, first_model)].settings["problems"]
+        lines.append((name, *SQUARE_ONE_SIZES[name], problem_count))
+    return grid(["problems", "paper, its text", "paper, its table", "here"], lines)
 
 
 def run_matched(bench: Bench) -> None:
-    """The same pairs in their original form and as special words."""
+    """Judge every model on the same pairs in their original form and as special words."""
     for name, data in in_pairs(bench).items():
         pairs = special_words(data)
         for model in bench.models:
@@ -269,34 +312,34 @@ def run_matched(bench: Bench) -> None:
 
 
 def show_matched(store: Store) -> str:
-    """Single and group scores of both forms."""
-    theirs = [number(cell) for cells in SQUARE_ONE_MATCHED.values() for cell in cells]
-    lines = [("WinoGrande", "RoBERTa-large, trained, paper", *theirs)]
-    for name in SETS:
-        for at, model in enumerate(models_in(store, among=("builtin", "SmolLM2"))):
-            records = [store[key(f"{name}: {form}", model)] for form in SQUARE_ONE_MATCHED]
-            first = "" if at else f"{name} ({records[0].settings['problems']})"
-            lines.append((first, shown(model), *(cell for record in records for cell in single_and_group(record))))
+    """Table of single and group scores of both forms, the paper's line first."""
+    theirs = [number(value) for value in chain.from_iterable(SQUARE_ONE_MATCHED.values())]
+    lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, trained, paper", *theirs)]
+    models = models_in(store, among=MODELS)
+    for name, model in product(SETS, models):
+        records = [store[key(f"{name}: {form}", model)] for form in SQUARE_ONE_MATCHED]
+        shown_name = f"{name} ({records[0].settings['problems']})" if model == models[0] else ""
+        lines.append((shown_name, shown(model), *scores_of(records)))
     header = ["dataset (problems)", "model", "original: single", "group", "special word: single", "group"]
     return grid(header, lines)
 
 
 def run_untrained(bench: Bench) -> None:
-    """The test set of the learning curves: pairs of the training set that AFLite kept whole, as special words."""
+    """Judge every model on the learning curves' test set: special words from pairs that AFLite kept whole."""
     test = unfolded("test", special_words(bench.load("winogrande/train_debiased.jsonl")))
     for model in bench.models:
         bench.judged("test", test, model, scoring=word_scoring(bench, model))
 
 
 def show_untrained(store: Store) -> str:
-    """The first line of the paper's Tables 4 and 5, and ours."""
-    lines: list[tuple[object, ...]] = [
-        (f"{name}, paper", SQUARE_ONE_PAIRS, *(number(cell, 2) for cell in cells))
-        for name, cells in SQUARE_ONE_UNTRAINED.items()
-    ]
-    for model in models_in(store, among=("builtin", "SmolLM2")):
+    """Table of untrained models: the first line of the paper's Tables 4 and 5, then ours."""
+    lines: list[Sequence[object]] = []
+    for name, (single, group) in SQUARE_ONE_UNTRAINED.items():
+        lines.append((f"{name}, paper", SQUARE_ONE_PAIRS, number(single, 2), number(group, 2)))
+    for model in models_in(store, among=MODELS):
         record = store[key("test", model)]
-        lines.append((shown(model), f"{record.settings['problems'] // 2:,}", *single_and_group(record)))
+        pair_count = record.settings["problems"] // 2
+        lines.append((shown(model), f"{pair_count:,}", *single_and_group(record)))
     return grid(["model", "pairs", "single", "group"], lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 
 from runs.papers import SQUARE_ONE_CURVES, SQUARE_ONE_MATCHED, SQUARE_ONE_TABLE_1, SQUARE_ONE_TABLE_6
 from runs.store import Record, Store
@@ -27,120 +28,142 @@ VARIANTS = ("original", "no-cands", "part-sent")
 
 
 def both(records: Sequence[Record], name: str) -> list[str]:
-    """Single and group accuracy, mean and standard deviation."""
-    return [mean_sd(score(run, name, None, metric) for run in records) for metric in ("accuracy", "group_accuracy")]
+    """Accuracy on single problems and on pairs of a test set, mean and standard deviation over runs."""
+    single = [score(run, name, None, "accuracy") for run in records]
+    pairs = [score(run, name, None, "group_accuracy") for run in records]
+    return [mean_sd(single), mean_sd(pairs)]
 
 
 def all_three(records: Sequence[Record], name: str) -> list[str]:
-    """The same, and pairs that are wrong on both sides."""
-    return [*both(records, name), mean_sd(score(run, name, None, "none_right") for run in records)]
+    """Accuracy on single problems and on pairs, and the share of pairs with both twins wrong."""
+    wrong = mean_sd(score(run, name, None, "none_right") for run in records)
+    return [*both(records, name), wrong]
 
 
 def show_artifacts(
     store: Store, arm: str, paper: Mapping[tuple[str, str], tuple[float, ...]], untrained: Sequence[Record] = ()
 ) -> str:
-    """Twins as they are, without candidates, and in part."""
-    records, lines = seeds(store, arm), []
-    for name, shown in SETS.items():
+    """Table of twins as they are, without candidates, and in part, beside the paper's numbers.
+
+    `arm` names the trained runs. `untrained` are runs of the model before training, shown beside them if given.
+    """
+    records = seeds(store, arm)
+    lines = []
+    for name, title in SETS.items():
         for variant in VARIANTS:
-            cells = [
-                *all_three(records, f"{name}:{variant}"),
-                *(both(untrained, f"{name}:{variant}") if untrained else ()),
-            ]
-            theirs = paper[name, variant]
-            lines.append(
-                (
-                    shown if variant == "original" else "",
-                    variant,
-                    *(number(value, 2) for value in theirs),
-                    *cells,
-                )
-            )
-    header = [
-        "dataset",
-        "variant",
-        "single, paper",
-        "group, paper",
-        f"single, {counted(records)}",
-        "group",
-        WRONG,
-    ]
-    table = grid([*header, *(["untrained: single", "group"] if untrained else [])], lines)
-    return f"{table}\n\n{said_of_guessing(records)}"
+            test = f"{name}:{variant}"
+            cells = [number(value, 2) for value in paper[name, variant]]
+            cells += all_three(records, test)
+            if untrained:
+                cells += both(untrained, test)
+            shown_title = title if variant == "original" else ""
+            lines.append((shown_title, variant, *cells))
+    header = ["dataset", "variant", "single, paper", "group, paper", f"single, {counted(records)}", "group", WRONG]
+    if untrained:
+        header += ["untrained: single", "group"]
+    return f"{grid(header, lines)}\n\n{said_of_guessing(records)}"
 
 
 def said_of_guessing(records: Sequence[Record]) -> str:
-    """What guessing has of single problems and of pairs, over all sets and variants."""
+    """Say what guessing gets on single problems and on pairs, over all sets and variants, or nothing without runs."""
     phrases = []
-    for metric, of in (("accuracy", "single problems"), ("group_accuracy", "pairs")):
-        scores = (score(run, f"{name}:{kind}", None, metric) for run in records for name in SETS for kind in VARIANTS)
-        levels = sorted({number(100 * row.chance) for row in scores if row is not None and row.chance is not None})
+    for metric, unit in (("accuracy", "single problems"), ("group_accuracy", "pairs")):
+        levels = sorted(chance_levels(records, metric))
         if levels:
-            phrases.append(f"{' to '.join(dict.fromkeys((levels[0], levels[-1])))} of {of}")
+            ends = dict.fromkeys([levels[0], levels[-1]])
+            phrases.append(f"{' to '.join(ends)} of {unit}")
     return f"Guessing has {join(phrases)}." if phrases else ""
 
 
+def chance_levels(records: Sequence[Record], metric: str) -> set[str]:
+    """Chance levels of a metric in per cent over all sets and variants, as text."""
+    levels = set()
+    for name, variant in product(SETS, VARIANTS):
+        for run in records:
+            row = score(run, f"{name}:{variant}", None, metric)
+            if row is not None and row.chance is not None:
+                levels.add(number(100 * row.chance))
+    return levels
+
+
 def show_single(store: Store) -> str:
-    """Table 1, trained."""
+    """Table 1: group scores and artifacts after training."""
     return show_artifacts(store, "transfer/xl", SQUARE_ONE_TABLE_1)
 
 
 def show_headed(store: Store) -> str:
-    """Table 6: the same with the MLM head, beside the model before training."""
+    """Table 6: group scores and artifacts with the MLM head, beside the model before training."""
     return show_artifacts(store, "square-one/mc-mlm", SQUARE_ONE_TABLE_6, seeds(store, "untrained"))
 
 
 def show_forms(store: Store) -> str:
-    """Section 6.1: either form, each by a model that was trained on it."""
-    theirs = [number(value) for cells in SQUARE_ONE_MATCHED.values() for value in cells]
-    lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, paper", "", *theirs[:2], "", *theirs[2:])]
-    for name, shown in SETS.items():
-        for loss, arm in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
-            original, words = seeds(store, arm), seeds(store, f"words/{loss}")
+    """Section 6.1: the original and the special-word form, each by a model trained on it, then on the other form."""
+    paper: list[str] = []
+    for form in ("original", "special word"):
+        paper += ["", *map(number, SQUARE_ONE_MATCHED[form])]
+    lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, paper", *paper)]
+    for name, title in SETS.items():
+        for loss, arm in ORIGINAL_ARMS.items():
             n = store["sets"].settings["tests"][f"{name}:words"]
-            first = f"{shown} ({n})" if loss == "mc-sent" else ""
-            if not original or not words:
-                lines.append((first, f"`{loss}`", NOT_RUN))
-                continue
-            cells = [*all_three(original, f"{name}:matched"), *all_three(words, f"{name}:words")]
-            gap = difference_cells(store, f"words/{loss}", name, "pairs") or []
-            lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, *gap))
+            shown_title = f"{title} ({n})" if loss == "mc-sent" else ""
+            lines.append((shown_title, f"`{loss}`", *cells_of_forms(store, name, loss, arm)))
     header = ["dataset (problems)", "loss", "runs"]
-    header += [column for form in ("original", "special word") for column in (f"{form}: single", "group", WRONG)]
+    for form in ("original", "special word"):
+        header += [f"{form}: single", "group", WRONG]
     header += ["seeds of both", "pairs, difference", *DIFFERENCE_COLUMNS[2:]]
     return f"{grid(header, lines)}\n\nAsked in the other form:\n\n{show_other_form(store)}"
 
 
+ORIGINAL_ARMS = {"mc-sent": "transfer/xl", "mc-mlm": "square-one/mc-mlm"}
+"""By loss, the arm that was trained on problems in their original form."""
+
+
+def cells_of_forms(store: Store, name: str, loss: str, arm: str) -> list[str]:
+    """Cells of one set and loss in `show_forms`: runs, both forms, and the difference if it is stored."""
+    original = seeds(store, arm)
+    words = seeds(store, f"words/{loss}")
+    if not original or not words:
+        return [NOT_RUN]
+    cells = [f"{len(original)}, {len(words)}"]
+    cells += all_three(original, f"{name}:matched")
+    cells += all_three(words, f"{name}:words")
+    return cells + (difference_cells(store, f"words/{loss}", name, "pairs") or [])
+
+
 def show_other_form(store: Store) -> str:
-    """Trained on one form and asked in the other."""
+    """Table of models trained on one form and asked in the other."""
     lines = []
-    for loss, arm in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
+    for loss, arm in ORIGINAL_ARMS.items():
         for job, form, said in (
             (arm, "words", "original, asked for special words"),
             (f"words/{loss}", "matched", "special words, asked in the original"),
         ):
             records = seeds(store, job)
             if records:
-                cells = [cell for name in SETS for cell in both(records, f"{name}:{form}")]
+                cells: list[str] = []
+                for name in SETS:
+                    cells += both(records, f"{name}:{form}")
                 lines.append((f"`{loss}`", said, len(records), *cells))
-    columns = (column for name in SETS.values() for column in (f"{name}: single", "group"))
-    return grid(["loss", "trained on", "runs", *columns], lines)
+    header = ["loss", "trained on", "runs"]
+    for title in SETS.values():
+        header += [f"{title}: single", "group"]
+    return grid(header, lines)
 
 
-def _distinct(records: Sequence[Record]) -> list[Record]:
-    """Without those that say what another does: a model before training is the same in every restart."""
+def distinct_runs(records: Sequence[Record]) -> list[Record]:
+    """Runs without repeated predictions: a model before training is the same in every restart."""
     return list({tuple(record.predictions.items()): record for record in records}.values())
 
 
 def show_word_curve(store: Store, loss: str) -> str:
-    """Special words by how many were trained on."""
+    """Table of special words by the number of training problems, for one loss."""
     lines = []
     for size, paper in SQUARE_ONE_CURVES[loss].items():
-        records = _distinct(seeds(store, f"word-curve/{loss}/{size}"))
+        records = distinct_runs(seeds(store, f"word-curve/{loss}/{size}"))
         single, group, wrong = all_three(records, WORDS_TEST)
-        span = lowest_to_highest(score(record, WORDS_TEST, None, "group_accuracy") for record in records)
+        group_range = lowest_to_highest(score(record, WORDS_TEST, None, "group_accuracy") for record in records)
         gap = difference_cells(store, f"word-curve/{loss}", WORDS_TEST, f"{size}") or [""] * 3
-        lines.append((f"{size:,}", *paper, runs_of(records), single, *gap[1:3], group, span, wrong))
+        lines.append((f"{size:,}", *paper, runs_of(records), single, *gap[1:3], group, group_range, wrong))
     header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single"]
     header += ["more than untrained", "other runs too", "group", "lowest to highest", WRONG]
     return grid(header, lines)

@@ -41,18 +41,25 @@ class Record:
     made_with: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, metric: str, subset: str | None = None, protocol: str | None = None) -> Metric | None:
-        """The first row of that name; of one subset and protocol where they are given."""
+        """First row of a metric, or None if there is none.
+
+        Without a subset or a protocol, rows of every one are looked at.
+        """
         for row in self.rows:
             if row.metric == metric and subset in (None, row.subset) and protocol in (None, row.protocol):
                 return row
         return None
 
-    def value(self, metric: str, subset: str | None = None, protocol: str | None = None) -> float:
-        """A row's value; KeyError where there is none."""
+    def row(self, metric: str, subset: str | None = None, protocol: str | None = None) -> Metric:
+        """First row of a metric, as `find` finds it. Raises KeyError if there is none."""
         row = self.find(metric, subset, protocol)
         if row is None:
             raise KeyError(f"{self.key}: no {metric} of {subset or 'any subset'}")
-        return row.value
+        return row
+
+    def value(self, metric: str, subset: str | None = None, protocol: str | None = None) -> float:
+        """Value of the first row of a metric. Raises KeyError if there is none."""
+        return self.row(metric, subset, protocol).value
 
 
 class Store:
@@ -64,9 +71,10 @@ class Store:
         if path.exists():
             content = read_object(path)
             rows: dict[str, list[Metric]] = {key: [] for key in content["runs"]}
-            for row in content["metrics"]:
-                named = dict.fromkeys(NAMING, "")
-                rows[row["run"]].append(Metric.from_json({**named, **_without(row, "run")}))
+            for row_cells in content["metrics"]:
+                run_key = row_cells.pop("run")
+                empty_names = dict.fromkeys(NAMING, "")
+                rows[run_key].append(Metric.from_json({**empty_names, **row_cells}))
             self.records = {key: Record(key, rows=tuple(rows[key]), **run) for key, run in content["runs"].items()}
 
     def __getitem__(self, key: str) -> Record:
@@ -78,82 +86,99 @@ class Store:
         return key in self.records
 
     def has(self, key: str, settings: Mapping[str, Any]) -> bool:
-        """Whether this very work is done."""
-        return key in self.records and _plain(self.records[key].settings) == _plain(settings)
+        """Whether there is a record of this key with the same settings, so that the work need not be done again."""
+        return key in self.records and as_stored(self.records[key].settings) == as_stored(settings)
 
     def put(self, *records: Record) -> None:
-        """Add records, each in the place of the one with its key, and write the file."""
+        """Add records, replacing those with the same keys, and write the file."""
         self.records |= {record.key: record for record in records}
         write_whole(self.path, self.to_json().encode())
 
     def merge(self, others: Iterable[Store]) -> None:
-        """Take in the records of other files, and write this one."""
-        self.put(*(record for other in others for record in other.records.values()))
+        """Add the records of other files, and write this one."""
+        for other in others:
+            self.records |= other.records
+        self.put()
 
     def to_json(self) -> str:
-        """The file: a line per run and per row, so that changes can be read."""
-        runs = (f"{_line(record.key)}: {_line(_run(record))}" for record in self.records.values())
-        rows = (
-            _line({"run": record.key, **{name: _short(cell) for name, cell in row.to_json().items() if _said(cell)}})
-            for record in self.records.values()
-            for row in record.rows
-        )
-        return '{"runs": {\n' + ",\n".join(runs) + '\n},\n"metrics": [\n' + ",\n".join(rows) + "\n]}\n"
+        """Text of the file, with a line per run and per row, so that changes can be read."""
+        run_lines = []
+        metric_lines = []
+        for record in self.records.values():
+            run_lines.append(f"{json_line(record.key)}: {json_line(run_object(record))}")
+            metric_lines += [json_line(row_object(record.key, row)) for row in record.rows]
+        runs = ",\n".join(run_lines)
+        metrics = ",\n".join(metric_lines)
+        return f'{{"runs": {{\n{runs}\n}},\n"metrics": [\n{metrics}\n]}}\n'
 
 
-def letters(chosen: Iterable[int | None]) -> str:
-    """Predictions as one character per problem: the candidate's index, `-` for an abstention.
+def letters(predictions: Iterable[int | None]) -> str:
+    """Write predictions as one character per problem: the candidate's index, `-` for an abstention (None).
 
     >>> letters([0, 1, None])
     '01-'
     """
-    return "".join(ABSTAINED if choice is None else str(choice) for choice in chosen)
+    return "".join(map(letter_of, predictions))
+
+
+def letter_of(prediction: int | None) -> str:
+    """Character of one prediction."""
+    return ABSTAINED if prediction is None else str(prediction)
 
 
 def chosen(letters: str) -> list[int | None]:
-    """The predictions that `letters` wrote.
+    """Read the predictions that `letters` wrote, None for an abstention.
 
     >>> chosen("01-")
     [0, 1, None]
     """
-    return [None if letter == ABSTAINED else int(letter) for letter in letters]
+    predictions: list[int | None] = []
+    for letter in letters:
+        predictions.append(None if letter == ABSTAINED else int(letter))
+    return predictions
 
 
 def made_with(*packages: str, machine: str = "CPU") -> dict[str, str]:
-    """What the work was done with: versions of winokit, Python and the packages named, and the kind of machine."""
-    known = {"winokit": winokit.__version__, "python": platform.python_version(), "machine": machine}
+    """Versions of winokit, Python and the given packages, and the kind of machine.
+
+    A package that is not installed is left out.
+    """
+    versions = {"winokit": winokit.__version__, "python": platform.python_version(), "machine": machine}
     for package in packages:
         try:
-            known[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return known
+    return versions
 
 
-def _run(record: Record) -> dict[str, Any]:
-    whole = {name: getattr(record, name) for name in ("settings", "seconds", "made_with", "predictions", "texts")}
-    if record.seconds is not None:
-        whole["seconds"] = round(record.seconds, 1)
-    return {name: value for name, value in whole.items() if value or name == "settings"}
+def run_object(record: Record) -> dict[str, Any]:
+    """Entry of a record under `runs` in the file, without its rows and empty fields."""
+    run: dict[str, Any] = {"settings": record.settings}
+    seconds = None if record.seconds is None else round(record.seconds, 1)
+    if seconds:
+        run["seconds"] = seconds
+    for name in ("made_with", "predictions", "texts"):
+        value = getattr(record, name)
+        if value:
+            run[name] = value
+    return run
 
 
-def _line(value: Any) -> str:
+def row_object(run_key: str, row: Metric) -> dict[str, Any]:
+    """Entry of a row under `metrics` in the file, without empty cells, numbers with seven digits."""
+    cells: dict[str, Any] = {"run": run_key}
+    for name, cell in row.to_json().items():
+        if cell is not None and cell != "":
+            cells[name] = float(f"{cell:.7g}") if isinstance(cell, float) else cell
+    return cells
+
+
+def json_line(value: Any) -> str:
+    """Write a value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _plain(settings: Mapping[str, Any]) -> Any:
-    """Settings as they come back from a file."""
-    return json.loads(_line(settings))
-
-
-def _said(cell: Any) -> bool:
-    return cell is not None and cell != ""
-
-
-def _short(cell: Any) -> Any:
-    """A number with the seven digits that no table needs more of."""
-    return float(f"{cell:.7g}") if isinstance(cell, float) else cell
-
-
-def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != name}
+def as_stored(settings: Mapping[str, Any]) -> Any:
+    """Settings as they are read back from a file."""
+    return json.loads(json_line(settings))

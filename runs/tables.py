@@ -49,58 +49,62 @@ class Table:
     needs: str
     """What it takes, in words: models, datasets, time."""
     parts: Mapping[str, Callable[[Store], str]]
-    """Markdown by the name of its place on the page, after the table's own: "" for the table itself."""
+    """Writers of Markdown by the name of its place on the page, after the table's own: "" for the table itself."""
     run: Callable[[Bench], None] | None = None
     file: str | None = None
-    """The store its results are in, where that is not its own."""
+    """Name of the store its results are in; None if the store has the table's name."""
 
     @property
     def name(self) -> str:
-        """As in files and on the page: winogrande-4."""
+        """Name in files and on the page, such as winogrande-4."""
         return f"{self.paper}-{self.number}"
 
     def store(self, folder: Path = RESULTS) -> Store:
-        """Its results in a folder."""
+        """Open the store of its results in a folder."""
         return Store(self.store_path(folder))
 
     def store_path(self, folder: Path) -> Path:
-        """The file of its results in a folder."""
+        """File of its results in a folder."""
         return folder / f"{self.file or self.name}.json"
 
     def places(self) -> dict[str, Callable[[Store], str]]:
-        """The names of its parts as the page has them, and what writes them."""
-        return {f"{self.name}-{part}" if part else self.name: write for part, write in self.parts.items()}
+        """Writers of its parts, by their full names on the page."""
+        writers = {}
+        for part, write in self.parts.items():
+            full_name = f"{self.name}-{part}" if part else self.name
+            writers[full_name] = write
+        return writers
 
 
 TABLES: dict[str, Table] = {}
 
 
 def register(*tables: Table) -> None:
-    """Make tables known, in the order of the page."""
+    """Add tables to `TABLES`, in the order of the page."""
     TABLES.update({table.name: table for table in tables})
 
 
 def all_tables() -> dict[str, Table]:
-    """Every table by name, in the order of the page."""
+    """Import every module of `MODULES`, and return all tables by name, in the order of the page."""
     for module in MODULES:
         import_module(f"runs.{module}")
     return TABLES
 
 
 def tables_of(name: str) -> list[Table]:
-    """A table by its name, or the tables of a paper. Raises UnknownName."""
-    known = all_tables()
-    papers = dict.fromkeys(table.paper for table in known.values())
-    if name in known:
-        return [known[name]]
+    """Find a table by its name, or the tables of a paper. Raises UnknownName if there is neither."""
+    tables = all_tables()
+    papers = dict.fromkeys(table.paper for table in tables.values())
+    if name in tables:
+        return [tables[name]]
     if name in papers:
-        return [table for table in known.values() if table.paper == name]
-    raise UnknownName("paper or table", name, [*papers, *known])
+        return [table for table in tables.values() if table.paper == name]
+    raise UnknownName("paper or table", name, [*papers, *tables])
 
 
 @dataclass
 class Bench:
-    """Where a table is run: the models and datasets to use, and the store that its results go to."""
+    """Models and datasets that a table is run with, and the store that its results go to."""
 
     models: Mapping[str, str]
     """SPECs by the name they have in tables."""
@@ -109,22 +113,22 @@ class Bench:
     limit: int | None = None
     cache: str | None = None
     more: argparse.Namespace = field(default_factory=argparse.Namespace)
-    """What only some tables take: --features."""
+    """Options that only some tables take: --features."""
 
     def file(self, name: str) -> Path:
-        """A file of the datasets, by its path in their folder."""
+        """Path of a file in the datasets' folder. Raises BadInput if it does not exist."""
         path = self.data / name
         if not path.exists():
             raise BadInput(f"{path}: no such file; name the folder of the datasets (--data, or WINOKIT_DATA)")
         return path
 
     def load(self, name: str, format: str | None = None, **how: Any) -> Dataset:
-        """A dataset of the folder, the first `limit` problems of it."""
+        """Load the first `limit` problems of a file in the datasets' folder. `how` goes to `winokit.load`."""
         path = self.file(name)
         return winokit.load(f"{format}:{path}" if format else path, **how)[: self.limit]
 
     def wsc273(self) -> Dataset:
-        """WSC273 with Trichelair et al.'s labels."""
+        """Load WSC273 with Trichelair et al.'s labels."""
         return self.load("wsc/WSCollection.xml", "wsc273", labels=[self.file(name) for name in LABELS])
 
     def judged(
@@ -136,13 +140,15 @@ class Bench:
         protocols: Sequence[str] = ("accuracy", "groups"),
         label: str | None = None,
     ) -> Record:
-        """Audit a model on a dataset, unless that is stored; a variant is judged as a dataset of its own.
+        """Audit a model on a dataset, unless that is stored, and return the record.
 
-        The record's key is `key(name, label)`, the label being the model's name if none is given; its predictions are
-        under `name`.
+        `name` is the dataset's name in tables, `model` a name of `models`, `scoring` the model's default if None.
+        The record's key is `key(name, label)`, the label being the model's name if none is given, and its predictions
+        are under `name`. A variant is judged as a dataset of its own.
         """
         spec = self.models[model]
         model = label or model
+        record_key = key(name, model)
         settings = {
             "model": short(spec),
             "scoring": scoring,
@@ -150,39 +156,48 @@ class Bench:
             "problems": len(dataset),
             "data": fingerprint(dataset),
         }
-        if self.store.has(key(name, model), settings):
-            return self.store[key(name, model)]
-        check_free(self.store, key(name, model), settings)
+        if self.store.has(record_key, settings):
+            return self.store[record_key]
+        check_free(self.store, record_key, settings)
         from winokit.drawing.tables import progress_bar
 
         began = perf_counter()
-        itself = dataset.with_problems(problem.replace(provenance={}) for problem in dataset)
-        how: dict[str, Any] = {"scoring": scoring, "protocol": protocols, "cache": self.cache}
-        with progress_bar(key(name, model)) as progress:
-            run = winokit.audit(itself, model=loaded(spec), progress=progress, **how)
-        packages = [package for part, names in PACKAGES.items() if part in spec for package in names]
+        without_origin = dataset.with_problems(problem.replace(provenance={}) for problem in dataset)
+        options: dict[str, Any] = {"scoring": scoring, "protocol": protocols, "cache": self.cache}
+        with progress_bar(record_key) as progress:
+            run = winokit.audit(without_origin, model=loaded(spec), progress=progress, **options)
+        predictions = letters(row.prediction for row in run.predictions if row.variant == "original")
         record = Record(
-            key(name, model),
+            record_key,
             settings,
             tuple(renamed(row, name, model) for row in run.metrics),
-            {name: letters(row.prediction for row in run.predictions if row.variant == "original")},
+            {name: predictions},
             seconds=perf_counter() - began,
-            made_with=made_with(*packages),
+            made_with=made_with(*packages_of(spec)),
         )
         self.store.put(record)
         return record
 
     def counted(self, name: str, settings: Mapping[str, Any], count: Callable[[], Counted]) -> None:
-        """Store what is counted without a model, unless it is stored with these settings."""
+        """Call `count` and store its result under `name`, unless it is stored with these settings."""
         settings = {**settings, "limit": self.limit}
-        if not self.store.has(name, settings):
-            check_free(self.store, name, settings)
-            began = perf_counter()
-            counted = count()
-            rows = tuple(counted.rows)
-            self.store.put(
-                Record(name, settings, rows, texts=counted.texts, seconds=perf_counter() - began, made_with=made_with())
-            )
+        if self.store.has(name, settings):
+            return
+        check_free(self.store, name, settings)
+        began = perf_counter()
+        counted = count()
+        rows = tuple(counted.rows)
+        seconds = perf_counter() - began
+        self.store.put(Record(name, settings, rows, texts=counted.texts, seconds=seconds, made_with=made_with()))
+
+
+def packages_of(spec: str) -> list[str]:
+    """Python packages that run the models of a SPEC."""
+    packages: list[str] = []
+    for part, names in PACKAGES.items():
+        if part in spec:
+            packages += names
+    return packages
 
 
 def check_free(store: Store, record_key: str, settings: Mapping[str, Any]) -> None:
@@ -199,29 +214,31 @@ def check_free(store: Store, record_key: str, settings: Mapping[str, Any]) -> No
 
 @dataclass(frozen=True)
 class Counted:
-    """What a count found."""
+    """Metric rows and texts that a count found."""
 
     rows: Iterable[Metric] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def default_data() -> Path:
-    """$WINOKIT_DATA, else ../shared/data beside the repository."""
+    """Folder of the datasets: $WINOKIT_DATA, or else ../shared/data beside the repository."""
     return Path(os.environ.get("WINOKIT_DATA") or ROOT.parent / "shared" / "data")
 
 
 def named_model(text: str) -> tuple[str, str]:
-    """A model's name in tables and its SPEC, from NAME=SPEC or a SPEC alone.
+    """Split NAME=SPEC, or a SPEC alone, into the model's name in tables and its SPEC.
 
     >>> named_model("SmolLM2=hf:DIR?gguf_file=x.gguf"), named_model("hf:DIR?bos=on"), named_model("random")
     (('SmolLM2', 'hf:DIR?gguf_file=x.gguf'), ('hf:DIR?bos=on', 'hf:DIR?bos=on'), ('a coin', 'random'))
     """
     match = LABELLED.fullmatch(text)
-    return (match[1], match[2]) if match else (NAMES.get(text, short(text)), text)
+    if match:
+        return match[1], match[2]
+    return NAMES.get(text, short(text)), text
 
 
 def short(spec: str) -> str:
-    """A model's SPEC without the folders it lies in.
+    """A model's SPEC without folder names.
 
     >>> short("ensemble:hf:/models/smollm2+ngram:/models/quotes.arpa")
     'ensemble:hf:smollm2+ngram:quotes.arpa'
@@ -230,64 +247,83 @@ def short(spec: str) -> str:
 
 
 def key(name: str, model: str) -> str:
-    """The key of a model's record on a dataset."""
+    """Key of the record of a model on a dataset."""
     return f"{name} | {model}"
 
 
 def fingerprint(dataset: Dataset) -> str:
-    """A dataset's problems, in order, as twelve characters."""
-    return hashlib.sha256("\n".join(problem.id for problem in dataset).encode()).hexdigest()[:12]
+    """First twelve hexadecimal digits of a hash over the ids of a dataset's problems, in order."""
+    ids = "\n".join(problem.id for problem in dataset)
+    return hashlib.sha256(ids.encode()).hexdigest()[:12]
 
 
 @lru_cache(2)
 def loaded(spec: str) -> Model:
-    """A model, kept for the next dataset."""
+    """Load a model, and keep the last two in memory for the next dataset."""
     return winokit.load_model(spec)
 
 
 def named(name: str, problems: Iterable[Problem | str]) -> Dataset:
-    """A dataset of the problems that could be made."""
+    """Make a dataset of those results that are problems, without the reasons why others could not be made."""
     from winokit.problem import Card, Dataset, Problem
 
     return Dataset((problem for problem in problems if isinstance(problem, Problem)), Card(name))
 
 
 def renamed(row: Metric, dataset: str, model: str) -> Metric:
-    """A row under the names of the table."""
+    """Copy a row under the dataset's and the model's names in tables."""
     return Metric.from_json({**row.to_json(), "dataset": dataset, "model": model})
 
 
 def row(dataset: str, protocol: str, subset: str, metric: str, value: float, n: int, **more: Any) -> Metric:
-    """A row of a table's own, in the shape of an audit's; `model`, `low`, `high` and the like by name."""
-    return Metric(dataset, more.pop("model", ""), "", None, protocol, subset, metric, value, n, **more)
+    """Make a row like those of an audit, for a table's own quantity.
+
+    `more` has other fields of `Metric`, such as `model`, `low` and `high`.
+    """
+    model = more.pop("model", "")
+    return Metric(dataset, model, "", None, protocol, subset, metric, value, n, **more)
 
 
 def models_in(store: Store, *, among: Sequence[str] = SHOWN) -> list[str]:
-    """The models that a store has records of, in the order of tables."""
-    models = dict.fromkeys(name.split(" | ", 1)[1] for name in store.records if " | " in name)
-    return [*(name for name in among if name in models), *(name for name in models if name not in among)]
+    """Names of the models that a store has records of, those of `among` first and in its order."""
+    models = []
+    for record_key in store.records:
+        _, separator, model = record_key.partition(" | ")
+        if separator and model not in models:
+            models.append(model)
+    first = [model for model in among if model in models]
+    others = [model for model in models if model not in among]
+    return first + others
 
 
 def shown(model: str) -> str:
-    """A model's name as tables print it."""
+    """Name of a model as tables print it: `builtin` as code."""
     return f"`{model}`" if model == "builtin" else model
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table.
+    """Write a Markdown table, with None as an empty cell.
 
     >>> print(grid(["a", "b"], [[1, None]]))
     | a | b |
     |---|---|
     | 1 | |
     """
-    lines = [["" if cell is None else str(cell) for cell in line] for line in (header, *rows)]
-    made = ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines]
-    return "\n".join([made[0], "|" + "---|" * len(header), *made[1:]])
+    ruler = "|" + "---|" * len(header)
+    return "\n".join([grid_line(header), ruler, *map(grid_line, rows)])
+
+
+def grid_line(cells: Iterable[object]) -> str:
+    """Write one line of a Markdown table."""
+    line = "|"
+    for cell in cells:
+        text = "" if cell is None else str(cell)
+        line += f" {text} |" if text else " |"
+    return line
 
 
 def percent(value: Metric | float | None, *, interval: bool = False, digits: int = 1) -> str:
-    """A share in per cent, with its interval if asked for; empty where there is none."""
+    """Write a share in per cent, with `interval` followed by its interval, if it has one. Empty for None."""
     if value is None:
         return ""
     if isinstance(value, (int, float)):
@@ -299,16 +335,17 @@ def percent(value: Metric | float | None, *, interval: bool = False, digits: int
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number with a real minus sign, and none before nought.
+    """Write a number with commas and a real minus sign, and zero without a sign.
 
     >>> number(-0.04), number(-1.25, 2)
     ('0.0', '−1.25')
     """
     text = f"{value:,.{digits}f}"
-    return text.lstrip("-") if not float(text.replace(",", "")) else text.replace("-", "−")
+    is_zero = float(text.replace(",", "")) == 0
+    return text.lstrip("-") if is_zero else text.replace("-", "−")
 
 
 def single_and_group(record: Record) -> list[str]:
-    """Accuracy on problems and on whole groups, with intervals."""
+    """Accuracy on problems and on whole groups, in per cent with intervals."""
     names = (("accuracy", "all", "accuracy"), ("group_accuracy", "complete", "groups"))
     return [percent(record.find(*name), interval=True) for name in names]

@@ -8,6 +8,7 @@ and what a search came to are records beside them.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from statistics import fmean, stdev
 
@@ -24,59 +25,89 @@ BOTH = "both"
 
 
 def score(record: Record, name: str, step: int | str | None = None, metric: str = "accuracy") -> Metric | None:
-    """Accuracy on a set, undecided problems counting one half; or another metric over all of it."""
-    place = f"{name}@{last(record, name) if step is None else step}"
-    own = [row for row in record.rows if row.dataset == place and row.subset == "all"]
+    """Row of a metric over all problems of a dataset.
+
+    None if the record has none. `step` is the training step, by default the last one that was stored.
+    For accuracy, the row in which undecided problems count one half is preferred.
+    """
+    at_step = last(record, name) if step is None else step
+    rows = [row for row in record.rows if row.dataset == f"{name}@{at_step}" and row.subset == "all"]
     if metric == "accuracy":
-        own.sort(key=lambda row: row.metric != "expected_accuracy")
-        return next((row for row in own if row.metric in ("accuracy", "expected_accuracy")), None)
-    return next((row for row in own if row.metric == metric), None)
+        expected = next((row for row in rows if row.metric == "expected_accuracy"), None)
+        if expected is not None:
+            return expected
+    return next((row for row in rows if row.metric == metric), None)
 
 
 def steps_of(record: Record, name: str) -> list[int]:
-    """The steps at which a set was predicted."""
-    return sorted(int(place.rsplit("@", 1)[1]) for place in record.predictions if place.rsplit("@", 1)[0] == name)
+    """Training steps at which a dataset was predicted, ascending."""
+    steps = []
+    for dataset_at_step in record.predictions:
+        dataset, _, step = dataset_at_step.rpartition("@")
+        if dataset == name:
+            steps.append(int(step))
+    return sorted(steps)
 
 
 def last(record: Record, name: str) -> int:
-    """The last of them; -1 for none."""
+    """Last training step at which a dataset was predicted, or -1 if there is none."""
     return max(steps_of(record, name), default=-1)
 
 
 def chosen_step(record: Record, test: str, store: Store) -> int | None:
-    """The step that the papers' rule chooses for a test set, of equals the first; None where nothing can be chosen."""
-    rules, empty = (json.loads(store["sets"].texts[key]) for key in ("rules", "empty"))
+    """Training step that the papers' rule chooses for a test set: the best on the set the rule names.
+
+    The first of equally good steps. None if there is no rule for the test set, or no such set to choose on.
+    """
+    rules = json.loads(store["sets"].texts["rules"])
+    empty = json.loads(store["sets"].texts["empty"])
     arm = record.key.split("/")[1]
-    on = rules.get(test)
-    if on is None or on in empty.get(arm, {}):
+    chosen_on = rules.get(test)
+    if chosen_on is None or chosen_on in empty.get(arm, {}):
         return None
-    values = {step: metric.value for step in steps_of(record, on) if (metric := score(record, on, step)) is not None}
-    return min(values, key=lambda step: (-values[step], step)) if values else None
+    best_step: int | None = None
+    best_value = -math.inf
+    for step in steps_of(record, chosen_on):
+        metric = score(record, chosen_on, step)
+        if metric is not None and metric.value > best_value:
+            best_step = step
+            best_value = metric.value
+    return best_step
 
 
 def seeds(store: Store, name: str) -> list[Record]:
-    """The records of one arm, seed by seed."""
+    """Records of all seeds of one arm, in stored order."""
     return [record for record in store.records.values() if arm_of(record) == name]
 
 
 def arm_of(record: Record) -> str:
-    """What a run's seeds share: its name without the last part."""
+    """Name that the seeds of a run share: its key without the last part."""
     return record.key.rpartition("/")[0]
 
 
 def seed_of(record: Record) -> str:
-    """The last part of a run's name: its seed, or the number of its draw."""
+    """Last part of a run's key: its seed, or the number of its draw."""
     return record.key.rpartition("/")[2]
 
 
 def mean_sd(values: Iterable[Metric | float | None]) -> str:
-    """Mean and standard deviation in per cent; the mean alone of one; nothing of none."""
-    known = [100 * (value.value if isinstance(value, Metric) else value) for value in values if value is not None]
-    if not known:
+    """Mean and standard deviation in per cent, None values left out.
+
+    Only the mean if there is one value; empty if there is none.
+    """
+    percents = [100 * value for value in plain_values(values)]
+    if not percents:
         return ""
-    return number(fmean(known)) + (f" ± {number(stdev(known))}" if len(known) > 1 else "")
+    mean = number(fmean(percents))
+    return f"{mean} ± {number(stdev(percents))}" if len(percents) > 1 else mean
 
 
-def minutes(records: Iterable[Record]) -> float:
-    """How long jobs took, added up."""
-    return sum(record.seconds or 0 for record in records) / 60
+def plain_values(values: Iterable[Metric | float | None]) -> list[float]:
+    """Metrics and numbers as plain numbers, None left out."""
+    numbers = []
+    for value in values:
+        if isinstance(value, Metric):
+            numbers.append(value.value)
+        elif value is not None:
+            numbers.append(value)
+    return numbers

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -19,98 +20,146 @@ from numpy.typing import NDArray
 from winokit.files import write_whole
 from winokit.models.ngram import word_spans
 
-DISCOUNT, FEWEST = 0.75, 2
-UNKNOWN, START, END = "<unk>", "<s>", "</s>"
+DISCOUNT = 0.75
+FEWEST = 2
+"""Occurrences that a word, or a trigram, needs to be in the model."""
+UNKNOWN = "<unk>"
+START = "<s>"
+START_ID = 1
+END = "</s>"
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Count, discount, write."""
+    """Read text files and write their trigram model."""
     parser = argparse.ArgumentParser(
         "python -m runs trigrams", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("text", type=Path, nargs="+", help="text files; an empty line ends a document")
     parser.add_argument("--out", type=Path, default=Path("runs") / "trigrams.arpa")
-    given = parser.parse_args(arguments)
-    vocabulary, ids = numbered(marked(text) for text in paragraphs(given.text))
-    write_whole(given.out, arpa(vocabulary, ids).encode())
-    sys.stdout.write(f"{len(ids):,} words, {len(vocabulary):,} different, in {given.out}\n")
+    options = parser.parse_args(arguments)
+    vocabulary, ids = numbered(marked(text) for text in paragraphs(options.text))
+    write_whole(options.out, arpa(vocabulary, ids).encode())
+    sys.stdout.write(f"{len(ids):,} words, {len(vocabulary):,} different, in {options.out}\n")
 
 
 def paragraphs(paths: Iterable[Path]) -> Iterator[str]:
-    """The paragraphs of text files."""
+    """Yield the paragraphs of text files, which empty lines separate."""
     for path in paths:
-        yield from (text for text in path.read_text("utf-8").split("\n\n") if text.strip())
+        for text in path.read_text("utf-8").split("\n\n"):
+            if text.strip():
+                yield text
 
 
 def marked(text: str) -> list[str]:
-    """The words of a text between the marks of a beginning and an end."""
-    return [START, *(text[start:end] for start, end in word_spans(text)), END]
+    """Split a text into words, between the marks of a beginning and an end."""
+    words = [text[start:end] for start, end in word_spans(text)]
+    return [START, *words, END]
 
 
 def numbered(texts: Iterable[list[str]]) -> tuple[list[str], Ints]:
-    """The vocabulary, the marks first, and the corpus as numbers."""
-    words: dict[str, int] = {UNKNOWN: 0, START: 1, END: 2}
-    raw = np.array([words.setdefault(word, len(words)) for text in texts for word in text], np.int64)
-    often = np.bincount(raw, minlength=len(words)) >= FEWEST
-    often[:3] = True
-    place = np.where(often, np.cumsum(often) - 1, 0)
-    return [word for word, stays in zip(words, often, strict=True) if stays], place[raw]
+    """Return the vocabulary, which begins with the marks, and all texts in one array of word ids.
+
+    Words that occur less than `FEWEST` times become `UNKNOWN`.
+    """
+    first_ids: dict[str, int] = {UNKNOWN: 0, START: START_ID, END: 2}
+    corpus: list[int] = []
+    for text in texts:
+        corpus += [first_ids.setdefault(word, len(first_ids)) for word in text]
+    ids = np.array(corpus, np.int64)
+    is_kept = np.bincount(ids, minlength=len(first_ids)) >= FEWEST
+    is_kept[:3] = True
+    final_ids = np.where(is_kept, np.cumsum(is_kept) - 1, 0)
+    return list(compress(first_ids, is_kept)), final_ids[ids]
 
 
 def arpa(vocabulary: list[str], ids: Ints) -> str:
-    """The model as text."""
+    """Write the trigram model of a corpus of word ids as the text of an ARPA file."""
     size = len(vocabulary)
-    seen = np.bincount(ids[ids != 1], minlength=size).astype(float)
-    unigram = (seen + 1) / (seen.sum() + size - 1)
-    unigram[1] = 1e-9  # a beginning is never guessed
-    pairs, times = counted(ids, 2, size, 1)
-    bigram, left_two = interpolated(pairs // size, pairs % size, times, np.bincount(ids[:-1], minlength=size), unigram)
-    triples, times = counted(ids, 3, size, FEWEST)
-    context = np.searchsorted(pairs, triples // size)
+    unigram = unigram_probabilities(ids, size)
+    pairs, pair_counts = counted(ids, 2, size, 1)
+    word_totals = np.bincount(ids[:-1], minlength=size)
+    bigram, word_rest = interpolated(pairs // size, pairs % size, pair_counts, word_totals, unigram)
+
+    triples, triple_counts = counted(ids, 3, size, FEWEST)
+    context_index = np.searchsorted(pairs, triples // size)
     shorter = bigram[np.searchsorted(pairs, triples % size**2)]
-    whole = counted(ids[:-1], 2, size, 1)
-    totals = np.zeros(len(pairs))
-    totals[np.searchsorted(pairs, whole[0])] = whole[1]
-    trigram, left_three = interpolated(context, np.arange(len(triples)), times, totals, shorter)
+    followed_pairs, followed_counts = counted(ids[:-1], 2, size, 1)
+    pair_totals = np.zeros(len(pairs))
+    pair_totals[np.searchsorted(pairs, followed_pairs)] = followed_counts
+    own_index = np.arange(len(triples))
+    trigram, pair_rest = interpolated(context_index, own_index, triple_counts, pair_totals, shorter)
+
     names = np.array(vocabulary, object)
-    grams = [
-        lines(unigram, [names], left_two),
-        lines(bigram, [names[pairs // size], names[pairs % size]], left_three),
-        lines(trigram, [names[triples // size**2], names[triples // size % size], names[triples % size]], None),
-    ]
-    head = "\\data\\\n" + "".join(f"ngram {n}={len(entries)}\n" for n, entries in enumerate(grams, 1))
-    return head + "".join(f"\n\\{n}-grams:\n" + "".join(entries) for n, entries in enumerate(grams, 1)) + "\n\\end\\\n"
+    pair_words = [names[pairs // size], names[pairs % size]]
+    triple_words = [names[triples // size**2], names[triples // size % size], names[triples % size]]
+    return arpa_text(
+        [
+            lines(unigram, [names], word_rest),
+            lines(bigram, pair_words, pair_rest),
+            lines(trigram, triple_words, None),
+        ]
+    )
+
+
+def unigram_probabilities(ids: Ints, size: int) -> Floats:
+    """Probability of every word of the vocabulary, one added to each count. A beginning is never guessed."""
+    counts = np.bincount(ids[ids != START_ID], minlength=size).astype(float)
+    probabilities: Floats = (counts + 1) / (counts.sum() + size - 1)
+    probabilities[START_ID] = 1e-9
+    return probabilities
+
+
+def arpa_text(entries_by_order: list[list[str]]) -> str:
+    """Join the entries of unigrams, bigrams and trigrams to the text of an ARPA file."""
+    text = "\\data\\\n"
+    for order, entries in enumerate(entries_by_order, 1):
+        text += f"ngram {order}={len(entries)}\n"
+    for order, entries in enumerate(entries_by_order, 1):
+        text += f"\n\\{order}-grams:\n{''.join(entries)}"
+    return f"{text}\n\\end\\\n"
 
 
 def counted(ids: Ints, n: int, size: int, fewest: int) -> tuple[Ints, Floats]:
-    """The n-grams as numbers, sorted, with their counts; none goes over a beginning."""
-    keys = np.zeros(len(ids) - n + 1, np.int64)
-    inside = np.ones(len(keys), np.bool_)
-    for at in range(n):
-        part = ids[at : len(ids) - n + 1 + at]
-        keys = keys * size + part
-        if at:
-            inside &= part != 1
-    grams, times = np.unique(keys[inside], return_counts=True)
-    enough = times >= fewest
-    return grams[enough], times[enough].astype(float)
+    """Count n-grams that occur at least `fewest` times and do not go over a beginning.
+
+    Returns them ascending, each as one number in base `size`, and their counts.
+    """
+    grams = np.zeros(len(ids) - n + 1, np.int64)
+    is_within_text = np.ones(len(grams), np.bool_)
+    for offset in range(n):
+        words = ids[offset : len(ids) - n + 1 + offset]
+        grams = grams * size + words
+        if offset:
+            is_within_text &= words != START_ID
+    distinct, counts = np.unique(grams[is_within_text], return_counts=True)
+    is_frequent = counts >= fewest
+    return distinct[is_frequent], counts[is_frequent].astype(float)
 
 
 def interpolated(
-    context: Ints, word: Ints, times: Floats, totals: Ints | Floats, shorter: Floats
+    context: Ints, word: Ints, counts: Floats, totals: Ints | Floats, shorter: Floats
 ) -> tuple[Floats, Floats]:
-    """Probabilities of n-grams, and what each context leaves to the shorter one."""
-    own = (times - DISCOUNT) / totals[context]
-    left: Floats = 1.0 - np.bincount(context, own, minlength=len(totals)).astype(np.float64)
-    return own + left[context] * shorter[word], left
+    """Return probabilities of n-grams, and the share that each context leaves to the shorter one.
+
+    `context` and `word` are indices per n-gram: into `totals`, how often each context occurs, and into `shorter`, the
+    probabilities without the first word.
+    """
+    discounted = (counts - DISCOUNT) / totals[context]
+    rest: Floats = 1.0 - np.bincount(context, discounted, minlength=len(totals)).astype(np.float64)
+    return discounted + rest[context] * shorter[word], rest
 
 
-def lines(probability: Floats, words: list[NDArray[np.object_]], left: Floats | None) -> list[str]:
-    """Entries of an ARPA file, in logarithms to the base of ten."""
-    logs = np.log10(probability)
-    if left is None:
+def lines(probabilities: Floats, words: list[NDArray[np.object_]], rest: Floats | None) -> list[str]:
+    """Write entries of an ARPA file, with logarithms to the base of ten.
+
+    `words` has one array per position in the n-gram. `rest` is the share left to shorter contexts, None for the longest
+    n-grams.
+    """
+    logs = np.log10(probabilities)
+    if rest is None:
         return [f"{log:.5f}\t{' '.join(gram)}\n" for log, *gram in zip(logs, *words, strict=True)]
-    back = np.log10(np.maximum(left, 1e-9))
-    return [f"{log:.5f}\t{' '.join(gram)}\t{b:.5f}\n" for log, b, *gram in zip(logs, back, *words, strict=True)]
+    backoffs = np.log10(np.maximum(rest, 1e-9))
+    entries = zip(logs, backoffs, *words, strict=True)
+    return [f"{log:.5f}\t{' '.join(gram)}\t{backoff:.5f}\n" for log, backoff, *gram in entries]

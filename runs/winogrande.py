@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import partial
-from typing import Any
+from itertools import compress, product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,9 @@ from winokit.methods.transforms.local_context import local_context
 from winokit.problem import BLANK, Card, Dataset, Problem
 from winokit.results import Metric
 
+if TYPE_CHECKING:
+    from winokit.stages.debias.features import DebiasFeatures
+
 # Table 1: what the paper says of twins of WSC273, by words they have. The public files of DPR do not have the lions.
 TWINS = {"trophy doesn't fit": "fair", "what time the library closes": "fair", "roof of my house": "biased"}
 LIONS = Problem(
@@ -51,90 +55,109 @@ FORMS = ("fair: whole", "fair: clause alone", "biased: whole", "biased: clause a
 
 
 def run_examples(bench: Bench) -> None:
-    """Score eight twins whole, and as their local context alone: is the clause with the blank enough?"""
+    """Judge every model on eight twins whole, and on the clause with the blank alone."""
     wsc = bench.wsc273()
     twins: dict[str, list[Problem]] = {"fair": [], "biased": []}
-    for words, said in TWINS.items():
-        twins[said] += [problem for problem in wsc if words in problem.text]
+    for words, kind in TWINS.items():
+        twins[kind] += [problem for problem in wsc if words in problem.text]
     twins["biased"] += [LIONS, LIONS.replace(after=" are meaty.", answer=1)]
     for model in bench.models:
-        for said, problems in twins.items():
-            bench.judged(f"{said}: whole", Dataset(problems, Card(said)), model, protocols=("accuracy",))
-            cut = named(said, map(local_context, problems))
-            bench.judged(f"{said}: clause alone", cut, model, protocols=("accuracy",))
+        for kind, problems in twins.items():
+            bench.judged(f"{kind}: whole", Dataset(problems, Card(kind)), model, protocols=("accuracy",))
+            clauses = named(kind, map(local_context, problems))
+            bench.judged(f"{kind}: clause alone", clauses, model, protocols=("accuracy",))
 
 
 def show_examples(store: Store) -> str:
-    """How many of four each model has right."""
-
-    def right(record: Record) -> str:
-        accuracy = record.find("accuracy", "all")
-        return "" if accuracy is None else f"{accuracy.value * accuracy.n:.0f}"
-
-    lines = [(shown(m), *(right(store[key(form, m)]) for form in FORMS)) for m in models_in(store)]
+    """Table of how many of four problems each model has right, by kind and form."""
+    lines = []
+    for model in models_in(store):
+        right_counts = [right_count(store[key(form, model)]) for form in FORMS]
+        lines.append((shown(model), *right_counts))
     return grid(["right, of four", *FORMS], lines)
 
 
-# Table 2: the paper's row, files, format, view
-DATASETS: tuple[tuple[str, tuple[str, ...], str | None, str | None], ...] = (
-    ("WSC", ("wsc/WSCollection.xml",), "wsc273", None),
-    ("DPR", ("dpr/train.c.txt", "dpr/test.c.txt"), None, None),
-    ("PDP", ("pdp/PDPChallenge2016.xml",), None, "binary"),
-    ("COPA", ("copa/copa-dev.xml", "copa/copa-test.xml"), None, None),
-    ("Winogender", ("winogender/all_sentences.tsv",), None, None),
-    (
-        "WinoBias",
-        tuple(
-            f"winobias/{side}_stereotyped_type{kind}.txt.{part}"
-            for side in ("pro", "anti")
-            for kind in (1, 2)
-            for part in ("dev", "test")
-        ),
-        None,
-        None,
+def right_count(record: Record) -> str:
+    """Number of problems that a record's model has right, or empty if it has no accuracy."""
+    accuracy = record.find("accuracy", "all")
+    return "" if accuracy is None else f"{accuracy.value * accuracy.n:.0f}"
+
+
+def files_of_winobias() -> tuple[str, ...]:
+    """WinoBias's eight files: pro- and anti-stereotyped, types 1 and 2, dev and test."""
+    sides = product(("pro", "anti"), (1, 2), ("dev", "test"))
+    return tuple(f"winobias/{side}_stereotyped_type{kind}.txt.{part}" for side, kind, part in sides)
+
+
+class StatisticsSource(NamedTuple):
+    """A row of Table 2: the paper's name of the dataset, and how its files are read."""
+
+    name: str
+    files: tuple[str, ...]
+    format: str | None = None
+    view: str | None = None
+
+
+SOURCES = (
+    StatisticsSource("WSC", ("wsc/WSCollection.xml",), "wsc273"),
+    StatisticsSource("DPR", ("dpr/train.c.txt", "dpr/test.c.txt")),
+    StatisticsSource("PDP", ("pdp/PDPChallenge2016.xml",), view="binary"),
+    StatisticsSource("COPA", ("copa/copa-dev.xml", "copa/copa-test.xml")),
+    StatisticsSource("Winogender", ("winogender/all_sentences.tsv",)),
+    StatisticsSource("WinoBias", files_of_winobias()),
+    StatisticsSource("SuperGLUE-WSC", tuple(f"superglue-wsc/{part}.jsonl" for part in ("train", "val", "test"))),
+    StatisticsSource(
+        "WinoGrande, debiased", tuple(f"winogrande/{part}.jsonl" for part in ("train_debiased", "dev", "test"))
     ),
-    ("SuperGLUE-WSC", tuple(f"superglue-wsc/{part}.jsonl" for part in ("train", "val", "test")), None, None),
-    ("WinoGrande, debiased", tuple(f"winogrande/{n}.jsonl" for n in ("train_debiased", "dev", "test")), None, None),
-    ("WinoGrande, all", tuple(f"winogrande/{n}.jsonl" for n in ("train_xl", "dev", "test")), None, None),
+    StatisticsSource("WinoGrande, all", tuple(f"winogrande/{part}.jsonl" for part in ("train_xl", "dev", "test"))),
 )
 COUNTS = ("problems", "mean_words", "vocabulary")
 
 
 def run_statistics(bench: Bench) -> None:
-    """Count problems, Penn-Treebank-like tokens and lower-cased words; the paper does not say how it counted.
+    """Count problems, Penn-Treebank-like tokens and lower-cased words, since the paper does not say how it counted.
 
     A problem of COPA is its premise with either alternative, since these are most of its text.
     """
+    for source in SOURCES:
+        settings = {"files": list(source.files), "view": source.view}
+        bench.counted(source.name, settings, partial(count_words, bench, source))
 
-    def count(name: str, files: tuple[str, ...], written: str | None, view: str | None) -> Counted:
-        parts = [bench.load(file, written, as_=view, groups=False) for file in files]
-        problems = [problem for part in parts for problem in part]
-        texts = [p.replace(pronoun=c) for p in problems for c in p.candidates] if name == "COPA" else problems
-        statistics = winokit.statistics(Dataset(texts))
-        values = (len(problems), statistics.mean_words, statistics.vocabulary)
-        return Counted(
-            row(name, "statistics", "all", metric, value, len(problems))
-            for metric, value in zip(COUNTS, values, strict=True)
-        )
 
-    for name, files, written, view in DATASETS:
-        settings = {"files": list(files), "view": view}
-        bench.counted(name, settings, partial(count, name, files, written, view))
+def count_words(bench: Bench, source: StatisticsSource) -> Counted:
+    """Count the three numbers of a row of Table 2."""
+    problems: list[Problem] = []
+    for file in source.files:
+        problems += bench.load(file, source.format, as_=source.view, groups=False)
+    texts = problems
+    if source.name == "COPA":
+        texts = []
+        for problem in problems:
+            texts += [problem.replace(pronoun=candidate) for candidate in problem.candidates]
+    statistics = winokit.statistics(Dataset(texts))
+    values = (len(problems), statistics.mean_words, statistics.vocabulary)
+    rows = []
+    for metric, value in zip(COUNTS, values, strict=True):
+        rows.append(row(source.name, "statistics", "all", metric, value, len(problems)))
+    return Counted(rows)
 
 
 def show_statistics(store: Store) -> str:
-    """The paper's three numbers beside ours."""
+    """Table of the paper's three numbers beside ours."""
     lines = []
     for name, paper in WINOGRANDE_TABLE_2.items():
-        ours = [store[name].value(metric) for metric in COUNTS]
-        pairs = zip(paper, ours, (0, 1, 0), strict=True)
-        lines.append((name, *(number(value, digits) for *both, digits in pairs for value in both)))
+        cells = []
+        for metric, theirs, digits in zip(COUNTS, paper, (0, 1, 0), strict=True):
+            ours = store[name].value(metric)
+            cells += [number(theirs, digits), number(ours, digits)]
+        lines.append((name, *cells))
     return grid(
         ["dataset", "problems: paper", "ours", "mean length: paper", "ours", "vocabulary: paper", "ours"], lines
     )
 
 
-ARM_METRICS = ("n_kept", "n_groups_split", "probe_accuracy", "kl_histogram", "kl_knn", "kl_gaussian")
+KL_METRICS = ("kl_histogram", "kl_knn", "kl_gaussian")
+ARM_METRICS = ("n_kept", "n_groups_split", "probe_accuracy", *KL_METRICS)
 ARMS = {
     "all": "all",
     "random": "random",
@@ -146,123 +169,162 @@ ARMS = {
 
 
 def run_divergence(bench: Bench) -> None:
-    """AFLite with the paper's settings on train_xl, both baselines at its size, and the authors' own kept part."""
-    from winokit.drawing.tables import progress_bar
-    from winokit.methods.aflite.aflite import RepeatedAFLite
-    from winokit.methods.scoring.cache import open_cache
-    from winokit.stages.debias.features import embedded, read_features
-    from winokit.stages.debias.run import debias
-
+    """Run AFLite with the paper's settings on train_xl, and measure its baselines and the authors' own kept part."""
     data = bench.load("winogrande/train_xl.jsonl")
     for model, spec in bench.models.items():
         aflite: dict[str, Any] = dict(WINOGRANDE_FIRST_AFLITE)
         if len(data) <= aflite["train_size"]:
             aflite |= {"train_size": None, "cutoff": None}
         settings = {"model": short(spec), "features": "concat, first", **aflite, "seed": 0, "data": fingerprint(data)}
-        if bench.store.has(key("train_xl", model), settings):
-            continue
-        check_free(bench.store, key("train_xl", model), settings)
-        if bench.more.features:
-            features = read_features(bench.more.features, data)
-        else:
-            with open_cache(bench.cache) as cache, progress_bar(f"embedding, {model}") as progress:
-                features = embedded(data, spec, kind="concat", pooling="first", cache=cache, progress=progress)
-        debiased = debias(data, RepeatedAFLite(**aflite, seeds=1, null_runs=39, seed=0), features=features)
-        rows = [debiased.rows[arm.name, metric] for arm in debiased.arms for metric in ARM_METRICS]
-        rows += _authors_arms(bench, data, features.rows[:], debiased.settings["assessment"]["bins"])
-        if debiased.null is not None:
-            null = debiased.null
-            low, high = min(null.null_removed), max(null.null_removed)
-            rows.append(row("train_xl", "debias", "aflite", "removed", null.removed, len(data)))
-            rows.append(
-                row("train_xl", "debias", "relabelled", "removed", null.expected, len(data), low=low, high=high)
-            )
-        bench.store.put(Record(key("train_xl", model), settings, tuple(rows), made_with=made_with("onnxruntime")))
+        record_key = key("train_xl", model)
+        if not bench.store.has(record_key, settings):
+            check_free(bench.store, record_key, settings)
+            rows = tuple(divergence_rows(bench, data, model, aflite))
+            bench.store.put(Record(record_key, settings, rows, made_with=made_with("onnxruntime")))
 
 
-def _authors_arms(bench: Bench, data: Dataset, features: NDArray[Any], bins: int) -> Iterator[Metric]:
-    """The same numbers for the problems that the authors' own run kept, and for as many drawn at random."""
+def divergence_rows(bench: Bench, data: Dataset, model: str, aflite: Mapping[str, Any]) -> list[Metric]:
+    """Rows of every arm of Figure 1: AFLite, its baselines, the authors' kept part, and what relabelled runs remove."""
+    from winokit.methods.aflite.aflite import RepeatedAFLite
+    from winokit.stages.debias.run import debias
+
+    features = features_of(bench, data, model)
+    debiased = debias(data, RepeatedAFLite(**aflite, seeds=1, null_runs=39, seed=0), features=features)
+    rows = []
+    for arm, metric in product(debiased.arms, ARM_METRICS):
+        rows.append(debiased.rows[arm.name, metric])
+    rows += rows_of_authors(bench, data, features.rows[:], debiased.settings["assessment"]["bins"])
+    null = debiased.null
+    if null is not None:
+        low = min(null.null_removed)
+        high = max(null.null_removed)
+        rows.append(row("train_xl", "debias", "aflite", "removed", null.removed, len(data)))
+        rows.append(row("train_xl", "debias", "relabelled", "removed", null.expected, len(data), low=low, high=high))
+    return rows
+
+
+def features_of(bench: Bench, data: Dataset, model: str) -> DebiasFeatures:
+    """Features of every problem: read from --features if given, otherwise embedded with the model."""
+    from winokit.drawing.tables import progress_bar
+    from winokit.methods.scoring.cache import open_cache
+    from winokit.stages.debias.features import embedded, read_features
+
+    if bench.more.features:
+        return read_features(bench.more.features, data)
+    with open_cache(bench.cache) as cache, progress_bar(f"embedding, {model}") as progress:
+        return embedded(data, bench.models[model], kind="concat", pooling="first", cache=cache, progress=progress)
+
+
+def rows_of_authors(bench: Bench, data: Dataset, features: NDArray[Any], bins: int) -> Iterator[Metric]:
+    """Measure the problems that the authors' own run kept, and as many drawn at random."""
     from winokit.methods.aflite.divergence import divergence, estimators, principal_components
     from winokit.methods.aflite.probe import linear_probe
     from winokit.methods.aflite.random_reduction import random_reduction
 
-    kept = {problem.id for problem in bench.load("winogrande/train_debiased.jsonl")}
-    theirs = np.array([problem.id in kept for problem in data])
-    drawn = random_reduction(len(data), int(theirs.sum()), seed=0)
-    for arm, keep in (("released", theirs), ("as many", drawn)):
-        problems = [problem for problem, stays in zip(data, keep, strict=True) if stays]
-        y = np.array([problem.answer for problem in problems])
-        units = data.units.take(keep)
-        values = principal_components(features).project(features, keep)[:, 0]
-        shares = {f"kl_{how}": divergence(values, y, kl).forward for how, kl in estimators(bins).items()}
-        probe = linear_probe(features[np.flatnonzero(keep)], y, units)
-        for metric, value in {"n_kept": len(problems), "probe_accuracy": probe.accuracy, **shares}.items():
+    kept_ids = {problem.id for problem in bench.load("winogrande/train_debiased.jsonl")}
+    released = np.array([problem.id in kept_ids for problem in data])
+    random_subset = random_reduction(len(data), int(released.sum()), seed=0)
+    for arm, keep in (("released", released), ("as many", random_subset)):
+        problems = list(compress(data, keep))
+        answers = np.array([problem.answer for problem in problems])
+        projected = principal_components(features).project(features, keep)[:, 0]
+        probe = linear_probe(features[np.flatnonzero(keep)], answers, data.units.take(keep))
+        values = {"n_kept": len(problems), "probe_accuracy": probe.accuracy}
+        for name, estimator in estimators(bins).items():
+            values[f"kl_{name}"] = divergence(projected, answers, estimator).forward
+        for metric, value in values.items():
             yield row("train_xl", "debias", arm, metric, value, len(problems))
 
 
 def show_divergence(store: Store) -> str:
-    """Sizes, linear probe and divergences of every arm, and what relabelled runs remove."""
+    """Table per model of sizes, linear probe and divergences of every arm, and what relabelled runs remove."""
+    header = ["problems", "kept", "twins parted", "linear probe", "KL: histogram", "neighbours", "normal", "KL, paper"]
     parts = []
     for model in models_in(store):
-        record, lines = store[key("train_xl", model)], []
-        for arm, name in ARMS.items():
-            if record.find("n_kept", arm) is None:  # nothing was removed, so that there is no size to match
-                continue
-            parted = record.find("n_groups_split", arm)
-            cells = [number(record.value("n_kept", arm), 0), "" if parted is None else number(parted.value, 0)]
-            cells.append(percent(record.value("probe_accuracy", arm)))
-            cells += [number(record.value(metric, arm), 3) for metric in ARM_METRICS[3:]]
-            lines.append((name, *cells, WINOGRANDE_KL.get(arm)))
-        header = ["problems", "kept", "twins parted", "linear probe", "KL: histogram", "neighbours", "normal"]
-        parts.append(grid([*header, "KL, paper"], lines))
-        chance = record.find("removed", "relabelled")
-        if chance is not None:
-            removed, usual = number(record.value("removed", "aflite"), 0), number(chance.value, 0)
+        record = store[key("train_xl", model)]
+        # an arm without a size: nothing was removed, so that there is no size to match
+        arms = [arm for arm in ARMS if record.find("n_kept", arm) is not None]
+        parts.append(grid(header, [divergence_line(record, arm) for arm in arms]))
+        relabelled = record.find("removed", "relabelled")
+        if relabelled is not None:
+            removed = number(record.value("removed", "aflite"), 0)
+            usual = number(relabelled.value, 0)
             parts.append(
                 f"AFLite removed {removed} problems; runs on shuffled labels remove {usual} on average, "
-                f"{number(chance.low or 0, 0)} to {number(chance.high or 0, 0)}."
+                f"{number(relabelled.low or 0, 0)} to {number(relabelled.high or 0, 0)}."
             )
     return "\n\n".join(parts)
+
+
+def divergence_line(record: Record, arm: str) -> list[object]:
+    """Line of one arm in `show_divergence`."""
+    kept_count = number(record.value("n_kept", arm), 0)
+    split_groups = record.find("n_groups_split", arm)
+    parted = "" if split_groups is None else number(split_groups.value, 0)
+    probe = percent(record.value("probe_accuracy", arm))
+    divergences = [number(record.value(metric, arm), 3) for metric in KL_METRICS]
+    return [ARMS[arm], kept_count, parted, probe, *divergences, WINOGRANDE_KL.get(arm)]
 
 
 TRAITS = ("negated", "because", "instead", "better", "than", "and", "it", "although", "or")
 
 
 def run_removed(bench: Bench) -> None:
-    """What the authors' AFLite removed has more of: problems of train_xl that their debiased training set lacks."""
-    from winokit.methods.aflite.overuse import Sides, overused_polarity, overused_words
-    from winokit.text.words import ptb
-
+    """Count traits of the problems of train_xl that the authors' debiased training set lacks, and of those it keeps."""
     data = bench.load("winogrande/train_xl.jsonl")
-    kept = {problem.id for problem in bench.load("winogrande/train_debiased.jsonl")}
+    kept_ids = {problem.id for problem in bench.load("winogrande/train_debiased.jsonl")}
+    settings = {"data": fingerprint(data), "kept": len(kept_ids)}
 
     def count() -> Counted:
-        gone = np.array([problem.id not in kept for problem in data])
-        sides = Sides(gone, data.units)
-        texts = [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in data]
-        words = overused_words(texts, sides)
-        rows = [
-            row("train_xl", "twins", "all", fate, n, len(data.groups))
-            for fate, n in Counter(_fate(members, kept) for members in data.groups.values()).items()
-        ]
-        rows.append(row("train_xl", "overuse", "words", "surely_different", sum(w.q < 0.05 for w in words), len(words)))
-        for overuse in (*overused_polarity(texts, sides), *(word for word in words if word.trait in TRAITS)):
-            said = {"removed": overuse.removed / overuse.of_removed, "kept": overuse.kept / overuse.of_kept}
-            rows += [row("train_xl", "overuse", overuse.trait, side, value, len(data)) for side, value in said.items()]
-            log_odds = {"low": overuse.low, "high": overuse.high}
-            rows.append(row("train_xl", "overuse", overuse.trait, "log_odds", overuse.log_odds, len(data), **log_odds))
-        return Counted(rows)
+        return Counted([*rows_of_fates(data, kept_ids), *rows_of_traits(data, kept_ids)])
 
-    bench.counted("train_xl", {"data": fingerprint(data), "kept": len(kept)}, count)
+    bench.counted("train_xl", settings, count)
 
 
-def _fate(members: tuple[Problem, ...], kept: set[str]) -> str:
-    stay = sum(member.id in kept for member in members)
-    return "removed" if not stay else "kept" if stay == len(members) else "parted"
+def rows_of_fates(data: Dataset, kept_ids: Set[str]) -> Iterator[Metric]:
+    """Count the groups that were kept, removed or parted."""
+    fates = Counter(fate_of(members, kept_ids) for members in data.groups.values())
+    for fate, count in fates.items():
+        yield row("train_xl", "twins", "all", fate, count, len(data.groups))
+
+
+def fate_of(members: Sequence[Problem], kept_ids: Set[str]) -> str:
+    """Say whether a group's members were all kept, all removed, or parted."""
+    kept_count = sum(member.id in kept_ids for member in members)
+    if not kept_count:
+        return "removed"
+    return "kept" if kept_count == len(members) else "parted"
+
+
+def rows_of_traits(data: Dataset, kept_ids: Set[str]) -> Iterator[Metric]:
+    """Compare how often removed and kept problems have a trait: a negation, or one of some words."""
+    from winokit.methods.aflite.overuse import Sides, overused_polarity, overused_words
+
+    is_removed = np.array([problem.id not in kept_ids for problem in data])
+    sides = Sides(is_removed, data.units)
+    texts = [words_of(problem) for problem in data]
+    words = overused_words(texts, sides)
+    different_count = sum(word.q < 0.05 for word in words)
+    yield row("train_xl", "overuse", "words", "surely_different", different_count, len(words))
+    shown_words = [word for word in words if word.trait in TRAITS]
+    for overuse in (*overused_polarity(texts, sides), *shown_words):
+        removed_share = overuse.removed / overuse.of_removed
+        kept_share = overuse.kept / overuse.of_kept
+        yield row("train_xl", "overuse", overuse.trait, "removed", removed_share, len(data))
+        yield row("train_xl", "overuse", overuse.trait, "kept", kept_share, len(data))
+        bounds = {"low": overuse.low, "high": overuse.high}
+        yield row("train_xl", "overuse", overuse.trait, "log_odds", overuse.log_odds, len(data), **bounds)
+
+
+def words_of(problem: Problem) -> list[str]:
+    """Lower-cased tokens of a problem without its blank."""
+    from winokit.text.words import ptb
+
+    return [word.lower() for word in ptb(problem.sentence) if word != BLANK]
 
 
 def show_removed(store: Store) -> str:
-    """Traits by how often the removed and the kept have them."""
+    """Table of traits by how often removed and kept problems have them, and a sentence on the pairs."""
     record = store["train_xl"]
     lines = []
     for trait in TRAITS:
@@ -270,19 +332,22 @@ def show_removed(store: Store) -> str:
         if odds is not None:
             sign = "" if odds.value < 0 else "+"
             bounds = f"[{number(odds.low or 0, 2)}, {number(odds.high or 0, 2)}]"
-            shares = (percent(record.value(side, trait)) for side in ("removed", "kept"))
-            lines.append(
-                ("a negation" if trait == "negated" else trait, *shares, f"{sign}{number(odds.value, 2)} {bounds}")
-            )
+            shares = [percent(record.value(side, trait)) for side in ("removed", "kept")]
+            name = "a negation" if trait == "negated" else trait
+            lines.append((name, *shares, f"{sign}{number(odds.value, 2)} {bounds}"))
+    table = grid(["trait", "of the removed", "of the kept", "log odds"], lines)
+    return f"{table}\n\n{said_of_fates(record)}"
+
+
+def said_of_fates(record: Record) -> str:
+    """Say how many pairs were removed whole, parted and kept, and how many words differ."""
     fates = {row.metric: number(row.value, 0) for row in record.rows if row.protocol == "twins"}
-    twins = {fate: fates.get(fate, "none") for fate in ("removed", "parted", "kept")}
-    sure = record.find("surely_different")
-    assert sure is not None
-    said = (
-        f"Of {number(record.rows[0].n, 0)} pairs, {twins['removed']} were removed whole, {twins['parted']} parted and "
-        f"{twins['kept']} kept. {sure.value:.0f} of {sure.n:,} words differ (false discovery rate 5 %)."
+    removed_count, parted_count, kept_count = (fates.get(fate, "none") for fate in ("removed", "parted", "kept"))
+    different = record.row("surely_different")
+    return (
+        f"Of {number(record.rows[0].n, 0)} pairs, {removed_count} were removed whole, {parted_count} parted and "
+        f"{kept_count} kept. {different.value:.0f} of {different.n:,} words differ (false discovery rate 5 %)."
     )
-    return grid(["trait", "of the removed", "of the kept", "log odds"], lines) + f"\n\n{said}"
 
 
 STANDS_FOR = {
@@ -296,28 +361,37 @@ STANDS_FOR = {
 
 
 def run_baselines(bench: Bench) -> None:
-    """Dev, and its local contexts alone: two words before the blank, and what follows."""
+    """Judge every model on dev, and on its local contexts alone: two words before the blank, and what follows."""
     dev = bench.load("winogrande/dev.jsonl")
-    cut = named("local context", (local_context(problem, style="paper") for problem in dev))
+    local_contexts = named("local context", (local_context(problem, style="paper") for problem in dev))
     for model in bench.models:
         bench.judged("dev", dev, model)
-        bench.judged("local context", cut, model)
+        bench.judged("local context", local_contexts, model)
 
 
 def show_baselines(store: Store) -> str:
-    """The paper's rows that need no training, and the models that stand beside them. Abstentions count as coins."""
-    lines: list[tuple[object, ...]] = []
-    for model in models_in(store):
-        whole, cut = store[key("dev", model)], store[key("local context", model)]
-        cells = [percent(record.find("expected_accuracy", "all"), interval=True) for record in (whole, cut)]
-        pairs = percent(whole.find("group_accuracy", "complete"), interval=True)
-        silent = whole.find("abstained", "all")
-        answered = f" (answers {100 - 100 * silent.value:.0f} %)" if silent is not None and silent.value > 0.5 else ""
-        paper = STANDS_FOR.get(model, "")
-        theirs = WINOGRANDE_TABLE_4[paper] if paper else ("", "")
-        lines.append((paper, *theirs, f"{shown(model)}{answered}", cells[0], pairs, cells[1]))
-    lines.append(("People", *WINOGRANDE_TABLE_4["People"], "not asked here", "", "", ""))
+    """Table of the paper's rows that need no training, and the models that stand beside them.
+
+    Abstentions count as coins.
+    """
+    lines = [baseline_line(store, model) for model in models_in(store)]
+    lines.append(["People", *WINOGRANDE_TABLE_4["People"], "not asked here", "", "", ""])
     return grid(["", "dev, paper", "test, paper", "model here", "dev, here", "pairs", "local context"], lines)
+
+
+def baseline_line(store: Store, model: str) -> list[object]:
+    """Line of one model in `show_baselines`, with the paper's row it stands beside if there is one."""
+    on_dev = store[key("dev", model)]
+    accuracy = percent(on_dev.find("expected_accuracy", "all"), interval=True)
+    pairs = percent(on_dev.find("group_accuracy", "complete"), interval=True)
+    local_accuracy = percent(store[key("local context", model)].find("expected_accuracy", "all"), interval=True)
+    name = shown(model)
+    abstained = on_dev.find("abstained", "all")
+    if abstained is not None and abstained.value > 0.5:
+        name += f" (answers {100 - 100 * abstained.value:.0f} %)"
+    paper = STANDS_FOR.get(model, "")
+    theirs = WINOGRANDE_TABLE_4[paper] if paper else ("", "")
+    return [paper, *theirs, name, accuracy, pairs, local_accuracy]
 
 
 ELSEWHERE = (
@@ -329,61 +403,80 @@ ELSEWHERE = (
 
 
 def run_elsewhere(bench: Bench) -> None:
-    """WSC, PDP, DPR and COPA. On COPA a causal model compares whole texts, since nothing follows the alternative."""
-    for name, file, written, view in ELSEWHERE:
-        data = bench.load(file, written, as_=view)
+    """Judge every model on WSC, PDP, DPR and COPA.
+
+    On COPA a causal model compares whole texts, since nothing follows the alternative.
+    """
+    for name, file, format_name, view in ELSEWHERE:
+        data = bench.load(file, format_name, as_=view)
         for model, spec in bench.models.items():
-            whole = name == "COPA test" and loaded(spec).kind == "causal"
-            bench.judged(name, data, model, scoring="full" if whole else None)
+            compares_texts = name == "COPA test" and loaded(spec).kind == "causal"
+            bench.judged(name, data, model, scoring="full" if compares_texts else None)
 
 
 def show_elsewhere(store: Store) -> str:
-    """What the paper quotes for untrained systems, then ours. Abstentions count as coins."""
-    sizes = {name: next(r for k, r in store.records.items() if k.startswith(f"{name} |")) for name, *_ in ELSEWHERE}
-    lines: list[tuple[object, ...]] = [(f"{who}, paper", *cells) for who, cells in WINOGRANDE_TABLE_5.items()]
+    """Table of what the paper quotes for untrained systems, then ours. Abstentions count as coins."""
+    lines: list[Sequence[object]] = []
+    for system, cells in WINOGRANDE_TABLE_5.items():
+        lines.append((f"{system}, paper", *cells))
+    names = [name for name, *_ in ELSEWHERE]
     for model in models_in(store, among=("SmolLM2", "builtin", "trigrams", "hunter")):
-        records = [store.records.get(key(name, model)) for name, *_ in ELSEWHERE]
-        cells = [None if record is None else record.find("expected_accuracy", "all") for record in records]
-        lines.append((shown(model), *(percent(cell, interval=True) for cell in cells)))
-    return grid(["", *(f"{name} ({sizes[name].settings['problems']})" for name in sizes)], lines)
+        accuracies = []
+        for name in names:
+            record = store.records.get(key(name, model))
+            accuracy = None if record is None else record.find("expected_accuracy", "all")
+            accuracies.append(percent(accuracy, interval=True))
+        lines.append((shown(model), *accuracies))
+    return grid(["", *(f"{name} ({stored_size(store, name)})" for name in names)], lines)
+
+
+def stored_size(store: Store, name: str) -> int:
+    """Number of problems of a dataset, from the first model that was judged on it."""
+    records = (record for record_key, record in store.records.items() if record_key.startswith(f"{name} |"))
+    size: int = next(records).settings["problems"]
+    return size
 
 
 CELLS = ("female.not_gotcha", "female.gotcha", "male.not_gotcha", "male.gotcha")
 
 
 def run_gender(bench: Bench) -> None:
-    """Winogender, by `pronoun` where a model can be asked so: one that fills the blank never sees the gender.
+    """Judge every model on Winogender, with the scoring `pronoun` if it fits.
 
-    That takes two named candidates, so that the half with "someone" is left out.
+    A model that fills the blank sees no gender. `pronoun` takes two named candidates, so that the half with
+    "someone" is left out.
     """
     from winokit.methods.scoring.base import SCORINGS, fits
 
     data = bench.load("winogender/all_sentences.tsv")
     for model, spec in bench.models.items():
-        sees = fits(SCORINGS["pronoun"], loaded(spec)) and not hasattr(loaded(spec), "formalization")
-        problems = data.filter(both_named) if sees else data
-        scoring = "pronoun" if sees else None
+        is_trained = hasattr(loaded(spec), "formalization")
+        sees_pronoun = fits(SCORINGS["pronoun"], loaded(spec)) and not is_trained
+        problems = data.filter(both_named) if sees_pronoun else data
+        scoring = "pronoun" if sees_pronoun else None
         bench.judged("Winogender", problems, model, scoring=scoring, protocols=("accuracy", "gender"))
 
 
 def both_named(problem: Problem) -> bool:
-    """Whether no candidate is just "someone"."""
+    """Whether no candidate of a problem is just "someone"."""
     return "someone" not in (candidate.casefold() for candidate in problem.candidates)
 
 
 def show_gender(store: Store) -> str:
-    """The coreference systems of the paper, then ours: four cells and two gaps."""
-    lines: list[tuple[object, ...]] = []
+    """Table of Winogender: the coreference systems of the paper, then ours, with four cells and two gaps."""
+    lines: list[Sequence[object]] = []
     paper = published_cells("winogender/all_sentences", "gender", [(cell, "accuracy") for cell in CELLS])
-    for who, (f, f_gotcha, m, m_gotcha) in paper.items():
-        if "BERT" not in who:
-            gaps = (number(f - f_gotcha), number(m - m_gotcha))
-            lines.append((f"{who.split(' (')[0]}, paper", *map(number, (f, f_gotcha, m, m_gotcha)), *gaps))
+    for system, (female, female_gotcha, male, male_gotcha) in paper.items():
+        if "BERT" not in system:
+            cells = map(number, (female, female_gotcha, male, male_gotcha))
+            gaps = (number(female - female_gotcha), number(male - male_gotcha))
+            short_name = system.split(" (")[0]
+            lines.append((f"{short_name}, paper", *cells, *gaps))
     for model in models_in(store):
         record = store[key("Winogender", model)]
-        cells = [percent(record.find("accuracy", cell, "gender")) for cell in CELLS]
+        accuracies = [percent(record.find("accuracy", cell, "gender")) for cell in CELLS]
         deltas = [percent(record.find("delta", gender, "gender"), interval=True) for gender in ("female", "male")]
-        lines.append((f"{shown(model)}, untrained", *cells, *deltas))
+        lines.append((f"{shown(model)}, untrained", *accuracies, *deltas))
     return grid(["model", "female", "female, gotcha", "male", "male, gotcha", "ΔF", "ΔM"], lines)
 
 

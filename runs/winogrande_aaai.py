@@ -1,4 +1,4 @@
-"""WinoGrande, AAAI version (Sakaguchi et al., 2020): what it says of sizes, twins and its learning curve, recounted."""
+"""WinoGrande, AAAI version (Sakaguchi et al., 2020): its sizes, twins and learning curve, recounted."""
 
 from __future__ import annotations
 
@@ -12,39 +12,40 @@ PARTS = ("train_debiased", "dev", "test")
 
 def run_claims(bench: Bench) -> None:
     """Count problems and lost twins, and read the printed line y = 4.8463 ln x + 26.215. No model is asked."""
+    bench.counted("claims", {}, lambda: count_claims(bench))
 
-    def count() -> Counted:
-        data = {name: bench.load(f"winogrande/{name}.jsonl") for name in (*PARTS, "train_xl")}
-        debiased = [problem for name in PARTS for problem in data[name]]
-        alone = sum(problem.group is None for problem in debiased)
-        total = sum(len(data[name]) for name in ("train_xl", "dev", "test"))
-        line = {
-            "at_all": PUBLISHED.at(SIZES[-1]),
-            "size_for_people": PUBLISHED.reaches(AAAI_PEOPLE),
-            "at_size_for_people": PUBLISHED.at(AAAI_SIZE_FOR_PEOPLE),
-        }
-        return Counted(
-            [
-                row("winogrande", "statistics", "all", "problems", total, total),
-                row("winogrande", "statistics", "debiased", "without_twin", alone, len(debiased)),
-                *(row("winogrande", "curve", "published fit", name, value, len(SIZES)) for name, value in line.items()),
-            ]
-        )
 
-    bench.counted("claims", {}, count)
+def count_claims(bench: Bench) -> Counted:
+    """Count the problems, those without a twin, and three points on the printed line."""
+    data = {name: bench.load(f"winogrande/{name}.jsonl") for name in (*PARTS, "train_xl")}
+    debiased = [*data["train_debiased"], *data["dev"], *data["test"]]
+    without_twin = sum(problem.group is None for problem in debiased)
+    total = len(data["train_xl"]) + len(data["dev"]) + len(data["test"])
+    rows = [
+        row("winogrande", "statistics", "all", "problems", total, total),
+        row("winogrande", "statistics", "debiased", "without_twin", without_twin, len(debiased)),
+    ]
+    points = {
+        "at_all": PUBLISHED.at(SIZES[-1]),
+        "size_for_people": PUBLISHED.reaches(AAAI_PEOPLE),
+        "at_size_for_people": PUBLISHED.at(AAAI_SIZE_FOR_PEOPLE),
+    }
+    for name, value in points.items():
+        rows.append(row("winogrande", "curve", "published fit", name, value, len(SIZES)))
+    return Counted(rows)
 
 
 def show_claims(store: Store) -> str:
-    """Each claim beside what the files and the line give."""
+    """Table of each claim beside what the files and the line give."""
     record = store["claims"]
-    alone = record.find("without_twin")
-    assert alone is not None
+    without_twin = record.row("without_twin")
+    share = f"{100 * without_twin.value / without_twin.n:.0f} %"
     lines = [
         ("problems in all", number(AAAI_TOTAL, 0), number(record.value("problems"), 0)),
         (
             "debiased questions without their twin",
             "about 1/3",
-            f"{number(alone.value, 0)} of {alone.n:,} ({100 * alone.value / alone.n:.0f} %)",
+            f"{number(without_twin.value, 0)} of {without_twin.n:,} ({share})",
         ),
         (f"accuracy at {SIZES[-1]:,}, by the line", "79.1 (measured)", number(record.value("at_all"))),
         (

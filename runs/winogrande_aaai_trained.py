@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from runs.papers import AAAI_RESULTS
@@ -17,48 +18,66 @@ CURVE = ("xs", "s", "m", "l", "xl")
 
 
 def curve_records(store: Store) -> dict[str, list[Record]]:
-    """The runs of every size."""
-    return {size: seeds(store, "transfer/xl" if size == "xl" else f"curve/{size}") for size in CURVE}
+    """Runs of every training size, by the size's name."""
+    records = {size: seeds(store, f"curve/{size}") for size in CURVE}
+    return {**records, "xl": seeds(store, "transfer/xl")}
 
 
 def show_curve(store: Store) -> str:
-    """The AAAI learning curve, every size for as many steps, and the line through it."""
-    lines, means, sizes = [], [], []
+    """Table of the AAAI learning curve, every size trained for as many steps, and sentences on the line through it."""
+    lines = []
+    percents_by_size: dict[int, list[float]] = {}
+    all_runs: list[Record] = []
     for size, records in curve_records(store).items():
         n = store["sets"].settings["train"][f"train:{size}"]
         paper = {"s": "59.4 (about 800)", "xl": "79.1"}.get(size, "")
         lines.append(on_dev(f"{size}, {n:,}", records, (paper,)))
-        for record in records:
-            accuracy = score(record, "winogrande-dev")
-            if accuracy is not None:
-                sizes.append(n)
-                means.append(100 * accuracy.value)
-    if means:
-        lines.append(guessing_on_dev([run for runs in curve_records(store).values() for run in runs], ("",)))
-    said = ""
-    if len(set(sizes)) > 2:
-        fit = fit_log(sizes, means)
-        slope, line = fit.slope_interval(), f"{number(fit.slope, 2)} ln x + {number(fit.intercept)}"
-        said = f"\n\nThe line through all runs: {line}, slope [{number(slope.low, 2)}, {number(slope.high, 2)}]."
-    each = [fmean(value for value, size in zip(means, sizes, strict=True) if size == n) for n in sorted(set(sizes))]
-    if len(each) == len(CURVE_SIZES):
-        area = leaderboard_auc([value / 100 for value in each])
-        said += f" Area under the curve, as the leaderboard has it: {number(area, 3)}."
-    return grid(["training problems", "paper", *DEV_COLUMNS], lines) + said
+        all_runs += records
+        scores = [score(record, "winogrande-dev") for record in records]
+        percents = [100 * accuracy.value for accuracy in scores if accuracy is not None]
+        if percents:
+            percents_by_size[n] = percents
+    if percents_by_size:
+        lines.append(guessing_on_dev(all_runs, ("",)))
+    table = grid(["training problems", "paper", *DEV_COLUMNS], lines)
+    return f"{table}{said_of_line(percents_by_size)}{said_of_area(percents_by_size)}"
+
+
+def said_of_line(percents_by_size: Mapping[int, Sequence[float]]) -> str:
+    """Say which line fits all runs, or nothing for fewer than three sizes.
+
+    `percents_by_size` has the accuracy of every run in per cent, by the number of training problems.
+    """
+    if len(percents_by_size) < 3:
+        return ""
+    sizes: list[int] = []
+    percents: list[float] = []
+    for size, values in percents_by_size.items():
+        sizes += [size] * len(values)
+        percents += values
+    fit = fit_log(sizes, percents)
+    slope = fit.slope_interval()
+    line = f"{number(fit.slope, 2)} ln x + {number(fit.intercept)}"
+    return f"\n\nThe line through all runs: {line}, slope [{number(slope.low, 2)}, {number(slope.high, 2)}]."
+
+
+def said_of_area(percents_by_size: Mapping[int, Sequence[float]]) -> str:
+    """Say the area under the learning curve, or nothing unless every size of the leaderboard was run."""
+    if len(percents_by_size) != len(CURVE_SIZES):
+        return ""
+    means = [fmean(percents) for _, percents in sorted(percents_by_size.items())]
+    area = leaderboard_auc([mean / 100 for mean in means])
+    return f" Area under the curve, as the leaderboard has it: {number(area, 3)}."
 
 
 def show_results(store: Store) -> str:
-    """The AAAI paper's results on other sets beside ours."""
-    lines = [
-        (
-            TESTS[test],
-            paper,
-            cell(store, "xl", test),
-            cell(store, "xl", test, by_rule=True),
-            cell(store, "dpr>xl", test),
-        )
-        for test, paper in AAAI_RESULTS.items()
-    ]
+    """Table of the AAAI paper's results on other test sets beside ours."""
+    lines = []
+    for test, paper in AAAI_RESULTS.items():
+        equal_steps = cell(store, "xl", test)
+        steps_chosen = cell(store, "xl", test, by_rule=True)
+        after_dpr = cell(store, "dpr>xl", test)
+        lines.append((TESTS[test], paper, equal_steps, steps_chosen, after_dpr))
     first, second = arm_header(store, ("xl", "dpr>xl"))
     return grid(
         [

@@ -27,7 +27,7 @@ FIGURE_ARMS = {"all": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite
 
 
 def by_seed(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The runs of each seed: a second run of a seed is no seed of its own."""
+    """Group runs by seed: a second run of a seed does not count as another seed."""
     runs: dict[str, list[Record]] = {}
     for record in records:
         runs.setdefault(seed_of(record).partition("-")[0], []).append(record)
@@ -35,33 +35,40 @@ def by_seed(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def mean_over_seeds(records: Iterable[Record], metric: str, subset: str) -> float:
-    """Mean over seeds, of a seed that was run twice the mean of both."""
-    return fmean(fmean(record.value(metric, subset) for record in runs) for runs in by_seed(records).values())
+    """Mean over seeds, where a seed that was run twice has the mean of both runs."""
+    means = []
+    for runs in by_seed(records).values():
+        means.append(fmean(record.value(metric, subset) for record in runs))
+    return fmean(means)
 
 
 def show_figure(store: Store) -> str:
-    """Figure 1 with fine-tuned features: means over seeds."""
+    """Figure 1 with fine-tuned features as a table, means over seeds."""
     records = [record for record in seeds(store, "aflite") if record.find("probe_accuracy", "aflite") is not None]
     if not records:
         return SENTENCE
     lines = []
     for arm, name in FIGURE_ARMS.items():
-        kept, probe = (mean_over_seeds(records, metric, arm) for metric in ("n_kept", "probe_accuracy"))
+        kept_count = number(mean_over_seeds(records, "n_kept", arm), 0)
+        probe = percent(mean_over_seeds(records, "probe_accuracy", arm))
         divergences = [
             number(mean_over_seeds(records, metric, arm), 3) for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
-        span = lowest_to_highest(record.value("probe_accuracy", arm) for record in records)
-        lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, percent(probe), span))
+        probe_range = lowest_to_highest(record.value("probe_accuracy", arm) for record in records)
+        lines.append((name, kept_count, WINOGRANDE_KL[arm], *divergences, probe, probe_range))
     header = ["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe", "single runs"]
     return f"{grid(header, lines)}\n\n{said_of_runs(records)}"
 
 
 def said_of_runs(records: Sequence[Record]) -> str:
-    """Which runs a mean is over."""
-    many = len(by_seed(records))
-    said = f"Means over {plural(many, 'seed')}" if many > 1 else "One seed"
-    twice = " A seed that was run twice counts once, with the mean of both." if len(records) > many else ""
-    return f"{said}, {counted(records)}: {join([run_name(record) for record in records])}.{twice}"
+    """Name the seeds and runs that the means of a table are over."""
+    seed_count = len(by_seed(records))
+    means = f"Means over {plural(seed_count, 'seed')}" if seed_count > 1 else "One seed"
+    run_names = [run_name(record) for record in records]
+    sentence = f"{means}, {counted(records)}: {join(run_names)}."
+    if len(records) == seed_count:
+        return sentence
+    return f"{sentence} A seed that was run twice counts once, with the mean of both."
 
 
 AUTHORS = {
@@ -82,58 +89,100 @@ AUTHORS = {
 
 
 def run_name(record: Record) -> str:
-    """The seed of a run, and whether it is a second run of that seed."""
+    """Seed of a run in words, and whether it is a second run of that seed."""
     return f"seed {seed_of(record).replace('-', ' ')}"
 
 
 def show_authors(store: Store) -> str:
-    """Per seed: does our score tell what the authors removed, and how much of what we remove did they?"""
+    """Table by seed: how well our score predicts what the authors removed, and how much of what we remove they did."""
     records = seeds(store, "aflite")
-    lines = []
-    for metric, (name, digits, times) in AUTHORS.items():
-        ours = [record.find(metric, "ours") for record in records]
-        known = [record for record in records if record.find(metric, "ours") is not None]
-        others = [row for record in records if (row := record.find(metric, "relabelled")) and "base" not in metric]
-        low, high = ([times * (getattr(row, end) or 0.0) for row in others] for end in ("low", "high"))
-        span = f"{number(min(low), digits)} to {number(max(high), digits)}" if others else ""
-        marked = [record for record in records if record.find(f"confidence_{metric}", "ours")] if digits == 3 else []
-        mark = number(mean_over_seeds(marked, f"confidence_{metric}", "ours"), digits) if marked else ""
-        cells = ["" if row is None else number(times * row.value, digits) for row in ours]
-        mean = number(times * mean_over_seeds(known, metric, "ours"), digits) if known else ""
-        ranged = lowest_to_highest(ours, digits, times)
-        lines.append((name, *cells, mean, ranged, span, mark))
-    many = len(by_seed(records))
-    header = ["", *map(run_name, records), f"mean over {plural(many, 'seed')}", "lowest to highest"]
+    lines = [authors_line(records, metric) for metric in AUTHORS]
+    seed_count = len(by_seed(records))
+    header = ["", *map(run_name, records), f"mean over {plural(seed_count, 'seed')}", "lowest to highest"]
     table = grid([*header, "relabelled, lowest to highest", "RoBERTa-large's confidence"], lines)
     return f"{table}\n\n{said_of_relabelled(records)} {said_of_runs(records)}"
 
 
+def authors_line(records: Sequence[Record], metric: str) -> list[str]:
+    """Line of one metric: every run, the mean over seeds, the ranges, and the authors' confidence instead of our score.
+
+    An empty cell means that no run has it.
+    """
+    title, digits, times = AUTHORS[metric]
+    rows = [record.find(metric, "ours") for record in records]
+    cells = []
+    for row in rows:
+        cells.append("" if row is None else number(times * row.value, digits))
+    with_metric = [record for record in records if record.find(metric, "ours") is not None]
+    mean = number(times * mean_over_seeds(with_metric, metric, "ours"), digits) if with_metric else ""
+    range_of_runs = lowest_to_highest(rows, digits, times)
+    range_of_relabelled = relabelled_range(records, metric)
+    return [title, *cells, mean, range_of_runs, range_of_relabelled, confidence_cell(records, metric)]
+
+
+def relabelled_range(records: Sequence[Record], metric: str) -> str:
+    """Range of a metric over all relabelled runs, empty if there are none or the metric is a base rate."""
+    _, digits, times = AUTHORS[metric]
+    rows = [record.find(metric, "relabelled") for record in records]
+    stored_rows = [row for row in rows if row is not None]
+    if not stored_rows or "base" in metric:
+        return ""
+    low = min(times * (row.low or 0.0) for row in stored_rows)
+    high = max(times * (row.high or 0.0) for row in stored_rows)
+    return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def confidence_cell(records: Sequence[Record], metric: str) -> str:
+    """Mean of a metric with RoBERTa-large's confidence as the score, empty if it is not an AUC or a correlation."""
+    digits = AUTHORS[metric][1]
+    with_confidence = [record for record in records if record.find(f"confidence_{metric}", "ours")]
+    if digits != 3 or not with_confidence:
+        return ""
+    return number(mean_over_seeds(with_confidence, f"confidence_{metric}", "ours"), digits)
+
+
 def said_of_relabelled(records: Sequence[Record]) -> str:
-    """In how many runs a number is above that of all relabelled runs on the same features: AUCs, what they removed."""
-    counts = []
-    for metric in ("auc", "pairs_auc", "of_ours"):
-        both = [(record.find(metric, "ours"), record.find(metric, "relabelled")) for record in records]
-        against = [(ours.value, other.high) for ours, other in both if ours and other and other.high is not None]
-        counts.append(f"in {sum(value > high for value, high in against)} of {len(against)} runs")
-    many = sorted({other.n for record in records if (other := record.find("auc", "relabelled"))})
-    each = f"all of its own {join([str(n) for n in many])} relabelled runs" if many else "its relabelled runs"
-    share = f" The share of what is removed that the authors removed is above theirs {counts[2]}."
-    return f"The AUC is above that of {each} by problems {counts[0]} and by pairs {counts[1]}.{share}"
+    """Say in how many runs AUCs and the share the authors removed exceed all relabelled runs on the same features."""
+    relabelled_rows = [record.find("auc", "relabelled") for record in records]
+    run_counts = sorted({row.n for row in relabelled_rows if row is not None})
+    relabelled = "its relabelled runs"
+    if run_counts:
+        relabelled = f"all of its own {join([str(count) for count in run_counts])} relabelled runs"
+    by_problems = runs_above_relabelled(records, "auc")
+    by_pairs = runs_above_relabelled(records, "pairs_auc")
+    by_share = runs_above_relabelled(records, "of_ours")
+    share = f" The share of what is removed that the authors removed is above theirs {by_share}."
+    return f"The AUC is above that of {relabelled} by problems {by_problems} and by pairs {by_pairs}.{share}"
+
+
+def runs_above_relabelled(records: Sequence[Record], metric: str) -> str:
+    """Number of runs in which a metric is above that of every relabelled run, as "in 3 of 4 runs"."""
+    above_count = 0
+    run_count = 0
+    for record in records:
+        ours = record.find(metric, "ours")
+        relabelled = record.find(metric, "relabelled")
+        if ours is not None and relabelled is not None and relabelled.high is not None:
+            run_count += 1
+            above_count += ours.value > relabelled.high
+    return f"in {above_count} of {run_count} runs"
 
 
 def show_taught(store: Store) -> str:
-    """What AFLite kept against as many at random."""
+    """Table of models trained on what AFLite kept against models trained on as many problems at random."""
     lines = []
     for kind, name in (("kept", "kept by our AFLite"), ("random", "as many at random")):
         records = seeds(store, f"taught/{kind}")
         size = f"{records[0].settings['problems']:,}" if records else ""
         lines.append(on_dev(name, records, (size,)))
-    lines.append(guessing_on_dev([*seeds(store, "taught/kept"), *seeds(store, "taught/random")], ("",)))
+    all_records = [*seeds(store, "taught/kept"), *seeds(store, "taught/random")]
+    lines.append(guessing_on_dev(all_records, ("",)))
     table = grid(["trained on", "problems", *DEV_COLUMNS], lines)
     cells = difference_cells(store, "taught, kept - random", "winogrande-dev")
     if cells is None:
         return f"{table}\n\nThe two have no seed in common, so that nothing can be compared."
-    return f"{table}\n\n{grid(['kept less random', *DIFFERENCE_COLUMNS], [('WinoGrande dev', *cells)])}"
+    comparison = grid(["kept less random", *DIFFERENCE_COLUMNS], [("WinoGrande dev", *cells)])
+    return f"{table}\n\n{comparison}"
 
 
 register(

@@ -43,7 +43,7 @@ TESTS = {
 
 
 def show_dev(store: Store) -> str:
-    """Every arm on dev after as many steps."""
+    """Table 4: every arm on WinoGrande's dev set after as many steps, beside the paper."""
     paper = WINOGRANDE_TABLE_4
     lines = [
         on_dev("WinoGrande, all", seeds(store, "transfer/xl"), paper["BERT, fine-tuned"]),
@@ -53,16 +53,21 @@ def show_dev(store: Store) -> str:
         on_dev("WinoGrande, debiased", seeds(store, "transfer/debiased")),
         on_dev("DPR", seeds(store, "transfer/dpr")),
         on_dev("WSC", seeds(store, "transfer/wsc")),
+        local_context_line(store, "random", "at random", paper["local context, random 25k"]),
+        local_context_line(store, "kept", "that our AFLite kept", paper["local context, debiased 25k"]),
     ]
-    for kind, name in (("random", "local context, random 25k"), ("kept", "local context, debiased 25k")):
-        records = seeds(store, f"local-context/{kind}")
-        size = f"{records[0].settings['problems']:,} problems" if records else "25,000 problems"
-        said = f"local context, DPR first, {size} " + ("at random" if kind == "random" else "that our AFLite kept")
-        lines.append(on_dev(said, records, paper[name], "dev-local-context"))
-    known = next(iter([*seeds(store, "transfer/xl"), *seeds(store, "transfer/dpr")]), None)
-    if known is not None:
-        lines.append(guessing_on_dev([known]))
+    runs_on_dev = [*seeds(store, "transfer/xl"), *seeds(store, "transfer/dpr")]
+    if runs_on_dev:
+        lines.append(guessing_on_dev(runs_on_dev))
     return grid(["trained on", "dev, paper", "test, paper", *DEV_COLUMNS], lines)
+
+
+def local_context_line(store: Store, kind: str, chosen_how: str, paper: Sequence[object]) -> list[object]:
+    """Line of models that saw local contexts only, of problems chosen at random or kept by AFLite."""
+    records = seeds(store, f"local-context/{kind}")
+    size = f"{records[0].settings['problems']:,} problems" if records else "25,000 problems"
+    name = f"local context, DPR first, {size} {chosen_how}"
+    return on_dev(name, records, paper, "dev-local-context")
 
 
 DIFFERENCES = {
@@ -83,26 +88,44 @@ ON_DEV = {
 
 
 def show_compared(store: Store) -> str:
-    """Arms of Table 4 against each other, seed by seed and problem by problem; then what was not run."""
-    lines, missing = [], []
+    """Table of arms of Table 4 against each other, over seeds that both have, and a sentence on what was not run."""
+    lines: list[Sequence[object]] = []
+    missing = []
     for name, (first, second, tests) in ON_DEV.items():
-        by_test = {test: cells for test in tests if (cells := difference_cells(store, name, test))}
-        if not by_test:
+        is_run = False
+        for test in tests:
+            cells = difference_cells(store, name, test)
+            if cells is not None:
+                is_run = True
+                test_title = TESTS.get(test, "WinoGrande dev, local context")
+                lines.append((first, second, test_title, *arm_means(store, name, test), *cells))
+        if not is_run:
             missing.append(f"{first} against {second}")
-        for test, cells in by_test.items():
-            wanted = store[f"difference/{name}"].settings["seeds"]
-            means = []
-            for arm in DIFFERENCES[name]:
-                runs = [run for run in seeds(store, arm) if seed_of(run) in wanted]
-                means.append(mean_sd(score(run, test) for run in runs))
-            lines.append((first, second, TESTS.get(test, "WinoGrande dev, local context"), *means, *cells))
-    header = ["first", "second", "test set", "first has", "second has", *DIFFERENCE_COLUMNS]
-    parts = [grid(header, lines)] if lines else []
-    return "\n\n".join([*parts, *([f"Not run with the same seeds: {'; '.join(missing)}."] if missing else [])])
+    parts = []
+    if lines:
+        header = ["first", "second", "test set", "first has", "second has", *DIFFERENCE_COLUMNS]
+        parts.append(grid(header, lines))
+    if missing:
+        parts.append(f"Not run with the same seeds: {'; '.join(missing)}.")
+    return "\n\n".join(parts)
+
+
+def arm_means(store: Store, name: str, test: str) -> list[str]:
+    """Accuracy of both arms of a difference on a test set, over the seeds that both have."""
+    common_seeds = store[f"difference/{name}"].settings["seeds"]
+    means = []
+    for arm in DIFFERENCES[name]:
+        runs = [run for run in seeds(store, arm) if seed_of(run) in common_seeds]
+        means.append(mean_sd(score(run, test) for run in runs))
+    return means
 
 
 def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
-    """An arm on a test set: mean and standard deviation over seeds."""
+    """Accuracy of an arm on a test set: mean and standard deviation over seeds.
+
+    With `by_rule` after the steps that the papers' rule chooses, otherwise after the last one. A dash if the arm is
+    not tested on the set, "not run" if nothing is stored.
+    """
     if why_empty(store, arm, test):
         return "–"
     values = []
@@ -113,15 +136,21 @@ def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
 
 
 def why_empty(store: Store, arm: str, test: str) -> str | None:
-    """Why an arm is not tested on a set."""
-    empty: dict[str, dict[str, str]] = json.loads(store["sets"].texts["empty"])
-    return empty.get(arm, {}).get(test)
+    """Reason why an arm is not tested on a set, or None if it is."""
+    reasons: dict[str, dict[str, str]] = json.loads(store["sets"].texts["empty"])
+    return reasons.get(arm, {}).get(test)
 
 
 def difference(store: Store, arms: str, test: str, how: str) -> str:
-    """How much better the first arm is, with an interval over problems and, after it, one over problems and seeds."""
+    """Lead of the first arm with its interval over problems, then that over problems and seeds.
+
+    `arms` names the difference, `how` says how steps were chosen. Empty if it is not stored.
+    """
     cells = difference_cells(store, arms, test, how)
-    return "" if cells is None else "; ".join(cell for cell in cells[1:3] if cell)
+    if cells is None:
+        return ""
+    _, value, wide_interval, *_ = cells
+    return "; ".join(cell for cell in (value, wide_interval) if cell)
 
 
 TRANSFER_DIFFERENCES = {"xl - dpr": "WinoGrande less DPR", "dpr>xl - xl": "DPR, then WinoGrande, less WinoGrande"}
@@ -129,9 +158,15 @@ TRANSFER_DIFFERENCES = {"xl - dpr": "WinoGrande less DPR", "dpr>xl - xl": "DPR, 
 
 
 def show_transfer(store: Store, *, by_rule: bool = False) -> str:
-    """Every arm on every test set."""
+    """Table 5: every arm on every test set.
+
+    With `by_rule` after the steps that the papers' rule chooses, and with the first difference only.
+    """
     how = "chosen" if by_rule else "equal steps"
-    named = dict(list(TRANSFER_DIFFERENCES.items())[: 1 if by_rule else None])
+    difference_titles = dict(TRANSFER_DIFFERENCES)
+    if by_rule:
+        first_name = next(iter(TRANSFER_DIFFERENCES))
+        difference_titles = {first_name: TRANSFER_DIFFERENCES[first_name]}
     lines = []
     for test, name in TESTS.items():
         if by_rule and test == "winogrande-dev":
@@ -139,29 +174,31 @@ def show_transfer(store: Store, *, by_rule: bool = False) -> str:
         paper = WINOGRANDE_TABLE_5_TRAINED.get(test, "")
         n = store["sets"].settings["tests"][test]
         cells = [cell(store, arm, test, by_rule=by_rule) for arm in ARMS]
-        gaps = [difference(store, arms, test, how) for arms in named]
+        gaps = [difference(store, arms, test, how) for arms in difference_titles]
         lines.append((f"{name} ({n:,})", paper, guessing(store, test), *cells, *gaps))
-    header = ["test set", "WinoGrande, paper", "guessing", *arm_header(store, ARMS), *gap_header(store, named)]
+    header = ["test set", "WinoGrande, paper", "guessing"]
+    header += arm_header(store, ARMS)
+    header += gap_header(store, difference_titles)
     return grid(header, lines)
 
 
 def arm_header(store: Store, arms: Iterable[str]) -> list[str]:
-    """The names of arms, with how many runs each has."""
+    """Names of arms, each with the number of its runs."""
     return [f"{ARMS[arm]} ({counted(seeds(store, f'transfer/{arm}'))})" for arm in arms]
 
 
-def gap_header(store: Store, named: Mapping[str, str]) -> list[str]:
-    """Differences by name, with the number of seeds that both arms have."""
+def gap_header(store: Store, titles: Mapping[str, str]) -> list[str]:
+    """Titles of differences, each with the number of seeds that both arms have."""
     header = []
-    for name, shown in named.items():
-        known = store.records.get(f"difference/{name}")
-        count = len(known.settings["seeds"]) if known else 0
-        header.append(f"{shown} ({plural(count, 'seed')})")
+    for name, title in titles.items():
+        record = store.records.get(f"difference/{name}")
+        count = len(record.settings["seeds"]) if record else 0
+        header.append(f"{title} ({plural(count, 'seed')})")
     return header
 
 
 def guessing(store: Store, test: str) -> str:
-    """What picking one of a problem's options at random gets on a set."""
+    """Accuracy of picking one of a problem's options at random, or empty if no run has the set."""
     for arm in ("xl", *ARMS):
         for record in seeds(store, f"transfer/{arm}"):
             accuracy = score(record, test)
@@ -171,35 +208,57 @@ def guessing(store: Store, test: str) -> str:
 
 
 def show_chosen(store: Store) -> str:
-    """The same with the number of steps chosen by the papers' rules; then how many were chosen."""
+    """Table 5 after the numbers of steps that the papers' rules choose, and a table of these numbers."""
+    tests = {test: name for test, name in TESTS.items() if test != "winogrande-dev"}
     lines = []
     for arm, name in ARMS.items():
-        steps = {test: [chosen_step(run, test, store) for run in seeds(store, f"transfer/{arm}")] for test in TESTS}
-        cells = [
-            ", ".join(f"{step:,}" for step in by_seed if step is not None) or "–"
-            for test, by_seed in steps.items()
-            if test != "winogrande-dev"
-        ]
+        cells = [steps_cell(store, arm, test) for test in tests]
         lines.append((name, *cells))
-    header = ["steps chosen, by seed", *(name for test, name in TESTS.items() if test != "winogrande-dev")]
-    return show_transfer(store, by_rule=True) + "\n\n" + grid(header, lines)
+    steps_table = grid(["steps chosen, by seed", *tests.values()], lines)
+    return f"{show_transfer(store, by_rule=True)}\n\n{steps_table}"
+
+
+def steps_cell(store: Store, arm: str, test: str) -> str:
+    """Steps that the papers' rule chooses for a test set, one per seed, or a dash if it chooses none."""
+    steps = [chosen_step(run, test, store) for run in seeds(store, f"transfer/{arm}")]
+    chosen = [f"{step:,}" for step in steps if step is not None]
+    return ", ".join(chosen) or "–"
 
 
 def gender_line(name: str, paper: Sequence[float], record: Record | None, runs: Sequence[Record]) -> list[object]:
-    """An arm on Winogender: the whole, either gender with its two cells, and the gaps with intervals and by seed."""
-    theirs = [f"{paper[0]} / {paper[1]}", f"{paper[2]} / {paper[3]}"] if paper else ["", ""]
+    """Line of an arm on Winogender: all problems, each gender with its two cells, and the gaps.
+
+    `paper` has the paper's four cells, or nothing. `record` has the arm's rows over all runs; None if it was not run.
+    """
+    theirs = ["", ""]
+    if paper:
+        female, female_gotcha, male, male_gotcha = paper
+        theirs = [f"{female} / {female_gotcha}", f"{male} / {male_gotcha}"]
     if record is None:
         return [name, *theirs, NOT_RUN]
-    cells: list[str] = []
-    for gender in ("female", "male"):
-        two = [percent(record.find("accuracy", f"{gender}.{kind}")) for kind in ("not_gotcha", "gotcha")]
-        cells.append(f"{percent(record.find('accuracy', gender))} ({' / '.join(two)})")
-    for gender in MARKS:
-        whole, by_seed = (record.find(metric, gender) for metric in ("delta", "by_seed"))
-        span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and len(runs) > 1 else []
-        cells.append(percent(whole, interval=True) + (f"; {' to '.join(span)}" if span else ""))
-    everything = mean_sd(score(run, "winogender") for run in runs)
-    return [name, *theirs, len(runs), percent(record.find("undecided", "all")), everything, *cells]
+    cells = [gender_cell(record, "female"), gender_cell(record, "male")]
+    cells += [gap_cell(record, gender, len(runs)) for gender in MARKS]
+    undecided = percent(record.find("undecided", "all"))
+    overall = mean_sd(score(run, "winogender") for run in runs)
+    return [name, *theirs, len(runs), undecided, overall, *cells]
+
+
+def gender_cell(record: Record, gender: str) -> str:
+    """Accuracy on a gender's pronouns, and in brackets without and with gotcha."""
+    plain = percent(record.find("accuracy", f"{gender}.not_gotcha"))
+    gotcha = percent(record.find("accuracy", f"{gender}.gotcha"))
+    return f"{percent(record.find('accuracy', gender))} ({plain} / {gotcha})"
+
+
+def gap_cell(record: Record, gender: str, run_count: int) -> str:
+    """Gap of a gender with its interval, and the range over seeds if there are several runs."""
+    gap = percent(record.find("delta", gender), interval=True)
+    by_seed = record.find("by_seed", gender)
+    if by_seed is None or run_count < 2:
+        return gap
+    low = number(100 * (by_seed.low or 0.0))
+    high = number(100 * (by_seed.high or 0.0))
+    return f"{gap}; {low} to {high}"
 
 
 MARKS = {"female": "ΔF", "male": "ΔM", BOTH: "the gap of both genders"}
@@ -208,13 +267,16 @@ READ_PRONOUN = {"p-span/dpr": "DPR, `p-span`", "p-span/superglue-wsc": "SuperGLU
 
 
 def show_gender(store: Store) -> str:
-    """Winogender by arm; then the formalization that reads the pronoun; then what can be said of the gaps."""
-    named = {f"transfer/{arm}": name for arm, name in ARMS.items()} | READ_PRONOUN
-    records = {arm: store.records.get(f"gender/{arm}") for arm in named}
-    lines = [
-        gender_line(name, WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ()), records[arm], seeds(store, arm))
-        for arm, name in named.items()
-    ]
+    """Table 6: Winogender by arm, then the formalization that reads the pronoun, then what the gaps say."""
+    titles = {f"transfer/{arm}": name for arm, name in ARMS.items()} | READ_PRONOUN
+    lines = []
+    stored = {}
+    for arm, title in titles.items():
+        record = store.records.get(f"gender/{arm}")
+        if record is not None:
+            stored[title] = record
+        paper = WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ())
+        lines.append(gender_line(title, paper, record, seeds(store, arm)))
     header = [
         "trained on",
         "female: not gotcha / gotcha, paper",
@@ -228,27 +290,52 @@ def show_gender(store: Store) -> str:
         "ΔM; single seeds",
         "both genders; single seeds",
     ]
-    return f"{grid(header, lines)}\n\n{said_of_gaps({named[arm]: record for arm, record in records.items() if record})}"
+    return f"{grid(header, lines)}\n\n{said_of_gaps(stored)}"
 
 
 def said_of_gaps(records: Mapping[str, Record]) -> str:
-    """How many problems stand behind a cell, and which gaps differ from zero, of arms with two seeds and more."""
+    """Say how many problems a cell has, and which gaps differ from zero, of arms with at least two seeds.
+
+    `records` are by the arm's name in the table.
+    """
     first = next(iter(records.values()))
-    sizes = [first.find("accuracy", subset) for subset in ("all", "female", "female.gotcha")]
-    n = ["–" if size is None else f"{size.n:,}" for size in sizes]
-    text = f"{n[0]} problems, {n[1]} of either gender (the others have *they*), {n[2]} in each cell."
+    problems = problem_count(first, "all")
+    of_a_gender = problem_count(first, "female")
+    of_a_cell = problem_count(first, "female.gotcha")
+    sentences = [
+        f"{problems} problems, {of_a_gender} of either gender (the others have *they*), {of_a_cell} in each cell."
+    ]
     seeded = {name: record for name, record in records.items() if len(record.settings["seeds"]) > 1}
-    sure = []
-    for name, record in seeded.items():
+    if seeded:
+        nonzero = nonzero_gaps(seeded)
+        finding = (
+            f"the interval of {'; '.join(nonzero)} excludes zero"
+            if nonzero
+            else "none has an interval that excludes zero"
+        )
+        gap_count = len(MARKS) * len(seeded)
+        sentences.append(f"Of the {gap_count} gaps of arms with at least two runs, {finding}.")
+    single = [name for name in records if name not in seeded]
+    if single:
+        sentences.append(f"One run gives no verdict: {'; '.join(single)}.")
+    return " ".join(sentences)
+
+
+def problem_count(record: Record, subset: str) -> str:
+    """Number of problems that the accuracy of a subset is over, or a dash if it is not stored."""
+    row = record.find("accuracy", subset)
+    return "–" if row is None else f"{row.n:,}"
+
+
+def nonzero_gaps(records: Mapping[str, Record]) -> list[str]:
+    """Gaps whose interval excludes zero, in words."""
+    gaps = []
+    for name, record in records.items():
         for gender, mark in MARKS.items():
             gap = record.find("delta", gender)
             if gap is not None and not includes_zero(gap):
-                sure.append(f"{mark} after {name}")
-    if seeded:
-        said = f"the interval of {'; '.join(sure)} excludes zero" if sure else "none has an interval that excludes zero"
-        text += f" Of the {len(MARKS) * len(seeded)} gaps of arms with at least two runs, {said}."
-    single = [name for name in records if name not in seeded]
-    return text + (f" One run gives no verdict: {'; '.join(single)}." if single else "")
+                gaps.append(f"{mark} after {name}")
+    return gaps
 
 
 register(

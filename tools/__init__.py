@@ -1,1 +1,1 @@
-"""What the repository is made and checked with; nothing here is part of the package."""
+"""Tools that make and check the repository. Nothing here is part of the package."""

@@ -17,12 +17,13 @@ METHODS = ("aflite", "pmi", "random")
 
 
 def write_help() -> str:
-    """The text of the file."""
-    table = {name: _describe(command) for name, command in _commands()}
+    """Return the text of the file: the help of every command as JSON."""
+    table = {name: _describe_command(command) for name, command in _iterate_commands()}
     return json.dumps(table, indent=1, ensure_ascii=False) + "\n"
 
 
-def _commands() -> Iterator[tuple[str, Any]]:
+def _iterate_commands() -> Iterator[tuple[str, Any]]:
+    """Yield the name and the object of each of our commands, groups before their members."""
     for name, verb in VERBS.items():
         if verb.call and not verb.names:
             yield name, verb.command(name)
@@ -35,18 +36,22 @@ def _commands() -> Iterator[tuple[str, Any]]:
             yield f"{name} {member}", group.get_command(Context(group), member)
 
 
-def _describe(command: Any) -> dict[str, Any]:
+def _describe_command(command: Any) -> dict[str, Any]:
+    """Collect the usage, the text, and the short and full options of a command."""
     context = Context(command, info_name=command.name, **{**PLAIN["context_settings"], **command.context_settings})
     return {
         "usage": command.collect_usage_pieces(context),
         "text": command.help,
-        "usual": _sections(command, context, everything=False),
-        "everything": _sections(command, context, everything=True),
+        "usual": _collect_sections(command, context, everything=False),
+        "everything": _collect_sections(command, context, everything=True),
     }
 
 
-def _sections(command: Any, context: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
-    """The sections of a command's help: arguments and options, or a group's options and commands."""
+def _collect_sections(command: Any, context: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
+    """Collect the sections of a command's help: arguments and options, or a group's options and commands.
+
+    Without `everything`, only the options that are usually needed.
+    """
     if hasattr(command, "sections"):
         sections: dict[str, list[tuple[str, str]]] = command.sections(context, everything=everything)
         return sections

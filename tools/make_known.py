@@ -44,7 +44,10 @@ SINGLE = {
 
 
 def public_files(folder: Path) -> dict[str, tuple[str, Path, str | None]]:
-    """For each known set its dataset, its file, and the format where the file does not tell."""
+    """Dataset, file and format of each known set, by its name.
+
+    The format is None if the file shows it.
+    """
     files: dict[str, tuple[str, Path, str | None]] = {}
     for name, file in SINGLE.items():
         files[name] = (name, folder / file, name)
@@ -56,7 +59,7 @@ def public_files(folder: Path) -> dict[str, tuple[str, Path, str | None]]:
 
 
 def known_set(name: str, card: str, dataset: Dataset, keys: list[str]) -> KnownSet:
-    """A row of known.json."""
+    """Make the row of known.json for a dataset with these keys of problems."""
     hidden = any(problem.answer is None for problem in dataset)
     return KnownSet(
         name,
@@ -70,7 +73,7 @@ def known_set(name: str, card: str, dataset: Dataset, keys: list[str]) -> KnownS
 
 
 def known_datasets(folder: Path) -> Iterator[tuple[str, str, Dataset]]:
-    """Name, card and problems of each known set; of one in several languages, each of them too."""
+    """Yield name, card and problems of each known set, and of each language of a set with several."""
     for name, (card, path, kind) in public_files(folder).items():
         dataset = read(path, kind)
         yield name, card, dataset
@@ -79,6 +82,7 @@ def known_datasets(folder: Path) -> Iterator[tuple[str, str, Dataset]]:
 
 
 def main() -> None:
+    """Write known.json and known.npz from the public files of a folder."""
     if len(sys.argv) != 2:
         sys.exit(str(__doc__))
     rows: list[KnownSet] = []

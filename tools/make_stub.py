@@ -1,4 +1,4 @@
-"""Writes `src/winokit/__init__.pyi`: what `winokit` offers, with the real keywords of every verb.
+"""Writes `src/winokit/__init__.pyi`: the public names of `winokit`, with the real keywords of every verb.
 
 A verb takes its settings one by one, which its source does not show: it names classes of settings. Type checkers and
 editors read the stub instead. `make docs` writes it, and a test fails if it is not what this would write.
@@ -28,36 +28,36 @@ class Imports:
         self.names: dict[str, set[str]] = {"typing": {"Any", "Literal"}}
 
     def name_of(self, kind: Any) -> str:
-        """The name of a class in the stub, which then imports it."""
+        """Return the name of a class in the stub, and add its import."""
         if kind.__module__ != "builtins":
             self.names.setdefault(kind.__module__, set()).add(kind.__name__)
         return str(kind.__name__)
 
     def lines(self) -> Iterator[str]:
-        """One import for each module, and one for each name that the stub passes on."""
-        passed_on = {name: home for name, home in winokit.HOMES.items() if not is_verb(name)}
+        """Yield one import for each module, and one for each name that the stub re-exports."""
+        exported = {name: home for name, home in winokit.HOMES.items() if not is_verb(name)}
         for module, names in sorted(self.names.items()):
-            own = sorted(name for name in names if name not in passed_on)
-            if own:
-                yield f"from {module} import {', '.join(own)}"
-        for name, home in sorted(passed_on.items()):
+            used_names = sorted(name for name in names if name not in exported)
+            if used_names:
+                yield f"from {module} import {', '.join(used_names)}"
+        for name, home in sorted(exported.items()):
             yield f"from {home} import {name} as {name}"
 
 
 def is_verb(name: str) -> bool:
-    """Whether what the library offers under that name takes its settings one by one."""
+    """Whether a public name is a verb, which takes its settings one by one."""
     return hasattr(getattr(winokit, name), "full")
 
 
 def write_stub() -> str:
-    """The text of the stub."""
+    """Return the text of the stub."""
     imports = Imports()
     verbs = [_write_verb(name, imports) for name in winokit.__all__ if is_verb(name)]
     return "\n".join([HEAD, *imports.lines(), "", "__version__: str", *verbs, ""])
 
 
 def _write_verb(name: str, imports: Imports) -> str:
-    """A verb with all its keywords, one on a line."""
+    """Write a verb with all its keywords, one on a line."""
     verb = getattr(winokit, name)
     lines = []
     parameters = list(signature_of(verb).parameters.values())
@@ -68,44 +68,47 @@ def _write_verb(name: str, imports: Imports) -> str:
             has_star = True
         lines.append(_write_parameter(parameter, imports))
     names = {parameter.name for parameter in parameters}
-    for whole, kind in settings_of(verb).items():
-        if whole not in names:
-            lines.insert(len(lines) - _has_open_end(parameters), f"{whole}: {imports.name_of(kind)} = ...")
-    returned = _write_type(_returned_type(verb), imports)
+    last_is_open = parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+    index = len(lines) - 1 if last_is_open else len(lines)
+    for settings_name, kind in settings_of(verb).items():
+        if settings_name not in names:
+            lines.insert(index, f"{settings_name}: {imports.name_of(kind)} = ...")
+            index += 1
+    returned = _write_type(_find_returned_type(verb), imports)
     body = "".join(f"    {line},\n" for line in lines)
     return f"\ndef {name}(\n{body}) -> {returned}: ..."
 
 
-def _has_open_end(parameters: list[inspect.Parameter]) -> int:
-    return int(parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
-
-
 def _write_parameter(parameter: inspect.Parameter, imports: Imports) -> str:
+    """Write a parameter with its type and default, where a path may be given as a text."""
     kind = " | ".join(dict.fromkeys(_write_members(parameter.annotation, imports)))
     if "Path" in kind and "str" not in kind:  # verbs take a text as a path
         kind = f"str | {kind}"
-    written = f"{parameter.name}: {kind}"
+    source = f"{parameter.name}: {kind}"
     if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-        return f"**{written}"
+        return f"**{source}"
     if parameter.default is inspect.Parameter.empty:
-        return written
+        return source
     default = repr(parameter.default) if type(parameter.default) in SIMPLE else "..."
-    return f"{written} = {default}"
+    return f"{source} = {default}"
 
 
 def _write_members(hint: Any, imports: Imports) -> Iterator[str]:
-    """What may be given for a parameter: verbs take one thing where they take several."""
+    """Yield the types that a parameter takes: a verb that takes several things takes one, too."""
     for member in members_of(hint):
-        if get_origin(member) in (tuple, Sequence) and get_args(member)[0] is not Any:
-            yield _write_type(get_args(member)[0], imports)
-            yield _write_type(Sequence[get_args(member)[0]], imports)  # type: ignore[misc]
+        is_sequence = get_origin(member) in (tuple, Sequence)
+        if is_sequence and get_args(member)[0] is not Any:
+            item_type = get_args(member)[0]
+            yield _write_type(item_type, imports)
+            yield _write_type(Sequence[item_type], imports)  # type: ignore[valid-type]
         else:
             yield _write_type(member, imports)
 
 
 def _write_type(hint: Any, imports: Imports) -> str:
-    """An annotation as source, without the help beside it."""
-    origin, args = get_origin(hint), get_args(hint)
+    """Write an annotation as source, without the help beside it."""
+    origin = get_origin(hint)
+    args = get_args(hint)
     if origin is Annotated:
         return _write_type(args[0], imports)
     if origin in (Union, UnionType):
@@ -128,19 +131,19 @@ def _write_type(hint: Any, imports: Imports) -> str:
     return imports.name_of(hint)
 
 
-def _returned_type(verb: Callable[..., Any]) -> Any:
-    """What a verb returns. A name that only type checkers import is looked up in its module's imports."""
+def _find_returned_type(verb: Callable[..., Any]) -> Any:
+    """Find the type that a verb returns, also if only type checkers import it."""
     function = inspect.unwrap(verb)
     returned = function.__annotations__.get("return", Any)
     if not isinstance(returned, str):
         return returned
-    space = {**vars(import_module(function.__module__)), **_names_for_type_checkers(function.__module__)}
+    names = {**vars(import_module(function.__module__)), **_import_names_for_type_checkers(function.__module__)}
     holder = type("Holder", (), {"__annotations__": {"return": returned}})
-    return get_type_hints(holder, space)["return"]
+    return get_type_hints(holder, names)["return"]
 
 
-def _names_for_type_checkers(module: str) -> dict[str, Any]:
-    """The names that a module imports under `if TYPE_CHECKING`."""
+def _import_names_for_type_checkers(module: str) -> dict[str, Any]:
+    """Import the names that a module imports under `if TYPE_CHECKING`."""
     source = Path(str(import_module(module).__file__)).read_text("utf-8")
     names: dict[str, Any] = {}
     for node in ast.parse(source).body:

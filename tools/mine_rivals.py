@@ -31,38 +31,41 @@ NOUNS = ("NOUN", "PROPN")
 
 
 def main() -> None:
-    """Collect the texts here, parse them there, and write what comes back."""
+    """Collect the texts here, parse them in spaCy's environment, and write the parses."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="*", metavar="DATA", help="datasets whose texts are to be parsed")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the parses go")
     parser.add_argument("--env", type=Path, default=Path(".venv-spacy"), metavar="DIR", help="spaCy's environment")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.worker:
+    options = parser.parse_args()
+    if options.worker:
         sys.stdout.writelines(f"{json.dumps(row)}\n" for row in parses(json.load(sys.stdin)))
         return
-    if not given.data or given.out is None:
+    if not options.data or options.out is None:
         parser.error("expected DATA and --out FILE")
     from winokit.errors import WinokitError
     from winokit.files import write_whole
 
     try:
-        texts = [text for place in given.data for text in texts_of(place)]
-        asked = json.dumps(list(dict.fromkeys(texts)))
-        command = [environment(given.env), "-I", __file__, "--worker"]
-        made = subprocess.run(command, input=asked.encode(), stdout=subprocess.PIPE, check=True).stdout
-        write_whole(given.out, made)
+        texts: dict[str, None] = {}
+        for dataset in options.data:
+            texts |= dict.fromkeys(texts_of(dataset))
+        texts_json = json.dumps(list(texts))
+        command = [environment(options.env), "-I", __file__, "--worker"]
+        parsed = subprocess.run(command, input=texts_json.encode(), stdout=subprocess.PIPE, check=True).stdout
+        write_whole(options.out, parsed)
     except (WinokitError, subprocess.CalledProcessError) as error:
         parser.error(str(error))
-    sys.stdout.write(f"{given.out}: {len(made.splitlines()) - 1:,} texts\n")
+    text_count = len(parsed.splitlines()) - 1
+    sys.stdout.write(f"{options.out}: {text_count:,} texts\n")
 
 
-def texts_of(place: str) -> Iterator[str]:
-    """The texts of a dataset, as those who read a parse ask for them."""
+def texts_of(dataset: str) -> Iterator[str]:
+    """Yield the texts of a dataset in the form under which parses are looked up."""
     import winokit
     from winokit.methods.hunting.parse import mask
 
-    for problem in winokit.load(place, groups=False):
+    for problem in winokit.load(dataset, groups=False):
         if problem.query is not None:
             yield problem.sentence
         elif not problem.is_whole:
@@ -70,7 +73,7 @@ def texts_of(place: str) -> Iterator[str]:
 
 
 def environment(folder: Path) -> str:
-    """The Python of spaCy's environment, made where it is missing."""
+    """Return the Python of spaCy's environment, which is made if it does not exist."""
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -79,7 +82,7 @@ def environment(folder: Path) -> str:
 
 
 def parses(texts: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows of the file: the parser, then each text."""
+    """Yield the rows of the file: first the parser's name, then each text with its phrases and tokens."""
     import spacy
 
     with warnings.catch_warnings():
@@ -92,7 +95,7 @@ def parses(texts: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def phrases(doc: Any) -> list[str]:
-    """Noun chunks and runs of nouns or names, in order of place, those made of pronouns alone left out."""
+    """List noun chunks and runs of nouns or names in the order of the text, except those of pronouns alone."""
     chunks = {(chunk.start, chunk.end) for chunk in doc.noun_chunks}
     for kind, run in groupby(doc, key=lambda token: token.pos_):
         if kind in NOUNS:

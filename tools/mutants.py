@@ -56,7 +56,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "methods/metrics/judge_graded": ("tests/test_units.py", "tests/stages/grade/test_units.py"),
     "methods/metrics/compare": (*(f"{METRICS_TESTS}/test_{name}.py" for name in ("compare", "judge_pairs")),),
 }
-"""By module, the tests that are to notice."""
+"""Tests that are to notice mutants, by module."""
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -109,7 +109,7 @@ class Mutant:
     def tree(self) -> ast.Module:
         """The module with the change."""
         tree = copy.deepcopy(self.original)
-        _apply(tree, self.steps, self.changed)
+        _replace_node(tree, self.steps, self.changed)
         return ast.fix_missing_locations(tree)
 
     def __str__(self) -> str:
@@ -117,16 +117,17 @@ class Mutant:
 
 
 def mutants_of(source: str) -> Iterator[Mutant]:
-    """Every mutant of a module, in the order of its lines.
+    """Yield every mutant of a module, in the order of its lines.
 
     Types, decorators, messages of errors, docstrings and `__repr__` stay as they are.
     """
-    whole = ast.parse(source)
-    for path in list(_places(whole, (), "module")):
-        node = _node_at(whole, path.steps)
-        for change, text in _changes_of(node):
-            line = getattr(node, "lineno", 0)
-            yield Mutant(line, path.function, f"{_text(node)} -> {text}", whole, path.steps, change)
+    module = ast.parse(source)
+    for place in list(_find_places(module, (), "module")):
+        node = _find_node(module, place.steps)
+        line = getattr(node, "lineno", 0)
+        for changed_node, text in _describe_changes(node):
+            change = f"{_write_first_line(node)} -> {text}"
+            yield Mutant(line, place.function, change, module, place.steps, changed_node)
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,8 @@ class _Place:
 KEPT_FIELDS = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 
 
-def _places(node: ast.AST, steps: Steps, function: str) -> Iterator[_Place]:
-    """The nodes that may be changed."""
+def _find_places(node: ast.AST, steps: Steps, function: str) -> Iterator[_Place]:
+    """Yield the nodes that may be changed, with the function they are in."""
     if isinstance(node, (ast.Raise, ast.Import, ast.ImportFrom)):
         return
     if isinstance(node, ast.FunctionDef):
@@ -156,15 +157,15 @@ def _places(node: ast.AST, steps: Steps, function: str) -> Iterator[_Place]:
         if name in KEPT_FIELDS:
             continue
         if isinstance(value, ast.AST):
-            yield from _places(value, (*steps, (name, None)), function)
+            yield from _find_places(value, (*steps, (name, None)), function)
         elif isinstance(value, list):
             for index, child in enumerate(value):
                 if isinstance(child, ast.AST):
-                    yield from _places(child, (*steps, (name, index)), function)
+                    yield from _find_places(child, (*steps, (name, index)), function)
 
 
-def _node_at(tree: ast.AST, steps: Steps) -> ast.AST:
-    """The node at the end of the steps."""
+def _find_node(tree: ast.AST, steps: Steps) -> ast.AST:
+    """Return the node at the end of the steps."""
     node = tree
     for name, index in steps:
         child = getattr(node, name)
@@ -172,9 +173,9 @@ def _node_at(tree: ast.AST, steps: Steps) -> ast.AST:
     return node
 
 
-def _apply(tree: ast.Module, steps: Steps, changed: ast.AST) -> None:
+def _replace_node(tree: ast.Module, steps: Steps, changed: ast.AST) -> None:
     """Put another node at the end of the steps."""
-    parent = _node_at(tree, steps[:-1])
+    parent = _find_node(tree, steps[:-1])
     name, index = steps[-1]
     if index is None:
         setattr(parent, name, changed)
@@ -182,13 +183,14 @@ def _apply(tree: ast.Module, steps: Steps, changed: ast.AST) -> None:
         getattr(parent, name)[index] = changed
 
 
-def _changes_of(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """The nodes that may stand in place of one, and how they read."""
-    for changed in _changed(node):
-        yield changed, _text(changed)
+def _describe_changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yield the nodes that may replace one, each with its source."""
+    for changed in _change_node(node):
+        yield changed, _write_first_line(changed)
 
 
-def _changed(node: ast.AST) -> Iterator[ast.AST]:
+def _change_node(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that may replace one: another operator, constant or name, or a condition turned round."""
     if isinstance(node, ast.Compare):
         for index, operator in enumerate(node.ops):
             other = copy.deepcopy(node)
@@ -205,9 +207,9 @@ def _changed(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.UnaryOp):
         yield copy.deepcopy(node.operand)
     elif isinstance(node, ast.Constant):
-        yield from _other_constants(node)
+        yield from _change_constant(node)
     elif isinstance(node, (ast.Name, ast.Attribute)):
-        yield from _other_names(node)
+        yield from _change_name(node)
     elif isinstance(node, (ast.IfExp, ast.If)):
         turned = copy.deepcopy(node)
         turned.test = ast.UnaryOp(ast.Not(), turned.test)
@@ -218,21 +220,25 @@ def _changed(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.Pass()
 
 
-def _other_constants(node: ast.Constant) -> Iterator[ast.AST]:
+def _change_constant(node: ast.Constant) -> Iterator[ast.AST]:
+    """Yield the other truth value, or a number plus one, and nothing for other constants."""
     if isinstance(node.value, bool):
         yield ast.Constant(not node.value)
     elif isinstance(node.value, (int, float)):
         yield ast.Constant(node.value + 1)
 
 
-def _other_names(node: ast.Name | ast.Attribute) -> Iterator[ast.AST]:
-    known = NAMES | FLOORS
+def _change_name(node: ast.Name | ast.Attribute) -> Iterator[ast.AST]:
+    """Yield the opposite of a function's name, such as `max` for `min`, and nothing for other names."""
+    opposites = NAMES | FLOORS
+    if not isinstance(node.ctx, ast.Load):
+        return
     changed = copy.deepcopy(node)
-    if isinstance(changed, ast.Name) and changed.id in known and isinstance(changed.ctx, ast.Load):
-        changed.id = known[changed.id]
+    if isinstance(changed, ast.Name) and changed.id in opposites:
+        changed.id = opposites[changed.id]
         yield changed
-    elif isinstance(changed, ast.Attribute) and changed.attr in known and isinstance(changed.ctx, ast.Load):
-        changed.attr = known[changed.attr]
+    elif isinstance(changed, ast.Attribute) and changed.attr in opposites:
+        changed.attr = opposites[changed.attr]
         yield changed
 
 
@@ -240,8 +246,8 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _text(node: ast.AST) -> str:
-    """The first line of a node's source."""
+def _write_first_line(node: ast.AST) -> str:
+    """Return the first line of a node's source."""
     return ast.unparse(node).splitlines()[0]
 
 
@@ -254,7 +260,7 @@ class MutatedModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.tree = tree
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the one module; nothing for others."""
+        """Return the spec of the changed module, and None for every other."""
         if name != self.name:
             return None
         return importlib.util.spec_from_file_location(name, self.path, loader=self)
@@ -268,7 +274,10 @@ class MutatedModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def outcome_of(name: str, path: Path, tree: ast.Module, tests: Sequence[str], seconds: int) -> str:
-    """Run tests against a changed module in a process of its own."""
+    """Run tests against a changed module in a process of its own, and return one of the four outcomes.
+
+    `seconds` is the processor time after which the process is ended.
+    """
     child = os.fork()
     if child == 0:
         _run_tests(name, path, tree, tests, seconds)
@@ -282,7 +291,10 @@ def outcome_of(name: str, path: Path, tree: ast.Module, tests: Sequence[str], se
 
 
 def _run_tests(name: str, path: Path, tree: ast.Module, tests: Sequence[str], seconds: int) -> None:
-    """Run tests and leave the process: 0 if all passed, 1 if one failed or none could begin, 3 if there are none."""
+    """Run tests and leave the process with an exit code.
+
+    0 if all passed, 1 if one failed or none could begin, 3 if there are none.
+    """
     import pytest
 
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -294,12 +306,12 @@ def _run_tests(name: str, path: Path, tree: ast.Module, tests: Sequence[str], se
     try:
         code = int(pytest.main([*OPTIONS, *tests]))
     finally:
-        no_tests = code == pytest.ExitCode.NO_TESTS_COLLECTED or code == pytest.ExitCode.USAGE_ERROR
+        no_tests = code in (pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.USAGE_ERROR)
         os._exit(EXIT_BY_OUTCOME[BROKEN] if no_tests else min(code, 1))
 
 
 def prepare() -> None:
-    """Import what every test imports, once, and keep arithmetic in one thread."""
+    """Import what every test imports, so that child processes need not, and keep arithmetic in one thread."""
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ[variable] = "1"
     import numpy  # noqa: F401
@@ -313,23 +325,26 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def drawn_sample(found: Sequence[Mutant], sample: int | None, seed: int) -> list[Mutant]:
-    """So many of the mutants, in the order of lines; all of them if there is no number."""
-    if sample is None or sample >= len(found):
-        return list(found)
-    places = random.Random(seed).sample(range(len(found)), sample)
-    return [found[place] for place in sorted(places)]
+def drawn_sample(mutants: Sequence[Mutant], sample: int | None, seed: int) -> list[Mutant]:
+    """Draw `sample` mutants at random, in the order of lines, or return all if it is None or too many."""
+    if sample is None or sample >= len(mutants):
+        return list(mutants)
+    indices = random.Random(seed).sample(range(len(mutants)), sample)
+    return [mutants[index] for index in sorted(indices)]
 
 
 def try_module(name: str, tests: Sequence[str], sample: int | None, seed: int, seconds: int) -> tuple[int, int]:
-    """Try a sample of the mutants of a module, print survivors, and return how many were killed, of how many."""
+    """Try a sample of a module's mutants, print survivors, and return the numbers killed and tried.
+
+    Raises SystemExit if the tests fail without any change, or if there are none.
+    """
     path = ROOT / "src" / "winokit" / f"{name}.py"
     module = "winokit." + name.replace("/", ".")
     source = path.read_text("utf-8")
     if outcome_of(module, path, ast.parse(source), tests, 10 * seconds) != SURVIVED:
         raise SystemExit(f"{name}: its tests fail without any change: {' '.join(tests)}")
-    found = list(mutants_of(source))
-    tried = drawn_sample(found, sample, seed)
+    mutants = list(mutants_of(source))
+    tried = drawn_sample(mutants, sample, seed)
     killed = 0
     for mutant in tried:
         outcome = outcome_of(module, path, mutant.tree, tests, seconds)
@@ -339,27 +354,28 @@ def try_module(name: str, tests: Sequence[str], sample: int | None, seed: int, s
             say(f"  survived: {name}.py:{mutant}")
         else:
             killed += 1
-    say(f"{name}: {killed} of {len(tried)} killed, {killed / len(tried):.0%} ({len(found)} mutants)")
+    say(f"{name}: {killed} of {len(tried)} killed, {killed / len(tried):.0%} ({len(mutants)} mutants)")
     return killed, len(tried)
 
 
 def main() -> None:
+    """Try the mutants of the named modules, and print how many were killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="modules, as in TARGETS; by default all of them")
     parser.add_argument("--sample", type=int, help="so many mutants of each module; by default all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=60, help="processor time for the tests of one mutant")
-    asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in TARGETS]
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in TARGETS]
     if unknown:
         parser.error(f"no module named {unknown[0]!r}; known: {', '.join(TARGETS)}")
     os.chdir(ROOT)
     prepare()
     killed = tried = 0
-    for name in asked.names or TARGETS:
-        own_killed, own_tried = try_module(name, TARGETS[name], asked.sample, asked.seed, asked.seconds)
-        killed += own_killed
-        tried += own_tried
+    for name in options.names or TARGETS:
+        module_killed, module_tried = try_module(name, TARGETS[name], options.sample, options.seed, options.seconds)
+        killed += module_killed
+        tried += module_tried
     say(f"all: {killed} of {tried} killed, {killed / tried:.1%}")
 
 

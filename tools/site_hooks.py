@@ -1,4 +1,4 @@
-"""What MkDocs needs to know of this repository: pages beside docs/, links that leave it, and our docstrings."""
+"""Hooks for MkDocs: pages beside docs/, links that leave it, and our docstrings."""
 
 import posixpath
 import re
@@ -17,7 +17,7 @@ BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the site that are files of the repository's root."""
 SHORT_CODE = re.compile(r"<code>([^<]{1,32})</code>")
 WHOLE = re.compile(r"(?<=\d) ± (?=\d)|(?<=\d), (?=−?[\d.]+\])")
-"""Where a number with its deviation, or an interval, could be broken."""
+"""Places at which a number with its deviation, or an interval, could be broken."""
 EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 DEFAULT = re.compile(r"(?<=\w) : default .*$", re.MULTILINE)
 """Of a parameter in a docstring; the page takes it from the signature."""
@@ -35,19 +35,25 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
-    """Lead links that leave docs/ to a page of the site; of a source file, which has none, keep the name."""
+    """Rewrite links that leave docs/, and fold the lines of terminals.
+
+    A link to a file that has no page on the site becomes its text.
+    """
     address = page.file.src_uri
 
     def follow(link: re.Match[str]) -> str:
-        text, path, anchor = link[1], link[2], link[3] or ""
+        text, path, anchor = link.groups("")
         target = page_of(path, address)
         return f"[{text}]({target}{anchor})" if target else text
 
-    return TERMINAL.sub(lambda block: "\n".join(map(folded, block[0].split("\n"))), LINK.sub(follow, markdown))
+    def fold_lines(block: re.Match[str]) -> str:
+        return "\n".join(map(folded, block[0].split("\n")))
+
+    return TERMINAL.sub(fold_lines, LINK.sub(follow, markdown))
 
 
 def page_of(path: str, address: str) -> str | None:
-    """The page that a path of the repository leads to, seen from the page at `address`; None if the site has none."""
+    """Relative link from the page at `address` to the page of a repository's file, or None if it has no page."""
     folder = "" if address in BESIDE.values() else posixpath.join("docs", posixpath.dirname(address))
     source = posixpath.normpath(posixpath.join(folder, path))
     target = source.removeprefix("docs/") if source.startswith("docs/") else BESIDE.get(source)
@@ -55,13 +61,13 @@ def page_of(path: str, address: str) -> str | None:
 
 
 def folded(line: str) -> str:
-    """Fold a sentence that a terminal would; leave commands, and tables, whose columns are two spaces apart."""
+    """Fold a long sentence as a terminal would, but no command and no table, whose columns are two spaces apart."""
     text = line.lstrip()
     if len(line) <= COLUMNS or line.startswith("$ ") or "  " in text:
         return line
-    whole = line.replace(" %", "\u00a0%")  # a line that begins with a percent sign would be taken for a command
+    unbroken = line.replace(" %", "\u00a0%")  # a line that begins with a percent sign would be taken for a command
     margin = " " * (len(line) - len(text))
-    return textwrap.fill(whole, COLUMNS, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(unbroken, COLUMNS, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -77,14 +83,14 @@ def on_post_page(output: str, *, page: Page, **_: Any) -> str:
 
 
 class Docstrings(Extension):
-    """Ours as they are meant: an example is code, and a plain value does not repeat what its type says of itself."""
+    """Changes to our docstrings: an example is shown as code, and a plain value has no docstring of its type."""
 
     def on_function(self, *, func: Function, **_: Any) -> None:
-        """Show a verb as it is called, its settings one by one; what lies under its decorator has them in objects."""
+        """Show a verb with its settings one by one, as it is called, and not with the objects its source has."""
         verb: Any = locate(func.path)
         if func.docstring and hasattr(verb, "__wrapped__"):
             func.docstring.value = DEFAULT.sub("", getdoc(verb) or "")
-            func.parameters = Parameters(*map(_parameter, signature(verb).parameters.values()))
+            func.parameters = Parameters(*map(_convert_parameter, signature(verb).parameters.values()))
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         """Mark the examples of one docstring as code, or drop it."""
@@ -94,6 +100,7 @@ class Docstrings(Extension):
             obj.docstring.value = EXAMPLE.sub(r"```python\n\g<0>\n```", obj.docstring.value)
 
 
-def _parameter(known: Any) -> Parameter:
-    default = None if known.default is known.empty else repr(known.default)
-    return Parameter(known.name, kind=ParameterKind(known.kind.description), default=default)
+def _convert_parameter(parameter: Any) -> Parameter:
+    """Convert a parameter of `inspect` to one of griffe."""
+    default = None if parameter.default is parameter.empty else repr(parameter.default)
+    return Parameter(parameter.name, kind=ParameterKind(parameter.kind.description), default=default)

@@ -24,23 +24,27 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-HIDDEN, LOGITS, POSITIONS, GATHERED = "last_hidden_state", "logits", "positions", "gathered_hidden_state"
+HIDDEN = "last_hidden_state"
+LOGITS = "logits"
+POSITIONS = "positions"
+GATHERED = "gathered_hidden_state"
 TOLERANCE = 1e-5
 
 
 def trim(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with a `positions` input, at which alone its last layer and its head run for the logits."""
+    """Return a copy of the model with an input `positions`, where alone its last layer and head run for the logits."""
     trimmed = onnx.ModelProto()
     trimmed.CopyFrom(model)
     graph = trimmed.graph
-    (made,) = [at for at, node in enumerate(graph.node) if HIDDEN in node.output]
-    for node in graph.node[made + 1 :]:
-        node.input[:] = [GATHERED if name == HIDDEN else name for name in node.input]
-    first, nodes = last_layer(graph, made)
-    inside = from_on(graph.node[: made + 1], first)
+    (last_index,) = [index for index, node in enumerate(graph.node) if HIDDEN in node.output]
+    for node in graph.node[last_index + 1 :]:
+        inputs = {HIDDEN: GATHERED}
+        node.input[:] = [inputs.get(name, name) for name in node.input]
+    first, nodes = last_layer(graph, last_index)
+    inside = from_on(graph.node[: last_index + 1], first)
     nodes += on_condition(inside, graph)
     for node in reversed(nodes):
-        graph.node.insert(made + 1, node)
+        graph.node.insert(last_index + 1, node)
     for node in inside:
         graph.node.remove(node)
     join_decoder(graph)
@@ -52,16 +56,19 @@ def trim(model: onnx.ModelProto) -> onnx.ModelProto:
     return trimmed
 
 
-def last_layer(graph: onnx.GraphProto, made: int) -> tuple[str, list[onnx.NodeProto]]:
-    """What the layer that ends at `made` begins with, and that layer once more, over the asked positions alone."""
-    split = max(at for at, node in enumerate(graph.node[:made]) if node.op_type == "Split")
+def last_layer(graph: onnx.GraphProto, last_index: int) -> tuple[str, list[onnx.NodeProto]]:
+    """Copy the layer that ends at node `last_index`, to run at the asked positions alone.
+
+    Returns the name of the layer's input, and the nodes of the copy.
+    """
+    split = max(at for at, node in enumerate(graph.node[:last_index]) if node.op_type == "Split")
     matmul, add = graph.node[split - 2 : split]
     merged = next(at for at, node in enumerate(graph.node) if at > split and "shape_merge" in node.input)
     scaled, masked = (node.input[1] for node in graph.node[merged - 5 : merged - 3])
     if [node.op_type for node in graph.node[merged - 5 : merged - 3]] != ["Div", "Add"]:
         sys.exit("the last layer does not attend as it did when this was written")
-    width = int(onnx.numpy_helper.to_array(_initializer(graph, "split3"))[0])
-    heads = onnx.numpy_helper.to_array(_initializer(graph, "shape_heads"))[2:].tolist()
+    width = int(onnx.numpy_helper.to_array(_find_initializer(graph, "split3"))[0])
+    heads = onnx.numpy_helper.to_array(_find_initializer(graph, "shape_heads"))[2:].tolist()
     for name, value in (
         ("asked_split", [width, 2 * width]),
         ("asked_halves", [width, width]),
@@ -100,7 +107,7 @@ def last_layer(graph: onnx.GraphProto, made: int) -> tuple[str, list[onnx.NodePr
         node("Reshape", ["asked_mixed", "asked_merge"], ["asked_merged"]),
     ]
     renamed = {hidden: "asked_hidden", graph.node[merged].output[0]: "asked_merged", HIDDEN: GATHERED}
-    for own in graph.node[merged + 1 : made + 1]:
+    for own in graph.node[merged + 1 : last_index + 1]:
         if any(name in renamed for name in own.input):  # else it makes weights, which both have in common
             copy = onnx.NodeProto()
             copy.CopyFrom(own)
@@ -114,17 +121,21 @@ def last_layer(graph: onnx.GraphProto, made: int) -> tuple[str, list[onnx.NodePr
 
 
 def from_on(nodes: Sequence[onnx.NodeProto], first: str) -> list[onnx.NodeProto]:
-    """The nodes that a value leads to, in order."""
-    descendants, known = [], {first}
+    """List the nodes that depend on the value named `first`, in order."""
+    descendants = []
+    dependent_names = {first}
     for node in nodes:
-        if known & set(node.input):
-            known |= set(node.output)
+        if dependent_names & set(node.input):
+            dependent_names |= set(node.output)
             descendants.append(node)
     return descendants
 
 
 def on_condition(inside: Sequence[onnx.NodeProto], graph: onnx.GraphProto) -> list[onnx.NodeProto]:
-    """The last layer over every token, on condition that no position is asked for; else an empty array."""
+    """Make the nodes that run the last layer over every token if no position is asked for.
+
+    Otherwise their output is an empty array.
+    """
     hidden = next(output for output in graph.output if output.name == HIDDEN)
     width = hidden.type.tensor_type.shape.dim[-1].dim_value
     nothing = onnx.numpy_helper.from_array(np.zeros((0, 0, width), np.float32))
@@ -147,7 +158,8 @@ def on_condition(inside: Sequence[onnx.NodeProto], graph: onnx.GraphProto) -> li
     ]
 
 
-def _initializer(graph: onnx.GraphProto, name: str) -> onnx.TensorProto:
+def _find_initializer(graph: onnx.GraphProto, name: str) -> onnx.TensorProto:
+    """Return the initialiser of a name."""
     return next(tensor for tensor in graph.initializer if tensor.name == name)
 
 
@@ -162,7 +174,7 @@ def join_decoder(graph: onnx.GraphProto) -> None:
 
 
 def largest_difference(old: onnx.ModelProto, new: onnx.ModelProto) -> float:
-    """The largest absolute difference between the two graphs' outputs, over padded batches of random tokens."""
+    """Largest absolute difference between the two graphs' outputs, over padded batches of random tokens."""
     before, after = (
         onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
         for model in (old, new)

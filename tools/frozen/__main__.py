@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,8 +25,11 @@ SLOWEST_COUNT = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments ask for; the exit code: 0 all equal or allowed, 1 differences, 2 a wrong request."""
-    options = _parser().parse_args(arguments)
+    """Compare both sides as the arguments say, those of the process if None, and return the exit code.
+
+    0 if all is equal or allowed, 1 if there are differences, 2 if the request is wrong.
+    """
+    options = _make_parser().parse_args(arguments)
     try:
         return compare_sides(options)
     except FrozenError as error:
@@ -36,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def say(text: str) -> None:
-    """Print a line at once."""
+    """Print a line without delay."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
+    """Declare the options."""
     parser = argparse.ArgumentParser("python -m tools.frozen", description="Compare what commands print and write.")
     parser.add_argument(
         "--only",
@@ -65,10 +70,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def compare_sides(options: argparse.Namespace) -> int:
-    """Run what is needed of both sides, and compare."""
+    """Run the commands of both sides that are not stored, compare, print the report, and return the exit code."""
     commands = read_commands()
     allowances = read_allowances()
-    data = _data_folder(options.data)
+    data = _find_data_folder(options.data)
     _check_folders(options)
     names = select_names(options.only, commands, slow=options.slow, real=data is not None)
     if not names:
@@ -96,11 +101,15 @@ def compare_sides(options: argparse.Namespace) -> int:
             shutil.copytree(scratch, options.keep, symlinks=True)
     comparisons = [compare_texts(name, base[name], head[name], allowances) for name in names]
     is_everything = {name for name, command in commands.items() if not command.slow} <= set(names)
-    return _report(comparisons, allowances if is_everything else [], None if options.full else MOST_LINES)
+    return _print_report(comparisons, allowances if is_everything else [], None if options.full else MOST_LINES)
 
 
-def _data_folder(given: Path | None) -> Path | None:
-    stated = given or os.environ.get("WINOKIT_DATA")
+def _find_data_folder(data_option: Path | None) -> Path | None:
+    """Return the folder of the public datasets from --data or WINOKIT_DATA, or None if neither is given.
+
+    Raises FrozenError if it does not exist.
+    """
+    stated = data_option or os.environ.get("WINOKIT_DATA")
     if not stated:
         return None
     folder = Path(stated).absolute()
@@ -147,17 +156,23 @@ class SideRunner:
         return side.texts
 
 
-def _report(comparisons: Sequence[Comparison], allowances: Sequence[Allowance], most_lines: int | None) -> int:
+def _print_report(comparisons: Sequence[Comparison], allowances: Sequence[Allowance], most_lines: int | None) -> int:
+    """Print the differences, stale allowances and counts, and return the exit code.
+
+    `allowances` are those to check for being stale. `most_lines` limits the lines of one command, None shows all.
+    """
+    used: list[Allowance] = []
     for comparison in comparisons:
         for line in report_lines(comparison, most_lines):
             say(line)
-    used = [each for comparison in comparisons for difference in comparison.differences for each in difference.used]
+        for difference in comparison.differences:
+            used += difference.used
     for number, allowance in enumerate(allowances, 1):
         if allowance not in used:
             say(f"note: entry {number} of {ALLOWED.name} is stale, as it allows nothing ({allowance.reason})")
-    counts = {state: sum(each.state == state for each in comparisons) for state in ("equal", "allowed", DIFFERENT)}
-    say(", ".join(f"{count} {state}" for state, count in counts.items()))
-    return int(counts[DIFFERENT] > 0)
+    states = Counter(comparison.state for comparison in comparisons)
+    say(", ".join(f"{states[state]} {state}" for state in ("equal", "allowed", DIFFERENT)))
+    return int(states[DIFFERENT] > 0)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ SERVERS = ("chat", "babble", "completions")
 
 
 class FrozenError(Exception):
-    """The list, an option or a folder is not as it must be; the message is one line."""
+    """The list, an option or a folder is wrong. The message is one line."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Command:
 
     @property
     def arguments(self) -> list[str]:
-        """What follows `winokit`, split as a shell would."""
+        """Arguments after `winokit`, split as a shell would."""
         return shlex.split(self.run)
 
     @property
     def base_arguments(self) -> list[str]:
-        """What follows `winokit` at the reference commit, split likewise."""
+        """Arguments after `winokit` at the reference commit, split as a shell would."""
         return self.arguments if self.base is None else shlex.split(self.base)
 
     @property
@@ -123,7 +123,9 @@ def with_needed(selected_names: Sequence[str], commands: Mapping[str, Command]) 
 
 
 def select_names(patterns: Sequence[str], commands: Mapping[str, Command], *, slow: bool, real: bool) -> list[str]:
-    """Names that match a pattern, or all; slow ones only if asked for, real ones only if there is data.
+    """Select the names that match a pattern, or all names if there are no patterns.
+
+    Slow commands only with `slow`, those that need the public datasets only with `real`.
 
     A slow command whose whole name is given is selected without --slow.
     """

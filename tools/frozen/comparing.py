@@ -60,26 +60,27 @@ class FileDifference:
 
 @dataclass
 class Comparison:
-    """What became of one command."""
+    """Differences of one command between both sides."""
 
     name: str
     differences: list[FileDifference] = field(default_factory=list)
 
     @property
     def state(self) -> str:
-        """One word for it."""
+        """Whether the outputs are equal, allowed or different, in one word."""
         if any(difference.unexplained_hunks for difference in self.differences):
             return DIFFERENT
         return ALLOWABLE if self.differences else EQUAL
 
 
 def read_allowances(path: Path = ALLOWED) -> list[Allowance]:
-    """The reviewed list. Raises FrozenError if an entry lacks a reason or a pattern, or has a wrong one."""
+    """Read the reviewed list. Raises FrozenError if an entry lacks a reason or a pattern, or has a wrong one."""
     entries = tomllib.loads(path.read_text("utf-8")).get("allowed", [])
-    return [_checked_allowance(entry, f"{path.name}: entry {number}") for number, entry in enumerate(entries, 1)]
+    return [_check_allowance(entry, f"{path.name}: entry {number}") for number, entry in enumerate(entries, 1)]
 
 
-def _checked_allowance(entry: Mapping[str, str], place: str) -> Allowance:
+def _check_allowance(entry: Mapping[str, str], place: str) -> Allowance:
+    """Make an allowance of an entry. Raises FrozenError, beginning with `place`, if a field is wrong."""
     valid_keys = set(Allowance.__dataclass_fields__)
     unknown_keys = sorted(set(entry) - valid_keys)
     if unknown_keys:
@@ -100,22 +101,25 @@ def _checked_allowance(entry: Mapping[str, str], place: str) -> Allowance:
 def compare_texts(name: str, base: Texts, head: Texts, allowances: Sequence[Allowance]) -> Comparison:
     """Compare what a command wrote on both sides, file by file."""
     comparison = Comparison(name)
-    for file_name in sorted(base.keys() | head.keys(), key=_reading_order):
-        hunks = _hunks_of(base.get(file_name), head.get(file_name))
+    for file_name in sorted(base.keys() | head.keys(), key=_sort_key):
+        hunks = _find_hunks(base.get(file_name), head.get(file_name))
         if hunks:
-            comparison.differences.append(_judge_file(name, file_name, hunks, allowances))
+            comparison.differences.append(_explain_hunks(name, file_name, hunks, allowances))
     return comparison
 
 
-def _reading_order(file_name: str) -> tuple[int, str]:
-    """The exit code and what was printed come before files."""
+def _sort_key(file_name: str) -> tuple[int, str]:
+    """Sort key of a file, by which the exit code and the printed text come before files."""
     first_names = ("exit", "stdout", "stderr", "removed")
     place = first_names.index(file_name) if file_name in first_names else len(first_names)
     return place, file_name
 
 
-def _hunks_of(base: str | None, head: str | None) -> list[list[str]]:
-    """Hunks of a unified diff without its headings; of a file that one side lacks, a line that says so."""
+def _find_hunks(base: str | None, head: str | None) -> list[list[str]]:
+    """Split a unified diff into hunks without headings.
+
+    A text is None if its side lacks the file, which gives one line that says so.
+    """
     if base == head:
         return []
     if base is None or head is None:
@@ -130,15 +134,16 @@ def _hunks_of(base: str | None, head: str | None) -> list[list[str]]:
     return hunks or [["-(the last line has no end on one side)"]]
 
 
-def _judge_file(
+def _explain_hunks(
     name: str, file_name: str, hunks: Sequence[list[str]], allowances: Sequence[Allowance]
 ) -> FileDifference:
+    """Collect the hunks of a file that no allowance explains, and the allowances that were used."""
     difference = FileDifference(file_name, 0, [], [])
     own_allowances = [allowance for allowance in allowances if allowance.is_for(name, file_name)]
     for hunk in hunks:
         changed_lines = [line for line in hunk if not line.startswith(" ")]
         difference.changed_count += len(changed_lines)
-        remaining_lines, used = _without_equal_but_for_parts(changed_lines, own_allowances)
+        remaining_lines, used = _remove_masked_pairs(changed_lines, own_allowances)
         is_explained = True
         for line in remaining_lines:
             matches = [allowance for allowance in own_allowances if allowance.allows(line)]
@@ -150,10 +155,10 @@ def _judge_file(
     return difference
 
 
-def _without_equal_but_for_parts(
+def _remove_masked_pairs(
     changed_lines: Sequence[str], allowances: Sequence[Allowance]
 ) -> tuple[list[str], list[Allowance]]:
-    """Changed lines less those that are the same on both sides but for parts that may change, and what allows these.
+    """Remove pairs of lines that differ only in parts that may change, and return the allowances for these parts.
 
     A removed line is set against one added line of the same hunk, so that none is lost.
     """
@@ -161,7 +166,7 @@ def _without_equal_but_for_parts(
     paired_numbers: set[int] = set()
     used: list[Allowance] = []
     for number, line in enumerate(changed_lines):
-        masked_line, masking = _masked(line[1:], allowances)
+        masked_line, masking = _remove_allowed_parts(line[1:], allowances)
         if not masking:
             continue
         other_sign = "+" if line.startswith("-") else "-"
@@ -176,8 +181,8 @@ def _without_equal_but_for_parts(
     return remaining_lines, used
 
 
-def _masked(line: str, allowances: Sequence[Allowance]) -> tuple[str, list[Allowance]]:
-    """A line without the parts that may change, in the order of the list, and what allows them."""
+def _remove_allowed_parts(line: str, allowances: Sequence[Allowance]) -> tuple[str, list[Allowance]]:
+    """Replace the parts of a line that may change, and return the allowances for them."""
     masking = []
     for allowance in allowances:
         if allowance.part is not None:
@@ -189,11 +194,16 @@ def _masked(line: str, allowances: Sequence[Allowance]) -> tuple[str, list[Allow
 
 
 def report_lines(comparison: Comparison, most_lines: int | None) -> list[str]:
-    """What a person reads of one command: its state, and hunks nobody allowed, at most so many lines of them."""
+    """Report one command: its state, and the hunks that no allowance explains.
+
+    `most_lines` is the largest number of lines of hunks, None for all of them.
+    """
     lines = [f"{comparison.state:<10} {comparison.name}"]
     if comparison.state == ALLOWABLE:
-        used = [allowance for difference in comparison.differences for allowance in difference.used]
-        return lines + [f"             {reason}" for reason in dict.fromkeys(each.reason for each in used)]
+        reasons: dict[str, None] = {}
+        for difference in comparison.differences:
+            reasons |= dict.fromkeys(allowance.reason for allowance in difference.used)
+        return lines + [f"             {reason}" for reason in reasons]
     shown: list[str] = []
     homes: list[str] = []
     for difference in comparison.differences:
@@ -204,6 +214,6 @@ def report_lines(comparison: Comparison, most_lines: int | None) -> list[str]:
         homes += [difference.file_name] * (len(shown) - len(homes))
     if most_lines is not None and len(shown) > most_lines:
         hidden_files = ", ".join(dict.fromkeys(homes[most_lines:]))
-        left = f"  … {len(shown) - most_lines} more lines, in {hidden_files}: --full shows all"
-        shown = [*shown[:most_lines], left]
+        notice = f"  … {len(shown) - most_lines} more lines, in {hidden_files}: --full shows all"
+        shown = [*shown[:most_lines], notice]
     return lines + shown

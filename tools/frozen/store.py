@@ -19,10 +19,11 @@ PRINTED = ("exit", "stdout", "stderr", "removed")
 
 
 def tool_digest() -> str:
-    """A digest of all that decides the texts: outputs of another version of these files do not count."""
+    """Digest of the files of this tool that decide the texts: outputs of another version do not count."""
     paths = [TOOL / f"{name}.py" for name in ("sides", "outputs", "inputs", "servers")]
     paths += [TESTS / "support" / f"{name}.py" for name in ("servers", "tiny", "tiny_causal")]
-    paths += [path for folder in ("steady", "files") for path in (TOOL / folder).rglob("*") if path.is_file()]
+    for folder in ("steady", "files"):
+        paths += [path for path in (TOOL / folder).rglob("*") if path.is_file()]
     digest = hashlib.sha256()
     for path in sorted(paths):
         if path.suffix != ".pyc":
@@ -31,7 +32,10 @@ def tool_digest() -> str:
 
 
 def store_texts(folder: Path, commit: str, commands: Mapping[str, Command], texts: Mapping[str, Texts]) -> None:
-    """Write the texts of commands; those of commands that are not given stay."""
+    """Write the texts of commands into a folder, and keep those of other commands.
+
+    All texts are removed first if they are of another commit or another version of this tool.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     about = {"commit": commit, "tool": tool_digest()}
     if _read_about(folder) not in (None, about):
@@ -41,14 +45,14 @@ def store_texts(folder: Path, commit: str, commands: Mapping[str, Command], text
     for name, files in texts.items():
         shutil.rmtree(folder / name, ignore_errors=True)
         for file_name, text in files.items():
-            path = _path_of(folder / name, file_name)
+            path = _find_path(folder / name, file_name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8", newline="")
         (folder / name / DEFINITION).write_text(definition_digest(commands[name], commands), "utf-8")
 
 
 def stored_texts(folder: Path, commit: str, commands: Mapping[str, Command]) -> dict[str, Texts]:
-    """The stored texts that still count: of this commit, made by this tool, of commands defined as they are now.
+    """Read the stored texts that still count: of this commit, made by this tool, of commands as they are now.
 
     Raises FrozenError if the folder holds something else than stored texts.
     """
@@ -67,12 +71,13 @@ def stored_texts(folder: Path, commit: str, commands: Mapping[str, Command]) -> 
     return texts
 
 
-def _path_of(folder: Path, file_name: str) -> Path:
-    """What was printed lies beside `files`, which has what was written."""
+def _find_path(folder: Path, file_name: str) -> Path:
+    """Path of a text: printed ones are beside the folder `files`, which has the written ones."""
     return folder / file_name if file_name in PRINTED else folder / "files" / file_name
 
 
 def _read_texts(folder: Path) -> Texts:
+    """Read the texts of one command."""
     texts = {name: _read_exactly(folder / name) for name in PRINTED if (folder / name).is_file()}
     files = folder / "files"
     for path in files.rglob("*"):
@@ -86,6 +91,7 @@ def _read_exactly(path: Path) -> str:
 
 
 def _read_about(folder: Path) -> dict[str, str] | None:
+    """Read the commit and the tool that stored texts are of, or None if nothing is stored."""
     path = folder / ABOUT
     if not path.is_file():
         return None
