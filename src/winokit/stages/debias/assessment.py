@@ -189,8 +189,7 @@ class DebiasMeasures:
         x = self.rows.x
         assert x is not None
         kept_rows = np.flatnonzero(keep)
-        is_in_memory = isinstance(x, np.ndarray)
-        if not keep.all() or not is_in_memory:
+        if not keep.all() or not isinstance(x, np.ndarray):
             x = x[kept_rows]
         y = self.rows.y[keep]
         units = self.rows.units.take(kept_rows)
