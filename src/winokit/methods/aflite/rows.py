@@ -223,7 +223,8 @@ class NumpyRows(FeatureRows):
             if not size:
                 return np.uint32(0)
             unit_keys = keys(units, salt[:, column : column + 1])[:, 0]
-            return np.partition(unit_keys, size - 1)[size - 1]
+            limit: np.uint32 = np.partition(unit_keys, size - 1)[size - 1]
+            return limit
 
         limits = []
         for stratum, size in enumerate(sizes):
