@@ -72,11 +72,11 @@ def overused_words(texts: Sequence[Sequence[str]], sides: "Sides", *, fewest: in
     is_common = entry_traits >= 0
     names = [entries.words[word] for word in common_words]
     table = _compare_traits(names, entries.row[is_common], entry_traits[is_common], sides)
-    return sorted(table, key=_significance_order)
+    return sorted(table, key=_make_sort_key)
 
 
-def _significance_order(overuse: Overuse) -> tuple[float, str]:
-    """Key that sorts from sure over-use to sure under-use, and equals by name."""
+def _make_sort_key(overuse: Overuse) -> tuple[float, str]:
+    """Key that sorts from over-use to under-use, by significance."""
     log_p = math.log(max(overuse.p, 1e-300))
     return -math.copysign(log_p, overuse.log_odds), overuse.trait
 

@@ -130,7 +130,7 @@ class Formalization:
 
     @property
     def spec(self) -> str:
-        """Name with all switches that differ from the defaults, to be parsed again.
+        """Name with all switches that differ from the defaults.
 
         Equal formalizations have equal specs.
         """
@@ -148,7 +148,7 @@ def defaults(definition: Definition) -> dict[str, str]:
 
 
 def _default_value(values: Sequence[str]) -> str:
-    """Return the first value of a switch, or `phrases` if it takes any text."""
+    """Return the first value of a switch, or `phrases` for free text."""
     named_values = [value for value in values if value not in NUMBER]
     return named_values[0] if named_values else "phrases"
 

@@ -102,7 +102,7 @@ class TrainingData:
 
     @property
     def sets(self) -> list[Dataset]:
-        """The training set, the dev set if there is one, and the test sets."""
+        """The training set, the dev set and the test sets."""
         if self.dev is None:
             return [self.train, *self.tests]
         return [self.train, self.dev, *self.tests]
@@ -116,7 +116,7 @@ class TrainingData:
         return list(dict.fromkeys(notes))
 
     def in_arm(self) -> "TrainingData":
-        """Return the sets as the variants that the arm trains and tests on."""
+        """Return the sets as the variants of the arm."""
         train = make_variant(self.train, self.arm.trained_on)
         dev = None if self.dev is None else make_variant(self.dev, self.arm.trained_on)
         tests = tuple(make_variant(test, self.arm.tested_on) for test in self.tests)

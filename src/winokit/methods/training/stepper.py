@@ -135,7 +135,7 @@ class Stepper:
         return formalization.definition.loss(numbers, batch, formalization.switches)
 
     def _make_ready(self) -> None:
-        """Set the optimiser's options for this device, which a checkpoint may have changed."""
+        """Set the optimiser's options for this device."""
         for group in self.optimiser.param_groups:
             group["capturable"] = False
 

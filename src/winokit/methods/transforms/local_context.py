@@ -19,7 +19,7 @@ STYLES = ("default", "paper")
 
 
 def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
-    """Cut a problem's text before the two words in front of its blank.
+    """Cut a problem's text two words before its blank.
 
     Returns the reason instead if that is not possible. The style is `default` or `paper`.
 
@@ -42,7 +42,7 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _keep_two_words(text: str) -> str:
-    """Return the last two words of a text, and the space after them."""
+    """Return the last two words of a text."""
     words = text.rsplit(None, 2)
     if len(words) < 2:
         return text

@@ -56,7 +56,7 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _remove_substrings(problem: Problem) -> tuple[str, str] | str:
-    """Remove the candidates from the text before and after the blank, as the script does.
+    """Remove the candidates around the blank as the script does.
 
     Returns the two parts, or the reason why that is not possible.
     """
@@ -78,9 +78,10 @@ def _remove_substrings(problem: Problem) -> tuple[str, str] | str:
 
 
 def _find_only_occurrence(text: str, candidate: str) -> str | None:
-    """Return the first spelling of a candidate that occurs exactly once in a text, or None.
+    """Return a spelling of a candidate that occurs exactly once.
 
-    The spellings are tried in the script's order.
+    It is the first such spelling, or None if no spelling occurs exactly once in the text. The spellings are tried in
+    the script's order.
     """
     if text.count(candidate) == 1:
         return candidate
@@ -122,7 +123,7 @@ def _remove_mentions(problem: Problem) -> tuple[str, str] | str:
 
 
 def _find_mentions(problem: Problem, text: str, language: Language) -> list[tuple[int, int]] | str:
-    """Return the start and end of each mention of a candidate in a text.
+    """Return the start and end of each mention of a candidate.
 
     Returns the reason instead if a candidate is not mentioned, or if other words may refer to it.
     """

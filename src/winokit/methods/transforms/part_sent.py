@@ -38,9 +38,10 @@ TOKEN = re.compile(
 
 
 def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
-    """Cut a problem's text at the last connective or punctuation mark before its blank.
+    """Cut a problem's text at the last marker before its blank.
 
-    Returns the reason instead if that is not possible. The style is `default`, `paper` or `code`.
+    Markers are connectives and punctuation marks. Returns the reason instead if that is not possible. The style is
+    `default`, `paper` or `code`.
 
     >>> cup = Problem("I left, and the cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
     >>> part_sent(cup).text, part_sent(cup, style="code").text

@@ -71,10 +71,10 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
 
 
 def _find_difference(text: str, twin_text: str, piece: re.Pattern[str]) -> tuple[int, int, str, str] | None:
-    """Return the only part in which two texts differ, or None if it has the blank.
+    """Return the only part in which two texts differ.
 
-    The part is given by its start and end in the first text, and its words in the first and in the second text. `piece`
-    is the pattern of a word. Equal texts have no such part.
+    None if it has the blank. The part is given by its start and end in the first text, and its words in the first and
+    in the second text. `piece` is the pattern of a word. Equal texts have no such part.
     """
     pieces = list(piece.finditer(text))
     twin_pieces = list(piece.finditer(twin_text))
@@ -95,7 +95,7 @@ def _find_difference(text: str, twin_text: str, piece: re.Pattern[str]) -> tuple
 
 
 def _span_of(text: str, pieces: list[re.Match[str]]) -> str:
-    """Text from the first to the last of some matches, or empty without any."""
+    """Text from the first to the last match, or empty."""
     if not pieces:
         return ""
     start = pieces[0].start()
@@ -104,16 +104,16 @@ def _span_of(text: str, pieces: list[re.Match[str]]) -> str:
 
 
 def twin_pairs(dataset: Dataset) -> list[Pair]:
-    """Return the first two members of each group that has two or more.
+    """Return the first two members of each group.
 
-    In WSC273 these are neighbouring rows, after row 254 is left out.
+    Groups with one member are left out. In WSC273 these are neighbouring rows, after row 254 is left out.
     """
     groups = dataset.groups.values()
     return [(members[0], members[1]) for members in groups if len(members) > 1]
 
 
 def non_associative(dataset: Dataset, *, style: str = "trichelair") -> Dataset:
-    """Return the problems that are not associative (WSC-na), by one of two definitions.
+    """Return the problems that are not associative (WSC-na).
 
     `trichelair`: all problems that are labelled so (236 of WSC273). `elazar`: the twin pairs in which both members are
     (220 problems). Raises BadInput if a problem has no label `associative`.
@@ -154,7 +154,7 @@ def special_word_pairs(dataset: Dataset, *, style: str = "code") -> list[Pair]:
 
 
 def _make_pair(first: Problem, second: Problem) -> Pair | None:
-    """Return the special-word problems of two twins, or None if one of them has none."""
+    """Return two twins' special-word problems, or None if one has none."""
     first_problem = special_word_problem(first, second)
     second_problem = special_word_problem(second, first)
     if isinstance(first_problem, str) or isinstance(second_problem, str):
@@ -163,9 +163,10 @@ def _make_pair(first: Problem, second: Problem) -> Pair | None:
 
 
 def _make_released_pair(first: Problem, second: Problem) -> Pair | None:
-    """Return the special-word problems that the released script makes of two twins, or None.
+    """Return two twins' special-word problems, as the script makes them.
 
-    The script takes the first candidate of the first twin for right, and the second one of the second.
+    None if it makes none. The script takes the first candidate of the first twin for right, and the second one of the
+    second.
     """
     first_text = _separate_blank(first)
     second_text = _separate_blank(second)
@@ -188,7 +189,7 @@ def _make_released_pair(first: Problem, second: Problem) -> Pair | None:
 
 
 def _separate_blank(problem: Problem) -> str:
-    """Return the text with spaces around its blank, as in the script's files."""
+    """Return the text with spaces around its blank."""
     last = problem.before[-1:]
     first = problem.after[:1]
     space_before = " " if last and not last.isspace() else ""

@@ -89,7 +89,7 @@ def _is_running_text(problem: Problem) -> bool:
 
 
 def _fill_naturally(problem: Problem, candidate: str) -> Filled:
-    """Put a candidate into the blank by the rules of the problem's language."""
+    """Put a candidate into the blank by the language's rules."""
     language = language_of(problem.language)
     is_clause = "asks_for" in problem.labels
     parts = language.fill(problem.before, problem.pronoun, problem.after, candidate, clause=is_clause)
@@ -97,7 +97,7 @@ def _fill_naturally(problem: Problem, candidate: str) -> Filled:
 
 
 def solved_texts(problems: Iterable[Problem]) -> dict[str, str]:
-    """Return the text of each problem with the right candidate, by problem id.
+    """Return each problem's text with the right candidate, by id.
 
     Yes/no judgements and problems with a hidden answer are left out.
     """

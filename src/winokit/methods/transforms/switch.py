@@ -103,7 +103,7 @@ def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem
 
 
 def looks_switchable(problem: Problem) -> str | None:
-    """Return the reason why a problem may not be switchable, or None if it is.
+    """Return the reason why a problem may not be switchable, or None.
 
     Problems are switchable if the candidates can be exchanged, and are of one kind by `differ_in_kind`.
     """
@@ -156,9 +156,9 @@ def _switch_parts(problem: Problem) -> tuple[str, str] | str:
 
 
 def _flip_answer(problem: Problem, author: str, **changed: str) -> Problem:
-    """Return a switched problem: with the other answer, its author, and changed fields.
+    """Return a problem with changed fields and the other answer.
 
-    A hidden answer stays hidden.
+    `author` is recorded as the one who switched it. A hidden answer stays hidden.
     """
     answer = None if problem.answer is None else 1 - problem.answer
     provenance = {"of": problem.id, "switched_by": author}
@@ -183,7 +183,7 @@ def _make_released(problem: Problem, *, mended: bool) -> Problem | str:
 
 
 def _restore_capitals(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
-    """Return the parts of a released sentence around its pronoun, with the original's capitals.
+    """Return the parts of a released sentence with the original's capitals.
 
     Slips are corrected too.
     """
@@ -252,7 +252,7 @@ def switched(problems: Dataset) -> Variant:
 
 
 def _switch_as_released(problem: Problem) -> Problem | str:
-    """Return the problem with its released switched sentence, or the reason why not.
+    """Return the problem with its released sentence, or the reason why not.
 
     A problem labelled not switchable is refused, although some of them have a released sentence.
     """

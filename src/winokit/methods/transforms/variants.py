@@ -1,4 +1,4 @@
-"""Variants of a dataset for an audit, with the reason for every problem that has none.
+"""Variants of a dataset for an audit.
 
 Another package adds one by an entry point of the group `winokit.transforms` that names a function from a dataset to a
 `Variant`. `one_by_one` makes such a function from one that rewrites a single problem.
@@ -25,7 +25,7 @@ Style = Literal["default", "paper", "code"]
 
 @dataclass
 class Variant:
-    """One variant of a dataset: the rewritten problems, and the problems without one."""
+    """One variant of a dataset, with the problems that have none."""
 
     problems: Dataset
     """The rewritten problems, each with the original's id in its provenance."""
@@ -68,10 +68,11 @@ def known_variants(style: str = "default") -> Registry[Transform]:
 
 
 def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Make the variants of an audit, by name. Those without any problem are left out.
+    """Make the variants of an audit, by name.
 
-    `only` has the names to make; None makes all. In the style of a paper or its script, variants are made only of the
-    problems that its authors counted: Elazar et al. count only twins. A variant that the style does not have is ours.
+    Those without any problem are left out. `only` has the names to make; None makes all. In the style of a paper or its
+    script, variants are made only of the problems that its authors counted: Elazar et al. count only twins. A variant
+    that the style does not have is ours.
     """
 
     def transform_of(name: str) -> Transform:
@@ -83,7 +84,7 @@ def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: 
 
 
 def _find_counted_transform(name: str, style: str) -> Transform:
-    """Return an audit's transform, restricted to the problems that a style's authors counted.
+    """Return an audit's transform, restricted to the problems that count.
 
     It is that of the style, or ours if the style has none.
     """
@@ -103,7 +104,7 @@ def style_of(variant: str, style: str) -> str:
 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Make the variants of a style, by name, even those without any problem.
+    """Make the variants of a style by name, even empty ones.
 
     `only` has the names to make; None makes all.
     """
@@ -114,7 +115,7 @@ def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: 
 def _make_each(
     dataset: Dataset, only: Collection[str] | None, names: Iterable[str], transform_of: Callable[[str], Transform]
 ) -> dict[str, Variant]:
-    """Make the variants of these names from the problems that can have them.
+    """Make variants of these names from suitable problems.
 
     `only` restricts the names; None makes all. Yes/no judgements have no variants. Problems whose candidates are whole
     texts have only the reversed one, and are refused by the others.
@@ -162,7 +163,7 @@ def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Data
 
 
 def _link_originals(perturbed: Iterable[Problem], originals: Mapping[str, Problem]) -> Variant:
-    """Return the variant of perturbed problems, each with its original's id and group.
+    """Return perturbed problems as a variant, with their originals' groups.
 
     `originals` are by id.
     """
@@ -230,7 +231,7 @@ def of_twins(name: str, transform: Transform) -> Transform:
 
 
 def _pair_twins(problems: Dataset) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the twin's id and the pair's group for each twin, by its id.
+    """Return each twin's twin and pair group, by id.
 
     Twins are the first two members of each group.
     """

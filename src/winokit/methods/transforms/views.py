@@ -12,10 +12,10 @@ from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 
 
 def binary(dataset: Dataset) -> Dataset:
-    """Return a problem for each wrong candidate, with this and the right one as candidates.
+    """Return a problem with two candidates for each wrong candidate.
 
-    The two keep their order. Problems with two candidates stay as they are. Problems with more candidates and a hidden
-    answer are left out, and a note has their number.
+    The candidates are this one and the right one. The two keep their order. Problems with two candidates stay as they
+    are. Problems with more candidates and a hidden answer are left out, and a note has their number.
     """
     hidden_count = sum(len(problem.candidates) > 2 and problem.answer is None for problem in dataset)
     notes = []
@@ -26,7 +26,7 @@ def binary(dataset: Dataset) -> Dataset:
 
 
 def _make_pairs(problem: Problem) -> Iterable[Problem]:
-    """Yield a problem with two candidates for each wrong candidate of a problem."""
+    """Yield a two-candidate problem for each wrong candidate."""
     if len(problem.candidates) == 2:
         yield problem
     elif problem.answer is not None:
@@ -38,7 +38,7 @@ def _make_pairs(problem: Problem) -> Iterable[Problem]:
 
 
 def siblings(dataset: Iterable[Problem]) -> Iterable[list[Problem]]:
-    """Return lists of the yes/no judgements about the same pronoun of the same sentence.
+    """Group yes/no judgements about the same pronoun of a sentence.
 
     A problem with candidates is in a list by itself.
     """
@@ -70,7 +70,7 @@ def choice(dataset: Dataset) -> Dataset:
 
 
 def _merge_judgements(rows: Sequence[Problem]) -> Problem | str:
-    """Return one problem from the judgements about one pronoun, or the reason why not."""
+    """Merge judgements about one pronoun, or return the reason why not."""
     answers_by_span: dict[str, set[int | None]] = defaultdict(set)
     spellings: dict[str, str] = {}
     for row in rows:
@@ -106,7 +106,7 @@ def judgements(dataset: Dataset) -> Dataset:
 
 
 def _make_judgements(problem: Problem) -> Iterable[Problem]:
-    """Yield a yes/no judgement for each candidate, or the problem itself if it is one."""
+    """Yield a yes/no judgement for each candidate, or the judgement itself."""
     if problem.query is not None:
         yield problem
         return

@@ -234,10 +234,8 @@ def filter_and_compare(
     Nothing is written. `features` is None if neither a method nor the assessment uses them.
     """
     rows = rows_of(dataset, features)
-    if features:
-        model, scoring = (features.model, features.kind)
-    else:
-        model, scoring = ("none", "words")
+    model = features.model if features else "none"
+    scoring = features.kind if features else "words"
     measures = DebiasMeasures(rows, dataset, model, scoring)
     assessment = comparison.assessment_for(method.seed)
     if assessment is not None:

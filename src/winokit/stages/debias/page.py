@@ -241,7 +241,7 @@ def debias_page(filtering: "Debiased") -> dict[str, Any]:
         "charts": phase_charts(chosen.history, chosen.settings),
         "apart": trains_on_twins,
         "score": "" if method is None else method.score_title,
-        **_seed_values(filtering),
+        **_collect_seed_values(filtering),
         "majority": filtering.settings["majority"],
         "sure": _count_sure_removals(filtering),
         "traits": traits,
@@ -252,7 +252,7 @@ def debias_page(filtering: "Debiased") -> dict[str, Any]:
     }
 
 
-def _seed_values(filtering: "Debiased") -> dict[str, Any]:
+def _collect_seed_values(filtering: "Debiased") -> dict[str, Any]:
     """Return the page's values on seeds, by name.
 
     `seeds` are their arms. `keeping` has pairs of a number of seeds and the number of problems that so many seeds keep,

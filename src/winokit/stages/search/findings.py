@@ -139,7 +139,7 @@ class SearchFindings(Brief):
 
     @property
     def metrics(self) -> list[Metric]:
-        """Rows of each formalization, then those of all together if there are several."""
+        """Rows of each formalization, then those of all together."""
         metrics: list[Metric] = []
         for finding in self.found:
             metrics += finding.metrics
@@ -158,7 +158,7 @@ class SearchFindings(Brief):
 
 
 class TrialPredictions:
-    """Reads the predictions of trials on the dev set and the test sets.
+    """Reads the predictions of trials on dev and test sets.
 
     `out` is the folder of the search.
     """
@@ -192,7 +192,7 @@ class TrialPredictions:
         return predictions
 
     def luck(self, trials: Sequence[Trial], seed: int) -> BestOfTrials:
-        """Judge the share of luck in the accuracy of the best of finished trials.
+        """Judge the share of luck in the best trial's accuracy.
 
         `seed` is for simulated guessers.
         """
@@ -245,7 +245,7 @@ def search_findings(
 
 
 def _collect_notes(trials: Sequence[Trial]) -> list[str]:
-    """Return the notes of all trials without repetitions, and one on failed trials."""
+    """Return the distinct notes of all trials, and one on failures."""
     notes = list(dict.fromkeys(chain.from_iterable(trial.ended.notes for trial in trials)))
     failed = [trial for trial in trials if trial.ended.state == FAILED]
     if failed:

@@ -1,4 +1,4 @@
-"""The page of a search: scores of the trials, luck of the best one, and the ensemble.
+"""The page of a search: scores, luck and the ensemble.
 
 A strip of dots shows the distribution of Liu et al.'s (2020) Figure 1. Beside it are the expected best of ever more
 trials, and medians by setting. The sentences of the verdict are made from rows of results alone.
@@ -70,7 +70,7 @@ def ticks(scale: Forest) -> tuple[float, ...]:
 
 
 def dots_of(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
-    """Yield a dot per finished trial in order of score, stacked if they would overlap."""
+    """Yield a dot per finished trial, stacked if they would overlap."""
     last_x: dict[int, float] = {}
     heights = [0]
     for step in range(1, ROOM + 1):
@@ -117,7 +117,7 @@ def _median_score(trials: Sequence[Trial]) -> tuple[float, int] | None:
 
 
 def write_search_page(findings: SearchFindings, folder: Path) -> Path:
-    """Write the page of a search into a folder, and return its path."""
+    """Write the page of a search, and return its path."""
     values = search_page(findings)
     return write_page(folder / INDEX, "stages/search/page.html.j2", **values)
 

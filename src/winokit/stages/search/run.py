@@ -107,7 +107,7 @@ def train_trials(
         book.plan(names, design.trial_count)
 
         def report_progress() -> None:
-            """Show the number of ended trials, with the shares of those under way."""
+            """Show how many trials have ended, unfinished ones in part."""
             if progress is not None:
                 progress(total - book.left + sum(shares_under_way.values()), total)
 

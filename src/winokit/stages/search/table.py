@@ -1,4 +1,4 @@
-"""Output of a search: its lines for the terminal, its JSON, and its files."""
+"""Output of a search: lines for the terminal, JSON and files."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -88,7 +88,7 @@ def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
 
 
 def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
-    """Run trials in this process, one after the other, and yield their outcomes."""
+    """Run trials in this process, and yield their outcomes."""
     previous_threads = torch.get_num_threads()
     torch.set_num_threads(crew.threads or previous_threads)
     try:
@@ -173,7 +173,7 @@ class _TrialWorker:
             self._process.stdin.flush()
 
     def _forward_messages(self) -> None:
-        """Pass on the messages of the process, and at its end the failure of its trial."""
+        """Pass on the process's messages, and its failure at the end."""
         assert self._process.stdout is not None
         try:
             while True:
@@ -199,9 +199,10 @@ class _TrialWorker:
 
 
 def work() -> None:
-    """Run the tasks that arrive on standard input, and write messages to standard output.
+    """Run the tasks that arrive on standard input.
 
-    Both are pickled objects. The process ends when standard input is closed, even in the middle of a trial.
+    Messages go to standard output. Both are pickled objects. The process ends when standard input is closed, even in
+    the middle of a trial.
     """
     # Standard output is for messages alone: text that a library prints goes to the log.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
