@@ -43,7 +43,7 @@ ROWS_PER_CUT = 88  # the paper's cut-off of 500 on its 44,000 rows
 
 @dataclass(frozen=True)
 class Phase:
-    """Summary of one phase."""
+    """Summary of one phase of AFLite."""
 
     number: int
     rows: int  # at its start
@@ -126,22 +126,26 @@ class AFLite(DebiasMethod):
     def fit(
         self, X: Any, y: ArrayLike, groups: Groups | None = None, progress: Callable[[Phase], None] | None = None
     ) -> "AFLite":
-        """Filter rows X (an array or `open_features`) by answers y (two values).
+        """Find the rows to keep, by how well the features X predict the answers y.
 
-        `groups` names what varies together, `Dataset.units.numbers` for problems; None for a row alone. With twins
-        together these stay or go whole.
+        `X` is an array or the outcome of `open_features`, with one row per answer; `y` has two different values.
+        `groups` gives the unit of each row, None for a row alone: `Dataset.units.numbers` for problems. With
+        `twins="together"` units are kept or removed whole, otherwise they are ignored. `progress` is called after every
+        phase. Sets `keep_`, `phase_` (-1 for kept rows), `scores_`, `first_scores_`, `history_` and `settings_`.
         """
         X = inputs.checked_features(X)
         y = inputs.checked_answers(y, len(X))
         self.n_features_in_ = X.shape[1]
         self.settings_ = self._resolve_settings(X)
-        units = inputs.unit_numbers(groups if self.twins == "together" else None, len(X))
+        fitted_groups = groups if self.twins == "together" else None
+        units = inputs.unit_numbers(fitted_groups, len(X))
         run = AfliteRun.fresh(len(X))
         identity = ""
         if self.checkpoint:
             identity = checkpoint.identity(X, y, units, self.settings_)
             run = checkpoint.resume(Path(self.checkpoint), identity) or run
-        plan = FitPlan(self.seed, self.ensemble_size, self.settings_["train_size"], strata=2 if self.stratified else 1)
+        strata = 2 if self.stratified else 1
+        plan = FitPlan(self.seed, self.ensemble_size, self.settings_["train_size"], strata)
         ray = {"workers": self.workers, "address": self.address}
         rows = hold(X, y, units, run.numbers, plan, self.settings_["backend"], **ray)
         ensemble = ClassifierEnsemble(rows, self.regularisation, self.settings_["tolerance"], self.max_steps)
@@ -164,47 +168,56 @@ class AFLite(DebiasMethod):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings, as scikit-learn asks for them."""
+        """Return the settings by name, as scikit-learn's estimators do."""
         return self.given()
 
     def set_params(self, **params: Any) -> "AFLite":
-        """Change settings, as scikit-learn does. Each is checked."""
+        """Change settings in place, as scikit-learn's estimators do.
+
+        Raises BadInput if a value is out of bounds.
+        """
         checked = replace(self, **params)
         for name in params:
             setattr(self, name, getattr(checked, name))
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Tags for scikit-learn: two answers, and no predictions."""
+        """Return scikit-learn's tags: y is required and has two values."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         binary = ClassifierTags(multi_class=False)
         return Tags(None, TargetTags(required=True), classifier_tags=binary, input_tags=InputTags())
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Fit the features of the rows.
+        """Filter the rows by their features, and return the rows that are kept.
 
-        With a `size`, the rows removed last are restored until that many are kept.
+        If fewer than `size` rows are kept, those removed last are restored until there are `size`.
         """
 
-        def after(phase: Phase) -> None:
+        def show_progress(phase: Phase) -> None:
+            """Show the removed rows, out of the most that can be removed."""
             if progress:
-                left = phase.rows - phase.removed
-                progress(len(rows) - left, len(rows) - self.settings_["train_size"])
+                removed_count = len(rows) - (phase.rows - phase.removed)
+                progress(removed_count, len(rows) - self.settings_["train_size"])
 
-        self.fit(rows.x, rows.y, rows.unit_names, after)
+        self.fit(rows.x, rows.y, rows.unit_names, show_progress)
         history = tuple(asdict(phase) for phase in self.history_)
-        whole = rows.unit_names if self.twins == "together" else None
-        arm = DebiasArm(self.name, self.keep_, dict(self.settings_), self.scores_, self.phase_, history, whole)
-        missing = 0 if size is None else size - int(arm.keep.sum())
-        if missing <= 0:
+        unit_names = rows.unit_names if self.twins == "together" else None
+        settings = dict(self.settings_)
+        arm = DebiasArm(self.name, self.keep_, settings, self.scores_, self.phase_, history, unit_names)
+        missing_count = 0 if size is None else size - int(arm.keep.sum())
+        if missing_count <= 0:
             return arm
         keep = arm.keep.copy()
-        keep[arm.removal_order[len(arm.removal_order) - missing :]] = True
-        return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})
+        restored_rows = arm.removal_order[-missing_count:]
+        keep[restored_rows] = True
+        return replace(arm, keep=keep, settings={**settings, "cut_back_to": size})
 
     def again(self, seed: int) -> "AFLite":
-        """The same filter with another seed, no checkpoint, and the settings that this run derived from its data."""
+        """Return a copy of this fitted filter with another seed, to be fitted again.
+
+        The copy has no checkpoint. Its train size and cutoff are those that this run derived from its data.
+        """
         other = copy(self)
         other.seed = seed
         other.checkpoint = None
@@ -213,78 +226,106 @@ class AFLite(DebiasMethod):
         return other
 
     def _run_phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: inputs.Ints) -> Phase:
-        """Draw, fit, predict, and remove the best-predicted rows."""
-        started = time.perf_counter()
+        """Run one phase: draw subsets, fit, predict, and remove the best-predicted rows.
+
+        `run`, `rows` and `ensemble` are changed in place. `units` has the unit number of every row of the data.
+        """
+        start = time.perf_counter()
         number = len(run.history) + 1
         count = rows.count
         rows.draw(number)
         fit = ensemble.fit()
-        right, made = rows.votes()
-        enough = made >= self.min_predictions
-        scores = right / np.maximum(made, 1)
-        scores[~enough] = np.nan
-        accuracy = float(right.sum() / made.sum())
+        right_counts, vote_counts = rows.votes()
+        has_score = vote_counts >= self.min_predictions
+        scores = right_counts / np.maximum(vote_counts, 1)
+        scores[~has_score] = np.nan
+        accuracy = float(right_counts.sum() / vote_counts.sum())
         if self.twins == "apart":
-            leaving = self._select_best(number, scores, rows.numbers)
+            positions = self._select_best(number, scores, rows.numbers)
         else:
-            leaving = self._select_units(number, right, made, units[rows.numbers])
+            positions = self._select_units(number, right_counts, vote_counts, units[rows.numbers])
         if self.stop_below is not None and accuracy < self.stop_below:
-            leaving = leaving[:0]
+            positions = positions[:0]
+        removed_rows = rows.numbers[positions]
         run.scores[rows.numbers] = scores
         if number == 1:
             run.first_scores = run.scores.copy()
-        run.phase[rows.numbers[leaving]] = number
-        run.over = len(leaving) < self.settings_["cutoff"]
-        ensemble.drop(leaving)
+        run.phase[removed_rows] = number
+        run.over = len(positions) < self.settings_["cutoff"]
+        ensemble.drop(positions)
+        is_unsolved = rows.to_numpy(fit.error) > self.settings_["tolerance"]
         phase = Phase(
             number=number,
             rows=count,
-            removed=len(leaving),
+            removed=len(positions),
             at_threshold=int((scores >= self.threshold).sum()),
-            empty=int((~enough).sum()),
+            empty=int((~has_score).sum()),
             accuracy=accuracy,
             steps=fit.iterations,
-            not_converged=int((rows.to_numpy(fit.error) > self.settings_["tolerance"]).sum()),
-            seconds=time.perf_counter() - started,
+            not_converged=int(is_unsolved.sum()),
+            seconds=time.perf_counter() - start,
         )
         run.history.append(asdict(phase))
         return phase
 
-    def _select_units(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
-        """Return positions of rows to remove, in whole units with pooled predictions."""
-        kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
-        right = np.bincount(unit_of, right)
-        made = np.bincount(unit_of, made)
-        scores = np.where(made >= self.min_predictions * sizes, right / np.maximum(made, 1), np.nan)
-        leaving = np.zeros(len(kinds), dtype=bool)
-        leaving[self._select_best(phase, scores, kinds, sizes)] = True
-        return np.flatnonzero(leaving[unit_of])
+    def _select_units(
+        self, phase: int, right_counts: inputs.Ints, vote_counts: inputs.Ints, units: inputs.Ints
+    ) -> inputs.Ints:
+        """Return positions of the rows to remove, in whole units.
+
+        The predictions of a unit's rows are pooled into one score. All arrays have one entry per row that is left.
+        """
+        unit_numbers, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
+        unit_right = np.bincount(unit_of, right_counts)
+        unit_votes = np.bincount(unit_of, vote_counts)
+        has_score = unit_votes >= self.min_predictions * sizes
+        scores = np.where(has_score, unit_right / np.maximum(unit_votes, 1), np.nan)
+        best_units = self._select_best(phase, scores, unit_numbers, sizes)
+        is_removed = np.zeros(len(unit_numbers), dtype=bool)
+        is_removed[best_units] = True
+        return np.flatnonzero(is_removed[unit_of])
 
     def _select_best(
         self, phase: int, scores: inputs.Floats, numbers: inputs.Ints, sizes: inputs.Ints | None = None
     ) -> inputs.Ints:
-        """Return positions to remove: the best `cutoff` rows that reach the threshold."""
+        """Return the positions of the `cutoff` best scores that reach the threshold, sorted.
+
+        Scores are those of rows, or of units with `sizes` rows: then positions are taken until they have `cutoff` rows
+        or more. Ties are broken by `numbers`, which do not change when other rows leave.
+        """
         cutoff = self.settings_["cutoff"]
-
-        def ranks(positions: inputs.Ints) -> Keys:
-            own = numbers[positions].astype(np.uint32)
-            return keys(own, salts(self.seed, phase, [-1]))[:, 0] if self.ties == "random" else own
-
-        able = np.flatnonzero(scores >= self.threshold)
-        if len(able) > cutoff:  # thousands may share the best score: only what can leave is put in order
-            reached = scores[able]
-            last = np.partition(reached, -cutoff)[-cutoff]
-            tied = able[reached == last]
-            tied = tied[np.argpartition(ranks(tied), min(cutoff, len(tied)) - 1)[:cutoff]]
-            able = np.append(able[reached > last], tied)
-        best = able[np.lexsort((ranks(able), -scores[able]))]
+        candidates = np.flatnonzero(scores >= self.threshold)
+        if len(candidates) > cutoff:  # thousands may share the best score: only what can leave is put in order
+            candidate_scores = scores[candidates]
+            last_score = np.partition(candidate_scores, -cutoff)[-cutoff]
+            tied = candidates[candidate_scores == last_score]
+            tie_count = min(cutoff, len(tied))
+            tie_order = np.argpartition(self._tie_keys(phase, numbers[tied]), tie_count - 1)
+            chosen_ties = tied[tie_order[:cutoff]]
+            candidates = np.append(candidates[candidate_scores > last_score], chosen_ties)
+        tie_keys = self._tie_keys(phase, numbers[candidates])
+        best = candidates[np.lexsort((tie_keys, -scores[candidates]))]
         if sizes is None:
             return np.sort(best[:cutoff])
         removed_before = np.cumsum(sizes[best]) - sizes[best]
         return np.sort(best[removed_before < cutoff])
 
+    def _tie_keys(self, phase: int, numbers: inputs.Ints) -> Keys:
+        """Keys that order rows or units of equal scores.
+
+        With random ties they are drawn by the seed, otherwise they are the numbers themselves.
+        """
+        tie_numbers = numbers.astype(np.uint32)
+        if self.ties == "order":
+            return tie_numbers
+        salt = salts(self.seed, phase, [-1])
+        return keys(tie_numbers, salt)[:, 0]
+
     def _resolve_settings(self, X: inputs.Floats) -> dict[str, Any]:
-        """Return all settings, with those that depend on the data."""
+        """Return all settings by name, with defaults that depend on the data filled in.
+
+        Raises BadInput if the train size does not fit the rows.
+        """
         count = len(X)
         train_size = min(10_000, round(0.4 * count)) if self.train_size is None else self.train_size
         if not 0 < train_size < count:
@@ -331,10 +372,15 @@ class RepeatedAFLite(AFLite):
             raise BadInput("expected 2 seeds or more for a majority (--set seeds); found 1")
 
     def others(self) -> list[AFLite]:
-        """The same filter, once fitted, with the seeds that follow, each with a checkpoint beside the first one's."""
-        others = [self.again(self.seed + number) for number in range(1, self.seeds)]
-        for number, other in enumerate(others, 1):
+        """Return copies of this fitted filter with the seeds that follow its own.
+
+        There are `seeds - 1` of them. If this filter has a checkpoint, each copy has one in the same folder.
+        """
+        others = []
+        for number in range(1, self.seeds):
+            other = self.again(self.seed + number)
             if self.checkpoint is not None:
-                first = Path(self.checkpoint)
-                other.checkpoint = first.with_stem(f"{first.stem}-{number}")
+                first_path = Path(self.checkpoint)
+                other.checkpoint = first_path.with_stem(f"{first_path.stem}-{number}")
+            others.append(other)
         return others

@@ -1,6 +1,9 @@
-"""Defaults of the divergences, which settings state too; a module of its own, so that help imports no NumPy."""
+"""Defaults of the divergences, shared with the settings.
+
+They have a module of their own, so that help texts load without NumPy.
+"""
 
 SMOOTHING = 0.5
-"""Added to every bin of a histogram."""
+"""Number added to the count of every histogram bin."""
 NEIGHBOURS = 10
-"""Neighbours of the k-NN estimate."""
+"""Number of neighbours in the k-NN estimate."""

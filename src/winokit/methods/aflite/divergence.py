@@ -40,88 +40,105 @@ class Components:
 
     mean: Doubles
     axes: Doubles
+    """One row per component, of length 1."""
     shares: Doubles
 
     def project(self, x: Matrix, rows: Bools | None = None) -> Doubles:
-        """Coordinates of the rows (all, or those of a mask) along the components."""
+        """Coordinates of rows along the components, one column per component.
+
+        `rows` is a mask of the rows to project; None projects all.
+        """
         mean = self.mean.astype(precision(x))
         axes = self.axes.T.astype(precision(x))
-        return np.concatenate([(block - mean) @ axes for block in _iterate_blocks(x, rows)]).astype(np.float64)
+        coordinates = [(block - mean) @ axes for block in _iterate_blocks(x, rows)]
+        return np.concatenate(coordinates).astype(np.float64)
 
 
 def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -> Components:
-    """Find the first components of the rows (all, or those of a mask).
+    """Find the first `count` principal components of the rows.
 
-    The sign of a component means nothing; here its largest weight is positive, so that the same rows always give the
-    same picture. Where rows have fewer columns than `count`, the missing components are zero.
+    `rows` is a mask of the rows to use, or None for all. The sign of a component means nothing: here its largest weight
+    is positive, so that the same rows always give the same picture. If `x` has fewer columns than `count`, the missing
+    components are zero.
     """
     if len(x.shape) != 2 or 0 in x.shape:
         raise BadInput(f"expected rows and columns of features, found an array of shape {x.shape}")
     n = len(x) if rows is None else int(rows.sum())
     if n < 2:
         raise BadInput(f"expected two rows or more for principal components, found {n}")
-    mean = sum(block.sum(axis=0, dtype=np.float64) for block in _iterate_blocks(x, rows)) / n
+    column_count = x.shape[1]
+    total_of_rows = sum(block.sum(axis=0, dtype=np.float64) for block in _iterate_blocks(x, rows))
+    mean = total_of_rows / n
     if not np.isfinite(mean).all():
         raise BadInput("features must be finite numbers, and some are not")
-    scatter = np.zeros((x.shape[1], x.shape[1]))
+    scatter = np.zeros((column_count, column_count))
     near = mean.astype(precision(x))
     for block in _iterate_blocks(x, rows):
         centred = block - near
         scatter += centred.T @ centred
-    total = float(np.trace(scatter))
-    component_count = min(count, x.shape[1])
-    if not total > 0:
+    total_variance = float(np.trace(scatter))
+    component_count = min(count, column_count)
+    if not total_variance > 0:
         raise BadInput("all rows of features are the same: they have no components")
-    values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - component_count, x.shape[1] - 1])
-    axes = np.zeros((count, x.shape[1]))
+    values, vectors = eigh(scatter, subset_by_index=[column_count - component_count, column_count - 1])
+    axes = np.zeros((count, column_count))
     shares = np.zeros(count)
     axes[:component_count] = vectors.T[::-1]
-    shares[:component_count] = values[::-1] / total
-    largest = axes[np.arange(count), np.abs(axes).argmax(axis=1)]
-    signs = np.where(largest < 0, -1.0, 1.0)
+    shares[:component_count] = values[::-1] / total_variance
+    largest_columns = np.abs(axes).argmax(axis=1)
+    largest_weights = axes[np.arange(count), largest_columns]
+    signs = np.where(largest_weights < 0, -1.0, 1.0)
     return Components(mean, axes * signs[:, None], shares)
 
 
 def _iterate_blocks(x: Matrix, rows: Bools | None) -> Iterator[Values]:
-    """The rows, some megabytes at a time."""
-    return blocks_of(x, max(1, BLOCK_BYTES // (8 * x.shape[1])), rows)
+    """Yield the rows of a mask, or all for None, some megabytes at a time."""
+    row_bytes = 8 * x.shape[1]
+    block_size = max(1, BLOCK_BYTES // row_bytes)
+    return blocks_of(x, block_size, rows)
 
 
 class Divergence(NamedTuple):
-    """Both directions: `forward` from the first answer to the second, `reverse` from the second to the first."""
+    """Divergence in both directions, in nats."""
 
     forward: float
+    """KL(first answer || second answer)."""
     reverse: float
+    """KL(second answer || first answer)."""
 
 
 def bins_for(rows: int) -> int:
-    """The number of bins for so many rows: twice their cube root, up to 100 (the Rice rule).
+    """Number of histogram bins for a number of rows, by the Rice rule.
+
+    It is twice the cube root of the number, at least 2 and at most 100.
 
     >>> bins_for(400), bins_for(25_000)
     (15, 58)
     """
-    return max(2, min(MOST_BINS, round(2 * math.cbrt(rows))))
+    bins = round(2 * math.cbrt(rows))
+    return max(2, min(MOST_BINS, bins))
 
 
 def kl_histogram(p: Values, q: Values, bins: int = 50, smoothing: float = SMOOTHING) -> float:
-    """KL(p || q) from histograms with the same equal bins.
+    """KL(p || q) of two samples, from histograms with the same equal bins.
 
     `smoothing` is added to the count of every bin.
     """
     if bins < 2 or not smoothing > 0:
         raise BadInput(f"expected two bins or more and a smoothing above 0, found {bins} and {smoothing}")
-    ends = (min(p.min(), q.min()), max(p.max(), q.max()))
-    counts = [np.histogram(values, bins, ends)[0] + smoothing for values in (p, q)]
-    share_p, share_q = (count / count.sum() for count in counts)
+    low = min(p.min(), q.min())
+    high = max(p.max(), q.max())
+    count_p = np.histogram(p, bins, (low, high))[0] + smoothing
+    count_q = np.histogram(q, bins, (low, high))[0] + smoothing
+    share_p = count_p / count_p.sum()
+    share_q = count_q / count_q.sum()
     return float(share_p @ np.log(share_p / share_q))
 
 
 def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
-    """KL(p || q) from distances to the k-th neighbour.
+    """KL(p || q) of two samples, from distances to the k-th neighbour.
 
-    Points that coincide with k others are left out.
-
-    It can be slightly below zero.
+    Points that coincide with k others are left out. The estimate can be slightly below zero.
     """
     k = min(k, len(p) - 1, len(q))
     if k < 1:
@@ -138,8 +155,12 @@ def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
 
 
 def _find_kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
-    """Distance from each point to the k-th nearest of the others, which are sorted."""
-    window = np.searchsorted(others, points)[:, None] + np.arange(-k, k)
+    """Distance from each point to the k-th nearest of the others.
+
+    `others` are sorted.
+    """
+    insertion_indices = np.searchsorted(others, points)
+    window = insertion_indices[:, None] + np.arange(-k, k)
     nearest_inside = np.clip(window, 0, len(others) - 1)
     distances = np.abs(others[nearest_inside] - points[:, None])
     distances[window != nearest_inside] = np.inf
@@ -147,20 +168,24 @@ def _find_kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
 
 
 def kl_gaussian(p: Values, q: Values) -> float:
-    """KL(p || q) of two normal distributions with the means and variances of the values."""
+    """KL(p || q) of two samples, as if both were normally distributed."""
     var_p = float(np.var(p))
     var_q = float(np.var(q))
     if not (var_p > 0 and var_q > 0):
         raise BadInput("the values of one answer are all the same: choose an estimator other than gaussian")
     squared_distance = (np.mean(p) - np.mean(q)) ** 2
-    return 0.5 * float(np.log(var_q / var_p) + (var_p + squared_distance) / var_q - 1)
+    log_ratio = np.log(var_q / var_p)
+    return 0.5 * float(log_ratio + (var_p + squared_distance) / var_q - 1)
 
 
 Estimator: TypeAlias = Callable[[Values, Values], float]
 
 
 def estimators(bins: int = 50, smoothing: float = SMOOTHING, neighbours: int = NEIGHBOURS) -> Mapping[str, Estimator]:
-    """The three estimators by name, with their settings."""
+    """Return the three estimators of KL(p || q) by name.
+
+    `bins` and `smoothing` are settings of `histogram`, `neighbours` of `knn`.
+    """
     return {
         "histogram": lambda p, q: kl_histogram(p, q, bins, smoothing),
         "knn": lambda p, q: kl_knn(p, q, neighbours),
@@ -169,7 +194,11 @@ def estimators(bins: int = 50, smoothing: float = SMOOTHING, neighbours: int = N
 
 
 def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
-    """Divergence of the values of the two answers, in both directions."""
+    """Divergence between the values of the two answers, in both directions.
+
+    `y` has the answer of each value, 0 or 1. `estimate` is one of `estimators`. Raises BadInput if all answers are the
+    same.
+    """
     labels = as_labels(y)
     first = values[labels == 0]
     second = values[labels == 1]
@@ -181,39 +210,43 @@ def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
 def by_chance(
     values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 20, seed: int = 0
 ) -> Divergence:
-    """Mean divergence over draws in which whole units exchange answers.
+    """Mean divergence over draws in which random units exchange their answers.
 
-    `numbers` are the units of the rows. Turning whole units keeps the answers of twins opposite.
+    `numbers` are the unit numbers of the rows. A unit's rows are flipped together, so that the answers of twins stay
+    opposite.
     """
     rng = np.random.default_rng(seed)
     unit_count = int(numbers.max()) + 1
     estimates = []
     for _ in range(draws):
         flips = rng.integers(2, size=unit_count)
-        estimates.append(divergence(values, y ^ flips[numbers], estimate))
-    forward = np.mean([each.forward for each in estimates])
-    reverse = np.mean([each.reverse for each in estimates])
+        flipped_answers = y ^ flips[numbers]
+        estimates.append(divergence(values, flipped_answers, estimate))
+    forward = np.mean([drawn.forward for drawn in estimates])
+    reverse = np.mean([drawn.reverse for drawn in estimates])
     return Divergence(float(forward), float(reverse))
 
 
 def standard_error(
     values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 200, seed: int = 0
 ) -> Divergence:
-    """Standard error of a divergence, from draws of whole units with replacement.
+    """Standard error of a divergence, by bootstrap over units.
 
-    `numbers` are the units of the rows.
-
-    Not for `knn`: a draw repeats rows, and repeated rows are at no distance from each other.
+    `numbers` are the unit numbers of the rows. Not for `knn`: a draw repeats rows, whose distance is then 0.
     """
     rng = np.random.default_rng(seed)
     order = np.argsort(numbers, kind="stable")
     sizes = np.bincount(numbers)
+    unit_count = len(sizes)
     estimates = []
     for _ in range(draws):
-        times = np.bincount(rng.integers(len(sizes), size=len(sizes)), minlength=len(sizes))
-        rows = np.repeat(order, np.repeat(times, sizes))
-        if 0 < y[rows].sum() < len(rows):
+        drawn_units = rng.integers(unit_count, size=unit_count)
+        unit_times = np.bincount(drawn_units, minlength=unit_count)
+        row_times = np.repeat(unit_times, sizes)
+        rows = np.repeat(order, row_times)
+        has_both_answers = 0 < y[rows].sum() < len(rows)
+        if has_both_answers:
             estimates.append(divergence(values[rows], y[rows], estimate))
-    forward = np.std([each.forward for each in estimates])
-    reverse = np.std([each.reverse for each in estimates])
+    forward = np.std([drawn.forward for drawn in estimates])
+    reverse = np.std([drawn.reverse for drawn in estimates])
     return Divergence(float(forward), float(reverse))

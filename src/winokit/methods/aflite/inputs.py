@@ -17,14 +17,15 @@ Ints: TypeAlias = NDArray[np.int64]
 Doubles: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[Any]
 """In the precision of the features."""
-BLOCK = 8192  # rows looked through at a time, so that a file on disk is never read whole
+BLOCK = 8192  # rows checked at a time, so that a file on disk is never read whole
 MOST_ROWS = 2**32
 
 
 class Shards:
-    """A matrix of features whose rows are in several .npy files.
+    """A matrix of features whose rows are in several .npy files, read when needed.
 
-    Rows are read by slice or by numbers, as from an array.
+    Rows are indexed by a number, a slice or an array of numbers, as those of an array. Raises BadInput unless all files
+    have the same columns and type.
     """
 
     def __init__(self, paths: list[Path]) -> None:
@@ -32,7 +33,8 @@ class Shards:
         self._files = [_open_file(path) for path in paths]
         first = self._files[0]
         for path, file in zip(paths, self._files, strict=True):
-            if file.shape[1:] != first.shape[1:] or file.dtype != first.dtype:
+            has_same_columns = file.shape[1:] == first.shape[1:]
+            if not has_same_columns or file.dtype != first.dtype:
                 raise BadInput(f"{path} holds {file.dtype} {file.shape}, and {paths[0]} {first.dtype} {first.shape}")
         self._ends = np.cumsum([len(file) for file in self._files])
         self.dtype = first.dtype
@@ -48,9 +50,10 @@ class Shards:
         file_of = np.searchsorted(self._ends, numbers, side="right")
         values = np.empty((len(numbers), self.shape[1]), dtype=self.dtype)
         for index in np.unique(file_of):
-            here = file_of == index
-            start = self._ends[index] - len(self._files[index])
-            values[here] = self._files[index][numbers[here] - start]
+            is_in_file = file_of == index
+            file = self._files[index]
+            start = self._ends[index] - len(file)
+            values[is_in_file] = file[numbers[is_in_file] - start]
         return values
 
     def __reduce__(self) -> "tuple[type[Shards], tuple[list[Path]]]":
@@ -62,7 +65,10 @@ Matrix: TypeAlias = NDArray[Any] | Shards
 
 
 def open_features(path: Path | str) -> Shards:
-    """The features in a .npy file, or in all .npy files of a folder in the order of their names."""
+    """Open the features in a .npy file, or in all .npy files of a folder.
+
+    The files of a folder are put one after the other, in the order of their names. Raises BadInput if there are none.
+    """
     path = Path(path)
     if not path.exists():
         raise BadInput(f"{path}: no such file or folder")
@@ -73,6 +79,10 @@ def open_features(path: Path | str) -> Shards:
 
 
 def _open_file(path: Path) -> Floats:
+    """Open a .npy file without reading its rows.
+
+    Raises BadInput unless it is a matrix.
+    """
     try:
         rows: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -83,20 +93,35 @@ def _open_file(path: Path) -> Floats:
 
 
 def precision(X: Matrix) -> str:
-    """Doubles are worked on as doubles, everything else as float32."""
+    """Name of the type to compute in.
+
+    It is `float64` for features of that type, and `float32` for all others.
+    """
     return "float64" if X.dtype == np.float64 else "float32"
 
 
 def blocks_of(X: Matrix, size: int, rows: Bools | None = None) -> Iterator[Floats]:
-    """The rows (all, or those of a mask), `size` at a time, in the precision they are worked on in."""
-    chosen = None if rows is None else np.flatnonzero(rows)
-    for start in range(0, len(X if chosen is None else chosen), size):
-        part = slice(start, start + size)
-        yield np.asarray(X[part if chosen is None else chosen[part]], precision(X))
+    """Yield the rows of a matrix in blocks of `size`, in the type of `precision`.
+
+    `rows` is a mask of the rows to yield; None yields all.
+    """
+    dtype = precision(X)
+    if rows is None:
+        for start in range(0, len(X), size):
+            yield np.asarray(X[start : start + size], dtype)
+        return
+    row_numbers = np.flatnonzero(rows)
+    for start in range(0, len(row_numbers), size):
+        block_numbers = row_numbers[start : start + size]
+        yield np.asarray(X[block_numbers], dtype)
 
 
 def checked_features(X: ArrayLike | Shards) -> Any:
-    """Return the features as a matrix of finite numbers. Files stay files."""
+    """Return the features as a matrix, and check its shape and its numbers.
+
+    Anything except `Shards` becomes an array. Raises BadInput unless the matrix has two rows or more, only finite real
+    numbers, and rows that differ.
+    """
     if hasattr(X, "toarray"):
         raise BadInput("sparse features are not supported: pass X.toarray()")
     matrix: Any = X if isinstance(X, np.ndarray | Shards) else np.asarray(X)
@@ -109,7 +134,8 @@ def checked_features(X: ArrayLike | Shards) -> Any:
         raise BadInput(f"features must be a matrix with one row per problem; found shape {matrix.shape}")
     if np.issubdtype(matrix.dtype, np.complexfloating):
         raise BadInput("Complex data not supported: features must be real numbers")
-    if not (np.issubdtype(matrix.dtype, np.floating) or np.issubdtype(matrix.dtype, np.integer)):
+    is_numeric = np.issubdtype(matrix.dtype, np.floating) or np.issubdtype(matrix.dtype, np.integer)
+    if not is_numeric:
         raise BadInput(f"features must be numbers; found {matrix.dtype}")
     if matrix.shape[1] == 0:
         raise BadInput(f"0 feature(s) (shape={tuple(matrix.shape)}) while a minimum of 1 is required.")
@@ -117,21 +143,31 @@ def checked_features(X: ArrayLike | Shards) -> Any:
         raise BadInput(f"two rows of features or more are needed; found n_samples={len(matrix)}")
     if len(matrix) > MOST_ROWS:
         raise BadInput(f"expected at most {MOST_ROWS:,} rows of features; found {len(matrix):,}")
+    _check_values(matrix)
+    return matrix
+
+
+def _check_values(matrix: Matrix) -> None:
+    """Raise BadInput if a number is not finite, or if all rows are the same."""
     varies = False
     for start in range(0, len(matrix), BLOCK):
         block = matrix[start : start + BLOCK]
-        wrong = ~np.isfinite(block).all(axis=1)
-        if wrong.any():
-            row = start + int(np.flatnonzero(wrong)[0])
+        is_wrong = ~np.isfinite(block).all(axis=1)
+        if is_wrong.any():
+            first_wrong = int(np.flatnonzero(is_wrong)[0])
+            row = start + first_wrong
             raise BadInput(f"row {row} of the features holds NaN or inf: remove it, or embed it again")
         varies = varies or bool((block != matrix[0]).any())
     if not varies:
         raise BadInput("every row of the features is the same, so they cannot distinguish problems")
-    return matrix
 
 
 def checked_answers(y: ArrayLike, rows: int) -> Ints:
-    """The answers as 0 and 1, the smaller of the two values first."""
+    """Return the answers as 0 and 1.
+
+    The smaller of their two values is 0. `rows` is the number of rows of features. Raises BadInput unless there are as
+    many answers, of two values.
+    """
     if y is None:
         raise BadInput("AFLite requires y to be passed, but the target y is None: one answer per row")
     answers = np.asarray(y)
@@ -146,19 +182,23 @@ def checked_answers(y: ArrayLike, rows: int) -> Ints:
 
 
 def as_labels(y: ArrayLike) -> Ints:
-    """Return one answer per row, 0 or 1. All rows may have the same."""
+    """Return the answers as an array of integers.
+
+    Raises BadInput unless each is 0 or 1. All may be the same.
+    """
     labels = np.asarray(y)
-    if labels.ndim != 1 or not len(labels) or not np.isin(labels, (0, 1)).all():
+    is_list = labels.ndim == 1 and len(labels) > 0
+    if not is_list or not np.isin(labels, (0, 1)).all():
         raise BadInput("expected one answer per row, 0 for the first candidate or 1 for the second")
     return labels.astype(np.int64)
 
 
 def numbered(groups: Groups | None, rows: int) -> Ints:
-    """Number groups from 0, then the rows without a group.
+    """Return a group number for each row, from 0.
 
-    Without groups every row has a number of its own.
-
-    Names count in the order of appearance, numbers in their own. What is drawn by number depends on it.
+    A row without a group has a number of its own, and without `groups` every row is alone. Names are numbered in the
+    order of their first appearance, and rows without a name after them. Groups that are integers are numbered in
+    increasing order. Random draws depend on these orders.
 
     >>> numbered([None, "b", "a", "b"], 4).tolist()
     [2, 0, 1, 0]
@@ -171,37 +211,47 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
         return np.unique(groups, return_inverse=True)[1].astype(np.int64)
     names = dict.fromkeys(group for group in groups if group is not None)
     number_of = {group: number for number, group in enumerate(names)}
-    free = count(len(number_of))
-    numbers = (next(free) if group is None else number_of[group] for group in groups)
-    return np.fromiter(numbers, np.int64, rows)
+    free_numbers = count(len(number_of))
+    numbers = []
+    for group in groups:
+        number = next(free_numbers) if group is None else number_of[group]
+        numbers.append(number)
+    return np.array(numbers, np.int64)
 
 
 def names_of(units: Units) -> list[int | None]:
-    """Return the unit number of each row, or None for a row that is alone.
+    """Return the unit number of each row, or None for a row that is alone in its unit.
 
-    This is what functions over arrays take as `groups`.
+    Functions over arrays take this list as `groups`.
 
     >>> names_of(Units.of_names(["a", "b", "a"]))
     [0, None, 0]
     """
     sizes = units.sizes
-    return [unit if sizes[unit] > 1 else None for unit in units.numbers.tolist()]
+    names: list[int | None] = []
+    for unit in units.numbers.tolist():
+        name = unit if sizes[unit] > 1 else None
+        names.append(name)
+    return names
 
 
 def unit_numbers(groups: Groups | None, rows: int) -> Ints:
-    """Return for each row the number of the first row of its group.
+    """Return for each row the index of the first row of its group.
+
+    Without `groups`, and for a row without a group, that is the row itself.
 
     >>> unit_numbers(["a", None, "a", "b"], 4).tolist()
     [0, 1, 0, 3]
     """
     numbers = numbered(groups, rows)
-    return np.unique(numbers, return_index=True)[1][numbers]
+    _, first_rows = np.unique(numbers, return_index=True)
+    return first_rows[numbers]
 
 
 def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
-    """Mark the rows of the groups that come first and fit into `size`.
+    """Return a mask of the rows of the first groups that together have at most `size` rows.
 
-    No group is cut.
+    `order` lists the groups from first to last, and `numbers` has the group of each row. No group is split.
 
     >>> taken_whole(np.array([1, 0, 2]), np.array([0, 0, 1, 1, 2]), 3).tolist()
     [False, False, True, True, False]
@@ -210,6 +260,8 @@ def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
     if not 1 <= size <= rows:
         raise BadInput(f"expected a size from 1 to {rows}, the number of rows there are; found {size}")
     sizes = np.bincount(numbers)
+    size_so_far = np.cumsum(sizes[order])
+    first_groups = order[size_so_far <= size]
     is_taken = np.zeros(len(sizes), np.bool_)
-    is_taken[order[np.cumsum(sizes[order]) <= size]] = True
+    is_taken[first_groups] = True
     return is_taken[numbers]

@@ -1,4 +1,4 @@
-"""Many logistic regressions as one problem: n classifiers on the same rows, each seeing its own subset.
+"""Many logistic regressions as one problem: n classifiers, each on a subset of the rows.
 
 Classifier j minimises  sum over its rows of log(1 + exp(-s (x·w + b))) + |w|² / (2C),  s = ±1, b unpenalised, which is
 scikit-learn's LogisticRegression(C=C). All columns of theta = (w; b) advance together: a gradient is two matrix
@@ -40,12 +40,12 @@ TOLERANCES = {"float32": 2e-3, "float64": 1e-7}
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """Solutions as columns, and how the work went."""
+    """Solutions of all columns, with the steps taken and the errors left."""
 
     theta: Array
     iterations: int
-    evaluations: int
-    error: Array  # what is left, one number per column, in the unit of the tolerance
+    evaluations: int  # of the gradient
+    error: Array  # remaining error of each column, in the unit of the tolerance
 
 
 _Pair = tuple[Array, Array, Array, Array]
@@ -53,10 +53,10 @@ _Pair = tuple[Array, Array, Array, Array]
 
 
 class Descent(NamedTuple):
-    """State of all columns in the descent."""
+    """State of all columns during the descent."""
 
     theta: Array
-    g: Array
+    g: Array  # gradient at theta
     u: Array  # P⁻¹g
     pairs: tuple[_Pair, ...] = ()
 
@@ -74,28 +74,37 @@ class Objective:
     solve: Callable[[Array], Array]
     tolerance: float
     size: Array = 1.0
-    known: tuple[Array, Array] | None = None  # a step, and how the gradient changes along it
+    first_step: tuple[Array, Array] | None = None  # to remember from the start, and the gradient's change along it
 
     def begin(self, theta: Array) -> Descent:
-        """Columns at `theta`, which may be one for all."""
+        """Return the state before the first step.
+
+        `theta` has one column per classifier, or one for all.
+        """
         g = self.gradient(theta)
         at = Descent(theta, g, self.solve(g))
-        return at if self.known is None else at._replace(pairs=(_make_pair(*self.known, self.solve(self.known[1])),))
+        if self.first_step is None:
+            return at
+        step, change = self.first_step
+        pair = _make_pair(step, change, self.solve(change))
+        return at._replace(pairs=(pair,))
 
     def error(self, at: Descent) -> Array:
         """Remaining error of each column, in the unit of the tolerance."""
         return (dots(at.g, at.u) / self.size) ** 0.5
 
-    def arrive(self, at: Descent, moved: Array, g: Array) -> Descent:
-        """Columns that moved so far and found the gradient g there."""
+    def arrive(self, at: Descent, step: Array, g: Array) -> Descent:
+        """Return the state after a step, at whose end the gradient is g."""
         u = self.solve(g)
-        return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], _make_pair(moved, g - at.g, u - at.u)))
+        recent_pairs = at.pairs[-MEMORY + 1 :]
+        pair = _make_pair(step, g - at.g, u - at.u)
+        return Descent(at.theta + step, g, u, (*recent_pairs, pair))
 
     def run_ahead(self, theta: Array) -> Iterator[tuple[Descent, Array, Array]]:
-        """Take whole steps without looking at the numbers on the way, so that a GPU can do them in one go.
+        """Take full steps without checking their outcome, so no GPU waits.
 
-        Yields, at the start and after each step, where the columns stand, how many of the steps were needed, and how
-        many columns went too far in one: if any did, no step counts.
+        Yields, at the start and after each step, the state, the number of steps that were needed, and the number of
+        columns that went too far in a step. If any did, no step is valid.
         """
         at = self.begin(theta)
         active = self.error(at) > self.tolerance
@@ -113,10 +122,14 @@ class Objective:
 def minimise(
     objective: Objective, start: Array, *, most: int = 500, lead: tuple[Descent, int] | None = None
 ) -> LogisticFit:
-    """Minimise every column from `start`, which may be one column for all, or from where a lead of steps has led."""
-    at, taken = lead or (objective.begin(start), 0)
-    evaluations = taken + 1
-    for iteration in range(taken, most + 1):
+    """Minimise every column, in at most `most` steps.
+
+    `start` has one column per classifier, or one for all. `lead` is a state to continue from instead, and the number of
+    steps that led there.
+    """
+    at, step_count = lead or (objective.begin(start), 0)
+    evaluations = step_count + 1
+    for iteration in range(step_count, most + 1):
         error = objective.error(at)
         active = error > objective.tolerance
         if iteration == most or not bool(active.any()):
@@ -134,16 +147,21 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _make_pair(step: Array, change: Array, solved: Array) -> _Pair:
-    """A step to remember: it counts where the gradient grew along it, as it must where rounding does not drown it."""
+    """Return a step to remember, with weight 0 in columns without curvature along it.
+
+    `change` is the change of the gradient and `solved` is P⁻¹ times it. The gradient grows along every step, unless
+    rounding hides it: then the step is not used.
+    """
     curvature = dots(step, change)
-    good = curvature > 0
-    return step, change, solved, good / (curvature * good + ~good)
+    is_usable = curvature > 0
+    weight = is_usable / (curvature * is_usable + ~is_usable)
+    return step, change, solved, weight
 
 
 def _find_direction(at: Descent, active: Array) -> Array:
     """Return a descent direction per column, by L-BFGS with P⁻¹.
 
-    Finished columns stay.
+    `active` marks the columns that still move. The direction of all others is 0.
     """
     _, g, u, pairs = at
     weights = []
@@ -158,13 +176,18 @@ def _find_direction(at: Descent, active: Array) -> Array:
 
 
 def _is_too_far(slope: Array, new_slope: Array) -> Array:
+    """Whether each step ends on a steep slope in the other direction."""
     return new_slope > -TOO_FAR * slope
 
 
 def _search_line(
     gradient: Callable[[Array], Array], theta: Array, direction: Array, slope: Array
 ) -> tuple[Array, Array, int]:
-    """Return the step of each column, the gradient there, and the gradients computed."""
+    """Find how far to go along the direction: a full step, unless it goes too far.
+
+    `slope` is the slope of each column at the start. Returns the length of each column's step, the gradient at its end,
+    and the number of gradients computed.
+    """
     step = slope * 0 + 1
     for tries in range(1, MOST_TRIES + 1):
         g_new = gradient(theta + step * direction)
@@ -173,12 +196,16 @@ def _search_line(
         if tries == MOST_TRIES or not bool(far.any()):
             break
         near = (slope * 0 + 1) * ~far  # whose step stays as it is
-        step = step * (slope * far - near) / ((slope - new_slope) * far - near)
+        slope_change = (slope - new_slope) * far
+        step = step * (slope * far - near) / (slope_change - near)
     return step, g_new, tries
 
 
 class ClassifierEnsemble:
-    """n logistic regressions on random subsets of shared rows, phase after phase."""
+    """Logistic regressions on random subsets of shared rows, fitted phase after phase.
+
+    `regularisation` is scikit-learn's C.
+    """
 
     def __init__(self, rows: FeatureRows, regularisation: float, tolerance: float, max_steps: int) -> None:
         self.rows = rows
@@ -194,55 +221,75 @@ class ClassifierEnsemble:
         self._ridge[-1] = 0
 
     def fit(self) -> LogisticFit:
-        """Fit all classifiers to the partitions drawn last."""
+        """Fit all classifiers to the subsets that were drawn last."""
         if self.gram is None:
-            # Of classifiers that know nothing yet: good enough to come near the mean, and no further.
+            # The curvature at zero weights is good enough for a rough fit.
             self.gram = self.rows.gram(self.mean)
-            self.mean = self._minimise_from_mean(ROUGH).theta.mean(1)[:, None]
+            rough_fit = self._minimise_from_mean(ROUGH)
+            self.mean = rough_fit.theta.mean(1)[:, None]
         if self.stale:
             self.gram = self.rows.gram(self.mean)
             self.fresh_steps = None
-        fit = self._minimise_from_mean(self.tolerance, self.steps if self.rows.runs_ahead else 0)
+        ahead = self.steps if self.rows.runs_ahead else 0
+        fit = self._minimise_from_mean(self.tolerance, ahead)
         self.steps = fit.iterations
-        self.fresh_steps = fit.iterations if self.fresh_steps is None else self.fresh_steps
+        if self.fresh_steps is None:
+            self.fresh_steps = fit.iterations
         self.stale = fit.iterations > self.fresh_steps + PATIENCE
         self.mean = fit.theta.mean(1)[:, None]
         return fit
 
     def _minimise_from_mean(self, tolerance: float, ahead: int = 0) -> LogisticFit:
-        """Minimise from the mean, with `ahead` steps before the first check."""
+        """Minimise from the mean classifier, with `ahead` unchecked steps first.
+
+        If the unchecked steps went too far, or the inverse is inexact, the fit starts again with an exact inverse.
+        """
         share = self.rows.plan.train_size / self.rows.count
+        metric = self.gram * share
         size = self.gram[-1, -1] * share  # the gram's last entry is the sum of the curvatures of all rows
-        # Where fits take long, classifiers are far from their mean, and what is known there would mislead them.
-        near = self.fresh_steps is not None and self.fresh_steps <= MEMORY
-        curvature = self.rows.curvature(self.mean) if near else None
-        known = None
-        if curvature is not None:
-            known = (self.mean, curvature * share + self._ridge * self.mean)
+        first_step = self._measure_first_step(share)
 
-        def objective(inverse: Array, size: Array) -> Objective:
-            def gradient(theta: Array) -> Array:
-                return self.rows.gradient(theta) + self._ridge * theta
+        def make_objective(inverse: Array, size: Array) -> Objective:
+            """Return the objective with this inverse of the metric."""
+            return Objective(self._regularised_gradient, lambda g: inverse @ g, tolerance, size, first_step)
 
-            return Objective(gradient, lambda g: inverse @ g, tolerance, size, known)
+        def run_ahead(start: Array, inverse: Array, size: Array) -> Iterator[tuple[Descent, Array, Array]]:
+            """Take unchecked steps from the start."""
+            return make_objective(inverse, size).run_ahead(start)
 
         if ahead:
-            inverse, doubt = self.rows.refined_inverse(self.gram * share, self._ridge)
-            at, *counts = self.rows.recorded(
-                lambda start, *given: objective(*given).run_ahead(start), ahead, self.mean, inverse, size
-            )
+            inverse, doubt = self.rows.refined_inverse(metric, self._ridge)
+            at, *counts = self.rows.recorded(run_ahead, ahead, self.mean, inverse, size)
             needed, too_far, doubt = self.rows.look([*counts, doubt])
             if not too_far and doubt < CLOSE:
-                return minimise(objective(inverse, size), self.mean, most=self.max_steps, lead=(at, int(needed)))
-        inverse = self.rows.inverse(self.gram * share, self._ridge)
-        return minimise(objective(inverse, size), self.mean, most=self.max_steps)
+                lead = (at, int(needed))
+                return minimise(make_objective(inverse, size), self.mean, most=self.max_steps, lead=lead)
+        inverse = self.rows.inverse(metric, self._ridge)
+        return minimise(make_objective(inverse, size), self.mean, most=self.max_steps)
+
+    def _regularised_gradient(self, theta: Array) -> Array:
+        """Gradient of each column's loss on its rows, with the L2 penalty."""
+        return self.rows.gradient(theta) + self._ridge * theta
+
+    def _measure_first_step(self, share: float) -> tuple[Array, Array] | None:
+        """Return the mean classifier as a step, and the gradient's change along it.
+
+        `share` is the share of rows in a training subset. None if fits take many steps: then classifiers are far from
+        their mean, and its curvature would mislead them.
+        """
+        is_near_mean = self.fresh_steps is not None and self.fresh_steps <= MEMORY
+        curvature = self.rows.curvature(self.mean) if is_near_mean else None
+        if curvature is None:
+            return None
+        change = curvature * share + self._ridge * self.mean
+        return self.mean, change
 
     def drop(self, positions: Ints) -> None:
-        """Let rows go, and with them their part of the metric."""
+        """Remove rows by position, and subtract their part of the metric."""
         self.gram = self.gram - self.rows.drop(positions)
 
     def state(self) -> dict[str, Any]:
-        """State that the next phase depends on, as NumPy arrays."""
+        """Return the state that the next phase depends on, as NumPy arrays by name."""
         host = self.rows.to_numpy
         weights_by_number = host(self.rows.weights)[np.argsort(self.rows.numbers)]
         return {
@@ -254,12 +301,13 @@ class ClassifierEnsemble:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from such a state."""
+        """Continue from what `state` returned, in an earlier process perhaps."""
         device = self.rows.from_numpy
         self.mean = device(state["mean"])
         self.gram = device(state["gram"])
-        # Kept by number: workers may hold the rows in another order now.
-        self.rows.weights = device(state["weights"][np.argsort(np.argsort(self.rows.numbers))])
+        # Weights are sorted by row number, since workers may now hold the rows in another order.
+        rank_of_row = np.argsort(np.argsort(self.rows.numbers))
+        self.rows.weights = device(state["weights"][rank_of_row])
         steps = int(state["fresh_steps"])
         self.fresh_steps = None if steps < 0 else steps
         self.stale = bool(state["stale"])

@@ -1,7 +1,7 @@
-"""Methods of debiasing: what one is given, what it gives back, and where it is registered.
+"""Methods of debiasing: their inputs, their outcome, and the registry of their names.
 
-A method is a dataclass of settings, each with its `Help`, and a class's docstring; they are the options and the help of
-`winokit debias NAME`. Another package adds one by an entry point:
+A method is a dataclass of settings. Their `Help` texts and the docstring of the class are the options and the help of
+`winokit debias NAME`. Another package adds a method by an entry point:
 
     [project.entry-points."winokit.debias"]
     mine = "my_package.filters:MyFilter"
@@ -33,15 +33,18 @@ Twins = Annotated[
 
 @dataclass(frozen=True)
 class DebiasRows:
-    """The problems as methods see them: per row its words, answer (0 or 1), group, unit and features."""
+    """Problems as rows: the input of a debiasing method."""
 
     texts: list[list[str]]
+    """Words of each problem."""
     y: Ints
+    """Answer of each problem, 0 or 1."""
     groups: list[str | None]
-    """Twins: what a method compares with one another."""
+    """Group of each problem, such as twins, which a method compares; None for a problem without one."""
     units: Units
-    """What varies together: what folds, relabelled answers and intervals count."""
+    """Units of problems that vary together: folds, relabelled answers and intervals never split them."""
     x: Matrix | None = None
+    """Features, one row per problem; None if no method needs them."""
 
     def __len__(self) -> int:
         return len(self.y)
@@ -54,57 +57,64 @@ class DebiasRows:
 
 @dataclass(frozen=True)
 class DebiasArm:
-    """The rows that one method keeps, and scores of those it removed."""
+    """Outcome of one method: the rows it keeps, and the scores behind that."""
 
     name: str
     keep: Bools
+    """Mask of the kept rows."""
     settings: dict[str, Any] = field(default_factory=dict)
     scores: Doubles | None = None
+    """Score of each row: rows with high scores are removed first. None if the method has no scores."""
     phase: Ints | None = None
+    """Phase in which each row was removed, from 1; None if the method has no phases."""
     history: tuple[dict[str, Any], ...] = ()
+    """Summary of each phase."""
     whole: Groups | None = None
-    """For each row the unit or the group that stays or goes whole; None if rows go one by one."""
+    """For each row the unit or group that is kept or removed as a whole; None if rows are treated one by one."""
 
     @property
     def removal_order(self) -> Ints:
-        """Removed rows: earliest phase first, then highest score."""
-        gone = np.flatnonzero(~self.keep)
+        """Indices of the removed rows: earliest phase first, then highest score."""
+        removed_rows = np.flatnonzero(~self.keep)
         score = np.zeros(len(self.keep)) if self.scores is None else np.nan_to_num(self.scores)
         phase = np.zeros(len(self.keep)) if self.phase is None else self.phase
-        return gone[np.lexsort((gone, -score[gone], phase[gone]))]
+        order = np.lexsort((removed_rows, -score[removed_rows], phase[removed_rows]))
+        return removed_rows[order]
 
 
 class DebiasMethod(Settings):
-    """A way to choose which problems stay.
+    """A method that chooses the problems to keep.
 
-    A method with a field `size` reduces to it. Any other stops by itself.
+    A method with a field `size` keeps that many. Any other decides by itself when to stop.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """What pages call it."""
+    """Its name on pages."""
     score_title: ClassVar[str] = ""
-    """What pages call the scores of its arms, where it has any."""
+    """The name of its scores on pages; empty if it has none."""
     needs_features: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("seed",)
-    """Settings that it takes over from the method it is shown beside."""
+    """Names of settings that it copies from the method with which it is compared."""
     seed: int
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Run on the rows.
+        """Run the method on the rows, and return what it keeps.
 
-        A method that stops by itself keeps at least `size` rows.
+        A method without a field `size` keeps at least `size` rows; None sets no minimum. `progress` is called with the
+        work done and all work.
         """
         raise NotImplementedError
 
     def given(self) -> dict[str, Any]:
-        """The settings as they were given."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
+        """Return the settings by name, without results of fitting."""
+        settings = [field for field in fields(self) if field.init]  # type: ignore[arg-type]
+        return {setting.name: getattr(self, setting.name) for setting in settings}
 
 
 def has_size(kind: type[DebiasMethod]) -> bool:
-    """Whether a method reduces to a size that must be given."""
-    return "size" in {each.name for each in parameters_of(kind)}
+    """Whether a class of methods has a setting `size`."""
+    return "size" in {parameter.name for parameter in parameters_of(kind)}
 
 
 METHODS: Registry[type[DebiasMethod]] = Registry(

@@ -35,26 +35,26 @@ SEEDS_APART = 1_000_003
 
 @dataclass(frozen=True)
 class NullModel:
-    """Relabelled runs, and the real run beside them."""
+    """Numbers of removed rows in relabelled runs, and in the real run to compare with."""
 
-    removed: int  # by the real run
-    ranks: tuple[SequentialRank, ...]  # of the real run and of its other seeds, by how many they remove
-    null_removed: tuple[int, ...]
+    removed: int  # rows removed by the real run
+    ranks: tuple[SequentialRank, ...]  # of the real run and of its other seeds, by how many rows they remove
+    null_removed: tuple[int, ...]  # rows removed by each relabelled run
     at_threshold: int  # rows at or over the threshold in the real run's first phase
-    null_at_threshold: tuple[int, ...]
+    null_at_threshold: tuple[int, ...]  # the same in each relabelled run
     q_values: Doubles  # one per row
 
     @property
     def expected(self) -> float:
-        """Mean number of removals by chance.
+        """Mean number of rows removed by relabelled runs.
 
-        It is a little high if draws stopped at one that reached the real run.
+        It is a little too high if drawing stopped at a run that removed as many as the real one.
         """
         return float(np.mean(self.null_removed))
 
     @property
     def excess(self) -> float:
-        """Removals beyond what chance accounts for."""
+        """Number of rows that the real run removes beyond the expected number."""
         return self.removed - self.expected
 
 
@@ -69,10 +69,12 @@ def null_runs(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> NullModel:
-    """Repeat a fitted run on relabelled rows, at most `runs` times.
+    """Repeat AFLite on relabelled rows, and rank the real run among these runs.
 
-    `units` say what varies together and is flipped as one: `Dataset.units` for problems.
-    `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
+    `real` is fitted to X and y. `others` are fitted with other seeds, and are ranked among the same relabelled runs,
+    which differ in their seeds too. Rows of one of the `units` are relabelled together: `Dataset.units` for problems.
+    None treats every row as a unit. There are at most `runs` runs, and fewer if the ranks are clear earlier. `progress`
+    is called with the number of finished runs.
     """
     if runs < 1:
         raise BadInput(f"expected 1 relabelled run or more; found {runs}")
@@ -83,12 +85,16 @@ def null_runs(
     removed: list[int] = []
     scores: list[Doubles] = []
 
-    def relabelled_removals() -> Iterator[int]:
-        """Removals of one relabelled run after the other, those made for an earlier rank first."""
+    def iterate_removals() -> Iterator[int]:
+        """Yield the number of rows that each relabelled run removes.
+
+        Runs made for an earlier rank are not repeated.
+        """
         for number in count():
             if number == len(removed):
                 again = real.again(real.seed + SEEDS_APART + seed + number)
-                again.fit(X, relabelled(y, numbers, seed=seed + number), groups)
+                random_answers = relabelled(y, numbers, seed=seed + number)
+                again.fit(X, random_answers, groups)
                 removed.append(_count_removals(again))
                 scores.append(again.first_scores_)
                 if progress:
@@ -97,26 +103,33 @@ def null_runs(
 
     ranks = []
     for fitted in (real, *others):
-        removal_count = _count_removals(fitted)
-        ranks.append(rank((count >= removal_count for count in relabelled_removals()), runs))
+        real_count = _count_removals(fitted)
+        reaches_real = (null_count >= real_count for null_count in iterate_removals())
+        ranks.append(rank(reaches_real, runs))
     return NullModel(
         removed=_count_removals(real),
         ranks=tuple(ranks),
         null_removed=tuple(removed),
-        at_threshold=int((real.first_scores_ >= real.threshold).sum()),
-        null_at_threshold=tuple(int((run_scores >= real.threshold).sum()) for run_scores in scores),
+        at_threshold=_count_reaching(real.first_scores_, real.threshold),
+        null_at_threshold=tuple(_count_reaching(run_scores, real.threshold) for run_scores in scores),
         q_values=q_values(real.first_scores_, scores),
     )
 
 
 def _count_removals(fitted: AFLite) -> int:
+    """Number of rows that a fitted run removes."""
     return int((~fitted.keep_).sum())
 
 
-def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
-    """Return the answers with each unit flipped with probability one half.
+def _count_reaching(scores: Doubles, threshold: float) -> int:
+    """Number of scores at or over the threshold."""
+    return int((scores >= threshold).sum())
 
-    Rows of a unit stay equal or opposite.
+
+def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
+    """Return the answers, those of each unit flipped with probability one half.
+
+    `units` has the unit number of each row. The answers of a unit's rows are flipped together.
 
     >>> y, units = np.array([0, 1, 1, 0]), np.array([0, 0, 2, 3])
     >>> all(a != b for a, b, *_ in (relabelled(y, units, seed=seed) for seed in range(9)))
@@ -127,24 +140,29 @@ def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
 
 
 def q_values(scores: Doubles, null_scores: Sequence[Doubles]) -> Doubles:
-    """Return the share of chance among rows with at least this score.
+    """Return the q-value of each row.
 
-    It is 1 for a row without a score.
+    It is the share of chance among all rows with at least its score: their mean number in relabelled runs over that in
+    the real one. `null_scores` has the scores of each relabelled run. A row without a score (NaN) has the q-value 1.
 
     >>> q_values(np.array([0.9, 0.8, 0.4]), [np.array([0.8, 0.3, 0.2]), np.array([0.5, 0.4, 0.1])]).tolist()
     [0.0, 0.25, 0.5]
     """
-    levels, level_of = np.unique(scores[~np.isnan(scores)], return_inverse=True)
-    real = _count_at_least(levels, scores)
-    chance = np.mean([_count_at_least(levels, drawn) for drawn in null_scores], axis=0)
+    has_score = ~np.isnan(scores)
+    levels, level_of = np.unique(scores[has_score], return_inverse=True)
+    real_counts = _count_at_least(levels, scores)
+    null_counts = [_count_at_least(levels, run_scores) for run_scores in null_scores]
+    mean_null_counts = np.mean(null_counts, axis=0)
+    shares = np.minimum(1, mean_null_counts / np.maximum(real_counts, 1))
     # A better score never has a worse q-value.
-    smallest = np.minimum.accumulate(np.minimum(1, chance / np.maximum(real, 1)))
-    shares = np.ones(len(scores))
-    shares[~np.isnan(scores)] = smallest[level_of]
-    return shares
+    level_q_values = np.minimum.accumulate(shares)
+    row_q_values = np.ones(len(scores))
+    row_q_values[has_score] = level_q_values[level_of]
+    return row_q_values
 
 
 def _count_at_least(levels: Doubles, scores: Doubles) -> Ints:
-    """Number of scores that reach each level."""
+    """Number of scores at or over each level. NaN is no score."""
     sorted_scores = np.sort(scores[~np.isnan(scores)])
-    return len(sorted_scores) - np.searchsorted(sorted_scores, levels, side="left")
+    lower_counts = np.searchsorted(sorted_scores, levels, side="left")
+    return len(sorted_scores) - lower_counts

@@ -35,105 +35,164 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Overuse:
-    """One trait: how many units on each side have it, and the log odds ratio with its interval."""
+    """A trait's frequency among removed and kept units, as a log odds ratio."""
 
     trait: str
     removed: float
+    """Number of removed units with the trait, in which a part of a unit counts as a fraction."""
     of_removed: int
+    """Number of units with removed members."""
     kept: float
+    """Number of kept units with the trait."""
     of_kept: int
+    """Number of units with kept members."""
     log_odds: float
+    """Log odds ratio, above 0 if removed units have the trait more often, with its interval from `low` to `high`."""
     low: float
     high: float
     p: float
+    """p-value of Fisher's exact test."""
     q: float
+    """False discovery rate, among all traits of the table."""
     examples: tuple[int, ...]
-    """Removed rows that have it, the best first."""
+    """Indices of removed rows with the trait, the best first."""
 
 
 def overused_words(texts: Sequence[Sequence[str]], sides: "Sides", *, fewest: int = 10) -> list[Overuse]:
-    """Every word that stands in `fewest` rows or more: the surest over-use first, the surest under-use last."""
+    """Compare all words that occur in `fewest` rows or more.
+
+    `texts` has the words of each row. Significantly over-used words come first and significantly under-used ones last.
+    """
     entries = word_entries(texts, once=True)
-    times = np.bincount(entries.feature, minlength=entries.features)
-    common = np.flatnonzero(times >= fewest)
-    place = np.full(entries.features, -1)
-    place[common] = np.arange(len(common))
-    tested = place[entries.feature] >= 0
-    rows = entries.row[tested]
-    traits = place[entries.feature[tested]]
-    table = _compare_traits([entries.words[word] for word in common], rows, traits, sides)
-    return sorted(table, key=lambda word: (-math.copysign(math.log(max(word.p, 1e-300)), word.log_odds), word.trait))
+    row_counts = np.bincount(entries.feature, minlength=entries.features)
+    common_words = np.flatnonzero(row_counts >= fewest)
+    trait_of_word = np.full(entries.features, -1)
+    trait_of_word[common_words] = np.arange(len(common_words))
+    entry_traits = trait_of_word[entries.feature]
+    is_common = entry_traits >= 0
+    names = [entries.words[word] for word in common_words]
+    table = _compare_traits(names, entries.row[is_common], entry_traits[is_common], sides)
+    return sorted(table, key=_make_sort_key)
+
+
+def _make_sort_key(overuse: Overuse) -> tuple[float, str]:
+    """Key that sorts from over-use to under-use, by significance."""
+    log_p = math.log(max(overuse.p, 1e-300))
+    return -math.copysign(log_p, overuse.log_odds), overuse.trait
 
 
 def overused_lengths(texts: Sequence[Sequence[str]], sides: "Sides", *, bins: int = LENGTH_BINS) -> list[Overuse]:
-    """Lengths in words, in about equally frequent bins from short to long."""
+    """Compare lengths in words, in about equally frequent bins from short to long."""
     lengths = np.array([len(text) for text in texts])
-    starts = np.unique(np.quantile(lengths, np.arange(bins) / bins, method="higher"))
+    levels = np.arange(bins) / bins
+    starts = np.unique(np.quantile(lengths, levels, method="higher"))
     ends = [*(starts[1:] - 1), lengths.max()]
-    names = [f"{start}" if start == end else f"{start} to {end}" for start, end in zip(starts, ends, strict=True)]
+    names = []
+    for start, end in zip(starts, ends, strict=True):
+        name = f"{start}" if start == end else f"{start} to {end}"
+        names.append(name)
     traits = np.searchsorted(starts, lengths, side="right") - 1
-    return _compare_traits(names, np.arange(len(lengths)), traits, sides)
+    rows = np.arange(len(lengths))
+    return _compare_traits(names, rows, traits, sides)
 
 
 def overused_polarity(texts: Sequence[Sequence[str]], sides: "Sides") -> list[Overuse]:
-    """One line: a text with a negation in it, of the list `NEGATIONS`."""
-    rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
-    return _compare_traits(["negated"], rows, np.zeros(len(rows), np.int64), sides)
+    """Compare texts with and without a negation, a word of `NEGATIONS`.
+
+    The list has one trait.
+    """
+    negated_rows = [row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)]
+    rows = np.array(negated_rows, np.int64)
+    traits = np.zeros(len(rows), np.int64)
+    return _compare_traits(["negated"], rows, traits, sides)
 
 
 class Overused(NamedTuple):
-    """Traits that removed rows have more often than kept rows."""
+    """Traits of removed rows compared with those of kept rows."""
 
     words: Sequence[Overuse] = ()
-    """The surest over-use first, the surest under-use last."""
+    """Significantly over-used words first, significantly under-used ones last."""
     lengths: Sequence[Overuse] = ()
     polarity: Sequence[Overuse] = ()
 
 
 class Sides:
-    """Removed and kept rows, each weighed so that a unit counts as one on each side it is on.
+    """Removed and kept rows, weighted so that each unit counts as one.
 
-    `best` are the rows to take examples from first.
+    A unit with removed and kept members counts as one on both sides. `removed` is a mask of the rows. `units` are the
+    units of the rows; None makes every row a unit. `best` lists the rows from which examples are taken first. Raises
+    BadInput if no row is removed, or none is kept.
     """
 
     def __init__(
         self, removed: Sequence[bool] | Bools, units: Units | None = None, best: Sequence[int] | Ints = ()
     ) -> None:
         self.removed: Bools = np.asarray(removed, np.bool_)
-        self.rank = np.full(len(self.removed), len(best))
+        row_count = len(self.removed)
+        self.rank = np.full(row_count, len(best))
         self.rank[np.asarray(best, np.int64)] = np.arange(len(best))
-        own_units = Units.alone(len(self.removed)) if units is None else require_units(units, len(self.removed))
-        side = own_units.numbers * 2 + self.removed
-        members = np.bincount(side, minlength=2 * len(self.removed))
-        self.weights: Doubles = 1.0 / members[side]
-        self.units = (round(self.weights[~self.removed].sum()), round(self.weights[self.removed].sum()))
-        """How many units have kept members, and how many have removed ones."""
+        row_units = Units.alone(row_count) if units is None else require_units(units, row_count)
+        side = row_units.numbers * 2 + self.removed
+        member_counts = np.bincount(side, minlength=2 * row_count)
+        self.weights: Doubles = 1.0 / member_counts[side]
+        kept_count = round(self.weights[~self.removed].sum())
+        removed_count = round(self.weights[self.removed].sum())
+        self.units = (kept_count, removed_count)
+        """Number of units with kept members, and of units with removed members."""
         if not all(self.units):
             raise BadInput("expected some rows removed and some kept: there is nothing to compare")
 
 
 def _compare_traits(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> list[Overuse]:
-    """The table of traits, where entry i says that row `rows[i]` has trait `traits[i]`."""
+    """Return one comparison per name.
+
+    Entry i says that row `rows[i]` has the trait `names[traits[i]]`.
+    """
     if not names:
         return []
-    out = sides.removed[rows]
-    a = np.bincount(traits[out], sides.weights[rows[out]], len(names))
-    b = np.bincount(traits[~out], sides.weights[rows[~out]], len(names))
-    kept, removed = sides.units
-    ratio, low, high = log_odds(a, removed, b, kept)
-    p = p_fisher(a, removed, b, kept)
-    examples = _choose_examples(len(names), rows[out], traits[out], sides.rank)
-    columns = (column.tolist() for column in (a, b, ratio, low, high, p, discovery_rates(p)))
+    is_removed = sides.removed[rows]
+    removed_rows = rows[is_removed]
+    removed_traits = traits[is_removed]
+    kept_rows = rows[~is_removed]
+    kept_traits = traits[~is_removed]
+    removed_with = np.bincount(removed_traits, sides.weights[removed_rows], len(names))
+    kept_with = np.bincount(kept_traits, sides.weights[kept_rows], len(names))
+    kept_count, removed_count = sides.units
+    ratio, low, high = log_odds(removed_with, removed_count, kept_with, kept_count)
+    p = p_fisher(removed_with, removed_count, kept_with, kept_count)
+    q = discovery_rates(p)
+    examples = _choose_examples(len(names), removed_rows, removed_traits, sides.rank)
     return [
-        Overuse(name, a, removed, b, kept, ratio, low, high, p, q, shown)
-        for name, a, b, ratio, low, high, p, q, shown in zip(names, *columns, examples, strict=True)
+        Overuse(
+            name,
+            float(removed_with[trait]),
+            removed_count,
+            float(kept_with[trait]),
+            kept_count,
+            float(ratio[trait]),
+            float(low[trait]),
+            float(high[trait]),
+            float(p[trait]),
+            float(q[trait]),
+            examples[trait],
+        )
+        for trait, name in enumerate(names)
     ]
 
 
-def _choose_examples(traits: int, rows: Ints, of: Ints, rank: Ints) -> list[tuple[int, ...]]:
-    """The first few rows of each trait, by rank and then as they stand."""
-    order = np.lexsort((rows, rank[rows], of))
-    rows = rows[order]
-    of = of[order]
-    starts, ends = (np.searchsorted(of, np.arange(traits), side) for side in ("left", "right"))
-    return [tuple(rows[start : min(start + EXAMPLES, end)].tolist()) for start, end in zip(starts, ends, strict=True)]
+def _choose_examples(trait_count: int, rows: Ints, traits: Ints, rank: Ints) -> list[tuple[int, ...]]:
+    """Return for each trait the first few of its rows, by rank and then by index.
+
+    Entry i says that row `rows[i]` has trait `traits[i]`. `rank` has one number per row of the data.
+    """
+    order = np.lexsort((rows, rank[rows], traits))
+    sorted_rows = rows[order]
+    sorted_traits = traits[order]
+    numbers = np.arange(trait_count)
+    starts = np.searchsorted(sorted_traits, numbers, "left")
+    ends = np.searchsorted(sorted_traits, numbers, "right")
+    examples = []
+    for start, end in zip(starts, ends, strict=True):
+        last = min(start + EXAMPLES, end)
+        examples.append(tuple(sorted_rows[start:last].tolist()))
+    return examples

@@ -1,4 +1,4 @@
-"""PMI filtering, the lexical baseline: keep the twins whose words say least about the answer.
+"""PMI filtering, the lexical baseline: keeps twins whose words tell little about the answer.
 
 Sakaguchi, Le Bras, Bhagavatula and Choi, "WinoGrande" (2019), section 4, https://arxiv.org/abs/1907.10641; PMI after
 Gururangan et al., "Annotation Artifacts in Natural Language Inference Data" (2018), https://arxiv.org/abs/1803.02324.
@@ -28,9 +28,9 @@ from winokit.progress import Progress
 from winokit.settings import Help
 
 MOST_PAIRS = 2_000_000
-"""Occurrences of pairs held at once: about 200 MB with what sorting them takes."""
+"""Maximum number of pairs in memory at once: sorting them takes about 200 MB."""
 MIXER = 0x9E3779B97F4A7C15
-"""Spreads pairs over parts: neighbouring pairs do not stay together."""
+"""Multiplier of the hash that spreads pairs over parts."""
 
 
 @dataclass
@@ -83,30 +83,35 @@ class PMIFilter(DebiasMethod):
     ] = "own"
     seed: Seed = 0
     keep_: Bools = field(init=False, repr=False)
-    """True for the rows that stay."""
+    """Mask of the kept rows."""
     scores_: Doubles = field(init=False, repr=False)
-    """What the rows of a group were ranked by: high is easy."""
+    """Score of each row's group: a high score means that its words give the answer away."""
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Fit the words of the rows."""
+        """Filter the rows by their words, down to the setting `size` of this method."""
         self.fit(rows.texts, rows.y, rows.groups)
         return DebiasArm(self.name, self.keep_, self.given(), self.scores_, whole=rows.groups)
 
     def fit(
         self, texts: Sequence[Sequence[str]], y: Sequence[int] | NDArray[Any], groups: Groups | None = None
     ) -> "PMIFilter":
-        """Rank the groups of the texts, each a list of words, and keep the first ones."""
+        """Rank the groups of texts by their words, and keep those with the lowest scores.
+
+        Each text is a list of words. `y` has their answers, 0 or 1, and `groups` their groups, such as twins, or None
+        for a text alone. Sets `keep_` and `scores_`. At most `size` texts are kept, and no group is split.
+        """
         labels = as_labels(y)
         if len(texts) != len(labels):
             raise BadInput(f"expected one answer per text, found {len(labels)} for {len(texts)}")
         numbers = numbered(groups, len(labels))
-        per_row = self._measure_evidence(texts, labels)
-        scores, twins = _score_groups(per_row, labels, numbers, largest=self.variant == "maximum")
+        evidence = self._measure_evidence(texts, labels)
+        scores, has_twins = _score_groups(evidence, labels, numbers, largest=self.variant == "maximum")
         if self.variant == "absolute":
             scores = np.abs(scores)
-        place = np.where(twins, 0, {"own": 0, "first": -1, "last": 1}[self.alone])
-        by_chance = np.random.default_rng(self.seed).permutation(len(scores))
-        order = np.lexsort((by_chance, scores, place))
+        rank_alone = {"own": 0, "first": -1, "last": 1}[self.alone]
+        rank = np.where(has_twins, 0, rank_alone)
+        tie_break = np.random.default_rng(self.seed).permutation(len(scores))
+        order = np.lexsort((tie_break, scores, rank))
         self.keep_ = taken_whole(order, numbers, self.size)
         self.scores_ = scores[numbers]
         return self
@@ -114,62 +119,83 @@ class PMIFilter(DebiasMethod):
     def _measure_evidence(self, texts: Sequence[Sequence[str]], labels: Ints) -> Doubles:
         """Return each text's evidence for the first answer.
 
-        It is the sum of its words' PMI, or the largest.
+        It is the sum of its words' PMI. For the variant `maximum` it is the largest PMI, and for `second-order` the sum
+        over pairs of words.
         """
-        entries = word_entries(texts, once=self.count == "types" or self.variant == "second-order")
+        is_once = self.count == "types" or self.variant == "second-order"
+        entries = word_entries(texts, once=is_once)
         if self.variant == "second-order":
             return pair_evidence(entries, labels, self.smoothing)
         pmi = word_pmi(entries, labels, self.smoothing)
+        entry_pmi = pmi[entries.feature]
         if self.variant == "maximum":
             largest = np.full(entries.rows, -np.inf)
-            np.maximum.at(largest, entries.row, pmi[entries.feature])
+            np.maximum.at(largest, entries.row, entry_pmi)
             return np.where(np.isfinite(largest), largest, 0.0)
-        return np.bincount(entries.row, pmi[entries.feature], entries.rows).astype(np.float64)
+        return np.bincount(entries.row, entry_pmi, entries.rows).astype(np.float64)
 
 
 def word_pmi(entries: "WordEntries", labels: Ints, smoothing: float) -> Doubles:
-    """PMI of every word with the first answer."""
-    first = np.bincount(entries.feature[labels[entries.row] == 0], minlength=entries.features)
-    total = np.bincount(entries.feature, minlength=entries.features)
-    shares: Doubles = np.log((first + smoothing) / (total + 2 * smoothing))
-    return shares + _smooth_prior(int(first.sum()), int(total.sum()), entries.features, smoothing)
+    """Pointwise mutual information of every word with the first answer, in nats.
 
-
-def _smooth_prior(first: int, both: int, features: int, smoothing: float) -> float:
-    """-log p(first), from the counts of the first answer and of both, smoothed as the words are."""
-    return float(np.log((both + 2 * smoothing * features) / (first + smoothing * features))) if features else 0.0
-
-
-def _score_groups(per_row: Doubles, labels: Ints, numbers: Ints, largest: bool) -> tuple[Doubles, Bools]:
-    """Return per group the difference of its rows' evidence, or the largest.
-
-    Also returns which groups have both answers.
-
-    Of a group with one answer alone, f is what its words say for that answer.
+    `labels` has the answer of each text. `smoothing` is added to every count.
     """
-    groups = int(numbers.max()) + 1
+    is_first = labels[entries.row] == 0
+    first_counts = np.bincount(entries.feature[is_first], minlength=entries.features)
+    counts = np.bincount(entries.feature, minlength=entries.features)
+    log_shares: Doubles = np.log((first_counts + smoothing) / (counts + 2 * smoothing))
+    prior = _smooth_prior(int(first_counts.sum()), int(counts.sum()), entries.features, smoothing)
+    return log_shares + prior
 
-    def by_label(values: Doubles) -> Doubles:
-        return np.bincount(labels * groups + numbers, values, 2 * groups).reshape(2, groups).astype(np.float64)
 
-    sums = by_label(per_row)
-    counts = by_label(np.ones(len(labels)))
+def _smooth_prior(first_count: int, count: int, feature_count: int, smoothing: float) -> float:
+    """Return -log p(first), smoothed like the words, or 0 without words.
+
+    `first_count` of `count` words are in texts whose answer is the first. There are `feature_count` different words.
+    """
+    if not feature_count:
+        return 0.0
+    return float(np.log((count + 2 * smoothing * feature_count) / (first_count + smoothing * feature_count)))
+
+
+def _score_groups(evidence: Doubles, labels: Ints, numbers: Ints, largest: bool) -> tuple[Doubles, Bools]:
+    """Return the score of each group, and whether it has both answers.
+
+    The score is the mean evidence of its rows with the first answer less that of its rows with the second. Without rows
+    of an answer their mean is 0. With `largest`, the score is the largest evidence of its rows. `numbers` has the group
+    of each row.
+    """
+    group_count = int(numbers.max()) + 1
+    cells = labels * group_count + numbers
+
+    def sum_by_label(values: Doubles) -> Doubles:
+        """Sum a value per row by answer and group."""
+        sums = np.bincount(cells, values, 2 * group_count)
+        return sums.reshape(2, group_count).astype(np.float64)
+
+    sums = sum_by_label(evidence)
+    counts = sum_by_label(np.ones(len(labels)))
     means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
     scores: Doubles = means[0] - means[1]
     if largest:
-        scores = np.full(groups, -np.inf)
-        np.maximum.at(scores, numbers, per_row)
-    return scores, (counts[0] > 0) & (counts[1] > 0)
+        scores = np.full(group_count, -np.inf)
+        np.maximum.at(scores, numbers, evidence)
+    has_twins = (counts[0] > 0) & (counts[1] > 0)
+    return scores, has_twins
 
 
 @dataclass(frozen=True)
 class WordEntries:
-    """Words of texts: one entry per word, sorted by row."""
+    """Words of texts as arrays: one entry per occurrence of a word, sorted by text."""
 
     row: Ints
+    """Index of each entry's text."""
     feature: Ints
+    """Index of each entry's word in `words`."""
     rows: int
+    """Number of texts."""
     words: tuple[str, ...]
+    """All different words."""
 
     @property
     def features(self) -> int:
@@ -180,59 +206,82 @@ class WordEntries:
 def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordEntries:
     """Return the words of the texts as entries.
 
-    With `once`, a repeated word has one entry per text.
+    With `once`, a word that a text repeats has one entry for this text.
     """
-    numbers: dict[str, int] = {}
-    feature = np.fromiter((numbers.setdefault(word, len(numbers)) for text in texts for word in text), np.int64)
-    row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    number_of: dict[str, int] = {}
+    numbers: list[int] = []
+    for text in texts:
+        numbers.extend(number_of.setdefault(word, len(number_of)) for word in text)
+    feature = np.array(numbers, np.int64)
+    lengths = [len(text) for text in texts]
+    row = np.repeat(np.arange(len(texts)), lengths)
     if once and len(feature):
-        row, feature = np.divmod(np.unique(row * len(numbers) + feature), len(numbers))
-    return WordEntries(row, feature, len(texts), tuple(numbers))
+        entry_keys = np.unique(row * len(number_of) + feature)
+        row, feature = np.divmod(entry_keys, len(number_of))
+    return WordEntries(row, feature, len(texts), tuple(number_of))
 
 
 def pair_evidence(entries: WordEntries, labels: Ints, smoothing: float, most: int = MOST_PAIRS) -> Doubles:
-    """Return per row the summed PMI of its word pairs with the first answer.
+    """Return for each text the sum of the PMI of its word pairs with the first answer.
 
-    `entries` have each word once.
+    `entries` have each word of a text once. `labels` has the answer of each text.
 
-    WinoGrande's 40,000 texts hold 7.7 million pairs. They are dealt into parts by a hash, so that all occurrences of a
-    pair meet in one part and no more than about `most` are held at a time.
+    WinoGrande's 40,000 texts have 7.7 million pairs. A hash deals them into parts, so that all occurrences of a pair
+    are in one part, and only about `most` are in memory at a time.
     """
     lengths = np.bincount(entries.row, minlength=entries.rows)
-    per_row = lengths * (lengths - 1) // 2
+    pair_counts = lengths * (lengths - 1) // 2
+    pair_count = int(pair_counts.sum())
     sums = np.zeros(entries.rows)
-    features = 0
-    parts = max(1, -(-int(per_row.sum()) // most))
-    for part in range(parts):
-        blocks = [_select_part(part, parts, *block) for block in _iterate_pairs(entries, lengths, most // 8)]
-        if not blocks:
+    feature_count = 0
+    part_count = max(1, -(-pair_count // most))
+    for part in range(part_count):
+        row, pair = _collect_part(part, part_count, entries, lengths, most)
+        if not len(row):
             continue
-        row, pair = (np.concatenate(column) for column in zip(*blocks, strict=True))
-        _, which, total = np.unique(pair, return_inverse=True, return_counts=True)
-        first = np.bincount(which[labels[row] == 0], minlength=len(total))
-        shares = np.log((first + smoothing) / (total + 2 * smoothing))
-        sums += np.bincount(row, shares[which], entries.rows)
-        features += len(total)
-    return sums + per_row * _smooth_prior(int(per_row[labels == 0].sum()), int(per_row.sum()), features, smoothing)
+        _, pair_index, counts = np.unique(pair, return_inverse=True, return_counts=True)
+        is_first = labels[row] == 0
+        first_counts = np.bincount(pair_index[is_first], minlength=len(counts))
+        log_shares = np.log((first_counts + smoothing) / (counts + 2 * smoothing))
+        sums += np.bincount(row, log_shares[pair_index], entries.rows)
+        feature_count += len(counts)
+    first_count = int(pair_counts[labels == 0].sum())
+    return sums + pair_counts * _smooth_prior(first_count, pair_count, feature_count, smoothing)
+
+
+def _collect_part(part: int, part_count: int, entries: WordEntries, lengths: Ints, most: int) -> tuple[Ints, Ints]:
+    """Return the text and the number of every pair that the hash deals into a part."""
+    rows = [np.zeros(0, np.int64)]
+    pairs = [np.zeros(0, np.int64)]
+    for block_row, block_pair in _iterate_pairs(entries, lengths, most // 8):
+        part_row, part_pair = _select_part(part, part_count, block_row, block_pair)
+        rows.append(part_row)
+        pairs.append(part_pair)
+    return np.concatenate(rows), np.concatenate(pairs)
 
 
 def _iterate_pairs(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
-    """Row and number of every pair, some texts of equal length at a time."""
+    """Yield the text and the number of every pair, about `most` pairs at a time.
+
+    `lengths` has the number of words of each text. Equal pairs have equal numbers.
+    """
     starts = np.cumsum(lengths) - lengths
     for length in np.unique(lengths[lengths > 1]):
-        left, right = np.triu_indices(length, 1)
+        first, second = np.triu_indices(length, 1)
         rows = np.flatnonzero(lengths == length)
-        step = max(1, most // len(left))
-        for at in range(0, len(rows), step):
-            chunk = rows[at : at + step]
-            words = entries.feature[starts[chunk][:, None] + np.arange(length)]
-            yield np.repeat(chunk, len(left)), (words[:, left] * entries.features + words[:, right]).ravel()
+        step = max(1, most // len(first))
+        for start in range(0, len(rows), step):
+            chunk = rows[start : start + step]
+            indices = starts[chunk][:, None] + np.arange(length)
+            words = entries.feature[indices]
+            pairs = words[:, first] * entries.features + words[:, second]
+            yield np.repeat(chunk, len(first)), pairs.ravel()
 
 
-def _select_part(part: int, parts: int, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
-    """The pairs that belong to one part."""
-    if parts == 1:
+def _select_part(part: int, part_count: int, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
+    """Return the rows and pairs whose hash belongs to a part."""
+    if part_count == 1:
         return row, pair
     mixed = (pair.astype(np.uint64) * np.uint64(MIXER)) >> np.uint64(32)
-    mine = mixed % np.uint64(parts) == part
-    return row[mine], pair[mine]
+    is_in_part = mixed % np.uint64(part_count) == part
+    return row[is_in_part], pair[is_in_part]

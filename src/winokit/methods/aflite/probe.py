@@ -1,9 +1,9 @@
-"""A linear probe: how often a linear classifier of the features gets the answer of rows it has not seen.
+"""A linear probe: the accuracy of a linear classifier on rows that it was not trained on.
 
-Near 50 % the features say nothing about the answer that a linear classifier could use; below it the filter has
-removed what chance got right as well. Rows are dealt into folds by whole units: a classifier that has seen a twin would
-know the other's features and take its answer, which is the wrong one; and one that has seen a text or a template would
-know its answer from there.
+Near 50 % the features tell a linear classifier nothing about the answer. Below 50 % the filter also removed rows that
+were predicted rightly by chance. Rows are dealt into folds by whole units: the twin of a training row has nearly the
+same features and the opposite answer, so that it would be predicted wrongly, and a row with the text or template of a
+training row would be predicted rightly.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from winokit.methods.aflite.logistic import Objective, minimise
 from winokit.units import Units, require_units
 
 TOLERANCE = 1e-4
-"""How much the log odds of held-out rows may still change, as a root mean square."""
+"""Remaining change of the log odds of held-out rows, as a root mean square, at which a fit stops."""
 BLOCK = 4096
 
 
@@ -30,13 +30,13 @@ class Probe:
 
     accuracy: float
     correct: Bools
-    """One flag per row that was probed, in the rows' order."""
+    """Whether the answer of each row was predicted rightly."""
     fold: Ints
-    """The fold each was held out in."""
+    """The fold in which each row was held out."""
     error: float
-    """What is left to solve for, in the unit of `TOLERANCE`: how far the log odds would still move."""
+    """Largest remaining error of a classifier, in the unit of `TOLERANCE`."""
     choices: Ints
-    """The answer that was predicted for each, 0 or 1."""
+    """The predicted answer of each row, 0 or 1."""
 
 
 def linear_probe(
@@ -48,30 +48,35 @@ def linear_probe(
     seed: int = 0,
     regularisation: float = 1.0,
 ) -> Probe:
-    """Cross-validated accuracy of logistic regression (L2, `regularisation` as scikit-learn's C).
+    """Cross-validate a logistic regression of the answers on the features.
 
-    `units` say what varies together and is never split between folds: `Dataset.units` for problems. By default every
-    row varies by itself.
+    `x` has one row per answer, and each answer of `y` is 0 or 1. `units` are never split between folds: `Dataset.units`
+    for problems; None makes every row a unit. `regularisation` is scikit-learn's C. Raises BadInput if a training fold
+    has only one of the answers.
     """
     labels = as_labels(y)
     if len(labels) != len(x):
         raise BadInput(f"expected one answer per row, found {len(labels)} for {len(x)} rows")
     names = None if units is None else names_of(require_units(units, len(labels)))
     fold = folds_of(numbered(names, len(labels)), folds, seed)
-    seen = fold[:, None] != np.arange(folds)
-    if any(len(np.unique(labels[column])) < 2 for column in seen.T):
-        raise BadInput("expected both answers in every training fold of the probe: there are too few rows")
-    theta, error = _fit_classifiers(x, labels, seen, regularisation)
-    margins = np.concatenate([part @ theta[:-1] for part in blocks_of(x, BLOCK)]) + theta[-1]
-    choices = (margins[np.arange(len(fold)), fold] > 0).astype(np.int64)
+    is_training = fold[:, None] != np.arange(folds)
+    for column in is_training.T:
+        if len(np.unique(labels[column])) < 2:
+            raise BadInput("expected both answers in every training fold of the probe: there are too few rows")
+    theta, error = _fit_classifiers(x, labels, is_training, regularisation)
+    products = [block @ theta[:-1] for block in blocks_of(x, BLOCK)]
+    margins = np.concatenate(products) + theta[-1]
+    held_out_margins = margins[np.arange(len(fold)), fold]
+    choices = (held_out_margins > 0).astype(np.int64)
     correct = choices == labels
     return Probe(float(correct.mean()), correct, fold, error, choices)
 
 
 def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
-    """A fold for each row: whole units, in random order, always into the fold that has fewest rows.
+    """Deal whole units into folds of about equal size, and return the fold of each row.
 
-    `numbers` are the units of the rows, from 0.
+    `numbers` has the unit number of each row, from 0. Units are taken in random order, each into the smallest fold so
+    far. Raises BadInput if there are fewer units than folds.
     """
     unit_count = int(numbers.max()) + 1
     if not 2 <= folds <= unit_count:
@@ -80,42 +85,51 @@ def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
         )
     sizes = np.bincount(numbers)
     fold_of_unit = np.empty(unit_count, np.int64)
-    filled = np.zeros(folds, np.int64)
+    fold_sizes = np.zeros(folds, np.int64)
     for unit in np.random.default_rng(seed).permutation(unit_count):
-        least = int(filled.argmin())
-        fold_of_unit[unit] = least
-        filled[least] += sizes[unit]
+        smallest_fold = int(fold_sizes.argmin())
+        fold_of_unit[unit] = smallest_fold
+        fold_sizes[smallest_fold] += sizes[unit]
     return fold_of_unit[numbers]
 
 
-def _fit_classifiers(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> tuple[NDArray[Any], float]:
-    """Fit one classifier per column of `seen`.
+def _fit_classifiers(
+    x: NDArray[Any], labels: Ints, is_training: Bools, regularisation: float
+) -> tuple[NDArray[Any], float]:
+    """Fit one classifier per column of `is_training`, on the rows marked there.
 
-    Returns weights with the intercept below them, and the largest remaining error.
+    Returns their weights as columns, with the intercepts in the last row, and the largest remaining error.
     """
-    columns = x.shape[1]
-    share = float(seen.mean())
+    column_count = x.shape[1]
+    training_share = float(is_training.mean())
 
-    def gradient(theta: NDArray[Any]) -> NDArray[Any]:
+    def compute_gradient(theta: NDArray[Any]) -> NDArray[Any]:
+        """Gradient of each classifier's loss, with the L2 penalty."""
         total = np.zeros_like(theta)
         total[:-1] = theta[:-1] / regularisation
-        for at, part in zip(range(0, len(x), BLOCK), blocks_of(x, BLOCK), strict=True):
-            rows, weights = slice(at, at + BLOCK), theta[:-1].astype(part.dtype)
-            miss = (expit(part @ weights + theta[-1]) - labels[rows, None]) * seen[rows]
-            total[:-1] += part.T @ miss.astype(part.dtype)
+        first_row = 0
+        for block in blocks_of(x, BLOCK):
+            rows = slice(first_row, first_row + len(block))
+            weights = theta[:-1].astype(block.dtype)
+            chances = expit(block @ weights + theta[-1])
+            miss = (chances - labels[rows, None]) * is_training[rows]
+            total[:-1] += block.T @ miss.astype(block.dtype)
             total[-1] += miss.sum(axis=0)
+            first_row += len(block)
         return total
 
-    curvature = np.zeros((columns + 1, columns + 1))
-    for part in blocks_of(x, BLOCK):
-        curvature[:-1, :-1] += part.T @ part
-        curvature[:-1, -1] += part.sum(axis=0, dtype=np.float64)
+    curvature = np.zeros((column_count + 1, column_count + 1))
+    for block in blocks_of(x, BLOCK):
+        curvature[:-1, :-1] += block.T @ block
+        curvature[:-1, -1] += block.sum(axis=0, dtype=np.float64)
     curvature[-1] = curvature[:, -1]
     curvature[-1, -1] = len(x)
-    curvature *= share / 4  # p (1 - p) is at most a quarter
-    curvature[np.arange(columns), np.arange(columns)] += 1 / regularisation
+    curvature *= training_share / 4  # p (1 - p) is at most a quarter
+    diagonal = np.arange(column_count)
+    curvature[diagonal, diagonal] += 1 / regularisation
     factor = cho_factor(curvature)
-    start = np.zeros((columns + 1, seen.shape[1]))
-    size = share * len(x) / 4
-    fit = minimise(Objective(gradient, lambda g: cho_solve(factor, g), TOLERANCE, size), start)
+    start = np.zeros((column_count + 1, is_training.shape[1]))
+    size = training_share * len(x) / 4
+    objective = Objective(compute_gradient, lambda g: cho_solve(factor, g), TOLERANCE, size)
+    fit = minimise(objective, start)
     return fit.theta, float(fit.error.max())

@@ -1,4 +1,4 @@
-"""Random reduction: the baseline that removes as much and knows nothing.
+"""Random reduction: the baseline that keeps problems drawn at random.
 
 Sakaguchi, Le Bras, Bhagavatula and Choi, "WinoGrande" (2019), section 4, https://arxiv.org/abs/1907.10641.
 """
@@ -25,21 +25,22 @@ class RandomReduction(DebiasMethod):
     seed: Seed = 0
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Draw the rows to keep."""
-        whole = rows.unit_names if self.twins == "together" else None
-        keep = random_reduction(len(rows), self.size, seed=self.seed, groups=whole)
-        return DebiasArm(self.name, keep, self.given(), whole=whole)
+        """Draw as many rows as this method's `size`, in whole units if twins stay together."""
+        unit_names = rows.unit_names if self.twins == "together" else None
+        keep = random_reduction(len(rows), self.size, seed=self.seed, groups=unit_names)
+        return DebiasArm(self.name, keep, self.given(), whole=unit_names)
 
 
 def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | None = None) -> Bools:
-    """A mask that keeps `size` of the rows, drawn at random.
+    """Return a mask of `size` rows drawn at random.
 
-    With `groups`, such as `Dataset.units.numbers`, these are drawn whole, in random order until the next would exceed
-    the size: of pairs alone and an odd size one row fewer is kept.
+    `rows` is the number of rows. With `groups`, such as `Dataset.units.numbers`, whole groups are drawn until the next
+    would exceed the size. So of pairs and an odd size one row fewer is kept.
 
     >>> int(random_reduction(10, 4, seed=1).sum())
     4
     """
     numbers = numbered(groups, rows)
-    order = np.random.default_rng(seed).permutation(int(numbers.max(initial=-1)) + 1)
+    group_count = int(numbers.max(initial=-1)) + 1
+    order = np.random.default_rng(seed).permutation(group_count)
     return taken_whole(order, numbers, size)

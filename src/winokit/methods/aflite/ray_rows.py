@@ -1,9 +1,9 @@
-"""The rows AFLite works on, spread over Ray's workers: each holds some, and what travels is small.
+"""Rows of features spread over Ray's workers, for AFLite on several machines.
 
-A gradient is a sum over rows, so workers add up their own and the driver adds up the workers' (width x classifiers
-numbers each); the metric likewise. Partitions need the m-th smallest of all keys, which four rounds of counting by
-bytes find without moving a key. Votes come back as two small numbers per row; which rows a worker holds, and in which
-order, the driver knows without asking.
+A gradient is a sum over rows: each worker sends the sum over its rows (width x classifiers numbers), and the driver
+adds these up. The metric is summed in the same way. Training subsets need the m-th smallest of all keys, which four
+rounds of counting bytes find without sending a key. Votes are sent as two small numbers per row. The driver knows which
+rows each worker has, and in which order.
 """
 
 from functools import reduce
@@ -17,7 +17,10 @@ from winokit.methods.cluster import started
 
 
 class RayRows(FeatureRows):
-    """Rows on the workers of a Ray cluster, or of this machine."""
+    """Rows on the workers of a Ray cluster, or of Ray on this machine.
+
+    `workers` is by default one per machine. `address` is that of the cluster; None starts Ray here.
+    """
 
     def __init__(
         self,
@@ -33,7 +36,9 @@ class RayRows(FeatureRows):
         self._ray = started(address, "filtering on Ray")
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         # One worker per machine, with all its cores: what travels grows with the workers, not with their cores.
-        workers = workers or sum(bool(node["Alive"]) for node in self._ray.nodes())
+        if not workers:
+            alive_nodes = [node for node in self._ray.nodes() if node["Alive"]]
+            workers = len(alive_nodes)
         threads = max(1, cores // workers)
         self.width = X.shape[1]
         self.plan = plan
@@ -42,10 +47,13 @@ class RayRows(FeatureRows):
         self._workers = []
         self._numbers = shares(numbers, units, workers)
         self.numbers = np.concatenate(self._numbers)
-        for own in self._numbers:
-            # Files are opened by the worker; rows in memory travel once.
-            rows = X if hasattr(X, "paths") else X[own]
-            self._workers.append(worker.remote(rows, y[own], units[own], own, plan, threads))
+        for worker_numbers in self._numbers:
+            # Files are opened by the worker, and rows in memory are sent once.
+            rows = X if hasattr(X, "paths") else X[worker_numbers]
+            answers = y[worker_numbers]
+            worker_units = units[worker_numbers]
+            remote = worker.remote(rows, answers, worker_units, worker_numbers, plan, threads)
+            self._workers.append(remote)
 
     @property
     def weights(self) -> Floats:
@@ -58,15 +66,19 @@ class RayRows(FeatureRows):
         self._ray.get(pending)
 
     def draw(self, phase: int) -> None:
-        counts = sum(self._ask_workers("strata_counts"), np.zeros(self.plan.strata, dtype=np.int64))
+        # The limit of each stratum and classifier is found byte by byte: how many keys are below each next byte?
+        no_rows = np.zeros(self.plan.strata, dtype=np.int64)
+        counts = sum(self._ask_workers("strata_counts"), no_rows)
         sizes = np.array(train_sizes(counts, self.plan.train_size))
-        left = np.repeat(sizes[:, None], self.plan.classifiers, axis=1)
-        prefix = np.zeros(left.shape, dtype=np.uint64)
+        remaining = np.repeat(sizes[:, None], self.plan.classifiers, axis=1)
+        prefix = np.zeros(remaining.shape, dtype=np.uint64)
         for bits in (0, 8, 16, 24):
-            below = sum(self._ask_workers("tally", phase, prefix, bits)).cumsum(axis=2)
-            byte = (below < left[:, :, None]).sum(axis=2)
-            before = np.take_along_axis(below, np.maximum(byte - 1, 0)[:, :, None], axis=2)[:, :, 0]
-            left = left - np.where(byte > 0, before, 0)
+            byte_counts = sum(self._ask_workers("tally", phase, prefix, bits))
+            counts_up_to = byte_counts.cumsum(axis=2)
+            byte = (counts_up_to < remaining[:, :, None]).sum(axis=2)
+            previous_byte = np.maximum(byte - 1, 0)[:, :, None]
+            counts_before = np.take_along_axis(counts_up_to, previous_byte, axis=2)[:, :, 0]
+            remaining = remaining - np.where(byte > 0, counts_before, 0)
             prefix = prefix << np.uint64(8) | byte.astype(np.uint64)
         self._ask_workers("mark", phase, prefix.astype(np.uint32))
 
@@ -80,55 +92,81 @@ class RayRows(FeatureRows):
         return reduce(np.add, self._ask_workers("gram", theta))
 
     def votes(self) -> tuple[Ints, Ints]:
-        right, made = (np.concatenate(parts) for parts in zip(*self._ask_workers("counted_votes"), strict=True))
-        return right.astype(np.int64), made.astype(np.int64)
+        right_counts, vote_counts = zip(*self._ask_workers("counted_votes"), strict=True)
+        all_right = np.concatenate(right_counts).astype(np.int64)
+        all_votes = np.concatenate(vote_counts).astype(np.int64)
+        return all_right, all_votes
 
     def drop(self, positions: Ints) -> Floats:
-        gone = np.zeros(self.count, dtype=bool)
-        gone[positions] = True
-        parts = [np.flatnonzero(part) for part in self._split_rows(gone)]
-        lost = self._ray.get([worker.drop.remote(part) for worker, part in zip(self._workers, parts, strict=True)])
-        self._numbers = [filling(len(own), part)(own) for own, part in zip(self._numbers, parts, strict=True)]
+        is_removed = np.zeros(self.count, dtype=bool)
+        is_removed[positions] = True
+        pending = []
+        remaining_numbers = []
+        parts = self._split_rows(is_removed)
+        for worker, worker_numbers, part in zip(self._workers, self._numbers, parts, strict=True):
+            worker_positions = np.flatnonzero(part)
+            pending.append(worker.drop.remote(worker_positions))
+            fill_gaps = filling(len(worker_numbers), worker_positions)
+            remaining_numbers.append(fill_gaps(worker_numbers))
+        grams = self._ray.get(pending)
+        self._numbers = remaining_numbers
         self.numbers = np.concatenate(self._numbers)
-        return reduce(np.add, lost)
+        return reduce(np.add, grams)
 
     def _ask_workers(self, name: str, *arguments: Any) -> list[Any]:
-        """Return every worker's answer. Arguments are sent once."""
-        sent = [self._ray.put(argument) for argument in arguments]
-        answers: list[Any] = self._ray.get([getattr(worker, name).remote(*sent) for worker in self._workers])
-        return answers
+        """Call a method of every worker, and return their results.
+
+        The arguments are the same for all workers, and are sent to each machine once.
+        """
+        references = [self._ray.put(argument) for argument in arguments]
+        pending = [getattr(worker, name).remote(*references) for worker in self._workers]
+        results: list[Any] = self._ray.get(pending)
+        return results
 
     def _split_rows(self, rows: Any) -> list[Any]:
-        return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])
+        """Split an array with one entry per row into the parts of the workers."""
+        sizes = [len(worker_numbers) for worker_numbers in self._numbers]
+        ends = np.cumsum(sizes)
+        return np.split(rows, ends[:-1])
 
 
 class _RowWorker(NumpyRows):
-    """The rows of one worker: what Ray calls must be a method, and what travels small."""
+    """The rows of one worker.
+
+    Ray can call only methods, and their results are kept small, since they are sent to the driver.
+    """
 
     def __init__(self, X: Any, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, threads: int) -> None:
         X = X[numbers] if hasattr(X, "paths") else X
         super().__init__(X, y, units, np.arange(len(numbers)), plan, threads)
-        self._limit = blas_threads(1)  # from here on
+        self._limit = blas_threads(1)  # for as long as the worker lives
 
     def get_weights(self) -> Floats:
+        """Return the weight of each row."""
         return self.weights
 
     def set_weights(self, weights: Floats) -> None:
+        """Set the weight of each row."""
         self.weights = weights.copy()
 
     def counted_votes(self) -> tuple[Ints, Ints]:
-        right, made = self.votes()
-        return right.astype(np.uint16), made.astype(np.uint16)
+        """Return the votes of each row as small integers."""
+        right_counts, vote_counts = self.votes()
+        return right_counts.astype(np.uint16), vote_counts.astype(np.uint16)
 
 
 def shares(numbers: Ints, units: Ints, workers: int) -> list[Ints]:
-    """The rows' numbers in `workers` parts of about equal size, no unit in two of them.
+    """Split row numbers into parts of about equal size, without splitting a unit.
+
+    There are `workers` parts, or fewer if there are few units. `units` has the unit of every row of the data, as the
+    index of its first row.
 
     >>> [part.tolist() for part in shares(np.arange(5), np.array([0, 0, 2, 2, 4]), 2)]
     [[0, 1], [2, 3, 4]]
     """
     ordered = numbers[np.argsort(units[numbers], kind="stable")]
-    first = np.flatnonzero(np.diff(units[ordered], prepend=-1))  # where a unit begins
-    wanted = np.linspace(0, len(ordered), workers + 1)[1:-1]
-    cuts = np.unique(first[np.searchsorted(first, wanted, side="right") - 1])
+    unit_starts = np.flatnonzero(np.diff(units[ordered], prepend=-1))
+    ideal_cuts = np.linspace(0, len(ordered), workers + 1)[1:-1]
+    start_indices = np.searchsorted(unit_starts, ideal_cuts, side="right") - 1
+    cuts = np.unique(unit_starts[start_indices])
     return [part for part in np.split(ordered, cuts) if len(part)]

@@ -1,4 +1,4 @@
-"""The rows AFLite works on, held in memory: what a phase asks of them, done block by block on all cores.
+"""Rows of features in memory, and AFLite's operations on them, block by block on all cores.
 
 Rows that leave are overwritten by the last ones, so that matrix products always run over one block of memory without
 copying it. Results are sums over a fixed number of stripes, added in order: they do not depend on the threads.
@@ -40,17 +40,24 @@ MIXERS = 0x85EBCA6B, 0xC2B2AE35  # the two multipliers of the finalizer
 
 
 def salts(seed: int, phase: int, classifiers: Sequence[int]) -> Keys:
-    """Two numbers per classifier, as two rows.
+    """Return two random numbers per classifier, as an array of two rows.
+
+    They depend on the seed, the phase and the classifier's number alone.
 
     >>> salts(0, 1, range(3)).shape
     (2, 3)
     """
-    digests = [hashlib.sha256(f"{seed} {phase} {classifier}".encode()).digest() for classifier in classifiers]
-    return np.array([np.frombuffer(digest[:8], dtype="<u4") for digest in digests], dtype=np.uint32).T
+    pairs = []
+    for classifier in classifiers:
+        digest = hashlib.sha256(f"{seed} {phase} {classifier}".encode()).digest()
+        pairs.append(np.frombuffer(digest[:8], dtype="<u4"))
+    return np.array(pairs, dtype=np.uint32).T
 
 
 def keys(rows: Keys, salt: Keys) -> Keys:
-    """One key for each row and classifier.
+    """Return the random key of each row for each classifier, as a row per row number.
+
+    `rows` are row numbers, and `salt` is what `salts` returned for the classifiers.
 
     >>> mixed = keys(np.arange(100_000, dtype=np.uint32), salts(0, 1, [0]))
     >>> len(np.unique(mixed)), round(float((mixed < 2**31).mean()), 2)
@@ -64,7 +71,7 @@ def keys(rows: Keys, salt: Keys) -> Keys:
 
 
 def _mix_bits(mixed: Keys) -> None:
-    """The finalizer, in place."""
+    """Apply the finalizer of MurmurHash3 in place."""
     mixed ^= mixed >> np.uint32(16)
     mixed *= np.uint32(MIXERS[0])
     mixed ^= mixed >> np.uint32(13)
@@ -74,29 +81,34 @@ def _mix_bits(mixed: Keys) -> None:
 
 @dataclass(frozen=True)
 class FitPlan:
-    """Settings from which rows draw partitions."""
+    """Settings from which the training subset of each classifier is drawn."""
 
     seed: int
     classifiers: int
     train_size: int
     strata: int = 1
+    """2 if subsets keep the proportion of the answers, else 1."""
 
     def strata_of(self, y: Ints) -> Ints:
-        """The stratum of each row: its answer, or the one there is."""
+        """Stratum of each row: its answer, or 0 if there is only one stratum."""
         return y if self.strata > 1 else np.zeros_like(y)
 
     def salts(self, phase: int) -> Keys:
-        """Salts of the keys of a phase."""
+        """Return the salts of all classifiers in a phase."""
         return salts(self.seed, phase, range(self.classifiers))
 
 
 class FeatureRows(Protocol):
-    """Rows somewhere: in memory, on a GPU, on other machines. Arrays are of the kind the place works with."""
+    """Rows of features and answers, and their classifiers, on one kind of hardware.
+
+    The rows are in memory, on a GPU, or on other machines. Arrays in arguments and results are of the kind that the
+    hardware works with (NumPy's or torch's), unless they are Ints.
+    """
 
     plan: FitPlan
     width: int
     dtype: Any
-    numbers: Ints  # of the rows that are left, in the order they lie in
+    numbers: Ints  # of the rows that are left, in the order of memory
     weights: Any  # p(1 - p) of each row where the gram was made
     runs_ahead: bool = False  # whether looking at a number costs more than a step that turns out not to be needed
 
@@ -106,62 +118,81 @@ class FeatureRows(Protocol):
         return len(self.numbers)
 
     def zeros(self, height: int, width: int) -> Any:
-        """An array of zeros."""
+        """Return an array of zeros."""
         return np.zeros((height, width), dtype=self.dtype)
 
     def to_numpy(self, array: Any) -> Any:
-        """The array as one of NumPy's."""
+        """Convert one of this hardware's arrays to a NumPy array."""
         return array
 
     def from_numpy(self, array: Floats) -> Any:
-        """One of NumPy's arrays as one of this kind."""
+        """Convert a NumPy array to one of this hardware's."""
         return array
 
     def inverse(self, matrix: Any, ridge: Any) -> Any:
-        """The inverse of a positive matrix plus a ridge on its diagonal."""
+        """Return the inverse of a positive matrix with a ridge added to its diagonal.
+
+        `ridge` is a column.
+        """
         with blas_threads(1 if self.width < MANY else cores()):
             return inverse(matrix, ridge)
 
     def refined_inverse(self, matrix: Any, ridge: Any) -> tuple[Any, Any]:
-        """The inverse by the quickest way without a look at a number, and how far from the identity it may lead."""
+        """Return an inverse like `inverse`, computed faster from the one before, and its error.
+
+        The error is the squared distance of the product of matrix and inverse from the identity.
+        """
         return self.inverse(matrix, ridge), 0.0
 
     def recorded(self, work: Callable[..., Iterator[T]], steps: int, *arrays: Any) -> T:
-        """Yield the results of some steps, recorded and replayed where that is faster."""
+        """Return what an iterator yields after a number of steps.
+
+        `work` returns the iterator for these arrays. On a GPU the steps are recorded once, and replayed for other
+        arrays of the same shapes.
+        """
         return next(islice(work(*arrays), steps, None))
 
     def look(self, numbers: Sequence[Any]) -> list[float]:
-        """Single numbers as Python's, in one question."""
+        """Convert arrays of one number to Python's floats, all at once."""
         return [float(number) for number in numbers]
 
     def draw(self, phase: int) -> None:
-        """Draw which rows train which classifier."""
+        """Draw the training rows of each classifier for a phase, and store them."""
 
     def gradient(self, theta: Any) -> Any:
-        """Sum over each classifier's rows of (p - y) x, with the intercept at the end.
+        """Sum of (p - y) x over each classifier's training rows, with the intercept at the end.
 
-        One column serves for all.
+        `theta` has one column per classifier, or one for all. The log-odds of all rows are kept for `votes`.
         """
 
     def curvature(self, theta: Any) -> Any:
-        """Product of the gram with the column `theta`, or None if fits do without it."""
+        """Product of the gram at the column `theta` with this column.
+
+        None if fits do without it.
+        """
         return None
 
     def gram(self, theta: Any) -> Any:
-        """Sum over rows of p(1 - p) x xᵀ at the column `theta`.
+        """Sum of p(1 - p) x xᵀ over all rows left, at the column `theta`.
 
-        x has a 1 at its end. The weights are kept.
+        x has a 1 at its end. The weights p(1 - p) are kept.
         """
 
     def votes(self) -> tuple[Ints, Ints]:
-        """Of each row, predictions that were right where columns moved last, and those made while it was held out."""
+        """Return the numbers of right and of all held-out predictions of each row.
+
+        Predictions are those at the last gradient of each classifier.
+        """
 
     def drop(self, positions: Ints) -> Any:
-        """Remove rows by their places in `numbers`, and return what they added to the gram."""
+        """Remove rows by their positions in `numbers`, and return their part of the gram."""
 
 
 class NumpyRows(FeatureRows):
-    """Rows in memory."""
+    """Rows as NumPy arrays in memory.
+
+    `numbers` are the rows to use, in this order. `threads` is 0 for one per core.
+    """
 
     def __init__(self, X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, threads: int = 0) -> None:
         self.dtype = dtype = precision(X)
@@ -179,7 +210,7 @@ class NumpyRows(FeatureRows):
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        """Let no gradient made before stand for one of other rows."""
+        """Invalidate the cached gradient: it belongs to other rows."""
         self._theta = np.full((self.width + 1, 1), np.nan, dtype=self.dtype)
         self._gradient: Floats = self.zeros(self.width + 1, self.plan.classifiers)
 
@@ -187,42 +218,58 @@ class NumpyRows(FeatureRows):
         sizes = train_sizes(self.strata_counts(), self.plan.train_size)
         salt = self.plan.salts(phase)
 
-        def limit(units: Keys, wanted: int, column: int) -> np.uint32:
-            drawn = keys(units, salt[:, column : column + 1])[:, 0]
-            return np.partition(drawn, wanted - 1)[wanted - 1] if wanted else np.uint32(0)
+        def find_limit(units: Keys, size: int, column: int) -> np.uint32:
+            """Return the `size`-th smallest key of a classifier, or 0 for none."""
+            if not size:
+                return np.uint32(0)
+            unit_keys = keys(units, salt[:, column : column + 1])[:, 0]
+            limit: np.uint32 = np.partition(unit_keys, size - 1)[size - 1]
+            return limit
 
         limits = []
-        for stratum, wanted in enumerate(sizes):
-            of_column = partial(limit, self._units[self._strata == stratum], wanted)
-            limits.append(list(self._pool.map(of_column, range(self.plan.classifiers))))
+        for stratum, size in enumerate(sizes):
+            units = self._units[self._strata == stratum]
+            find_column_limit = partial(find_limit, units, size)
+            stratum_limits = self._pool.map(find_column_limit, range(self.plan.classifiers))
+            limits.append(list(stratum_limits))
         self.mark(phase, np.array(limits, dtype=np.uint32))
 
     def mark(self, phase: int, limits: Keys) -> None:
-        """Let rows train whose keys are at most the limit of their stratum and classifier."""
+        """Store the training rows of each classifier: those whose keys are within the limit.
+
+        `limits` has one number per stratum and classifier.
+        """
         salt = self.plan.salts(phase)
         self._clear_cache()
 
-        def part(rows: slice) -> None:
+        def mark_stripe(rows: slice) -> None:
+            """Mark the rows of one stripe."""
             for block in blocks(rows):
-                self._train[block] = keys(self._units[block], salt) <= limits[self._strata[block]]
+                block_keys = keys(self._units[block], salt)
+                block_limits = limits[self._strata[block]]
+                self._train[block] = block_keys <= block_limits
 
-        list(self._map_stripes(part))
+        list(self._map_stripes(mark_stripe))
 
     def strata_counts(self) -> Ints:
-        """Rows of each stratum."""
+        """Number of rows in each stratum."""
         return np.bincount(self._strata, minlength=self.plan.strata)
 
     def tally(self, phase: int, prefix: Keys, bits: int) -> Ints:
-        """Of the keys whose first `bits` bits are `prefix`, how many go on with each of the 256 next bytes.
+        """Count the bytes that follow a prefix in the keys of the rows.
 
-        Counts are by stratum, classifier and byte.
+        `prefix` has the first `bits` bits for each stratum and classifier. Returns counts by stratum, classifier and
+        byte.
         """
-        drawn = keys(self._units, self.plan.salts(phase))
+        row_keys = keys(self._units, self.plan.salts(phase))
         counts = np.zeros((self.plan.strata, self.plan.classifiers, 256), dtype=np.int64)
+        prefix_shift = np.uint64(32 - bits)
+        byte_shift = np.uint64(24 - bits)
         for stratum, column in np.ndindex(counts.shape[:2]):
-            own = drawn[self._strata == stratum, column].astype(np.uint64)
-            own = own[own >> np.uint64(32 - bits) == prefix[stratum, column]]
-            counts[stratum, column] = np.bincount((own >> np.uint64(24 - bits)) & np.uint64(255), minlength=256)
+            stratum_keys = row_keys[self._strata == stratum, column].astype(np.uint64)
+            has_prefix = stratum_keys >> prefix_shift == prefix[stratum, column]
+            next_bytes = (stratum_keys[has_prefix] >> byte_shift) & np.uint64(255)
+            counts[stratum, column] = np.bincount(next_bytes, minlength=256)
         return counts
 
     def gradient(self, theta: Floats) -> Floats:
@@ -231,31 +278,37 @@ class NumpyRows(FeatureRows):
         intercept = theta[-1, columns]
         shape = self._gradient[:, columns].shape
 
-        def part(rows: slice) -> Floats:
+        def sum_stripe(rows: slice) -> Floats:
+            """Gradient over the rows of one stripe, for the columns that moved."""
             total = np.zeros(shape, dtype=theta.dtype)
             for block in blocks(rows):
                 odds = self._X[block] @ weights
                 odds += intercept
                 self._odds[block, columns] = odds
-                rest = logistic(odds)
-                rest -= self._y[block, None]
-                rest = rest * self._train[block, columns]
-                total[:-1] += self._X[block].T @ rest
-                total[-1] += rest.sum(0)
+                residual = logistic(odds)
+                residual -= self._y[block, None]
+                residual = residual * self._train[block, columns]
+                total[:-1] += self._X[block].T @ residual
+                total[-1] += residual.sum(0)
             return total
 
+        no_gradient = np.zeros(shape, dtype=theta.dtype)
         self._gradient = self._gradient.copy()
-        self._gradient[:, columns] = sum(self._map_stripes(part), np.zeros(shape, dtype=theta.dtype))
+        self._gradient[:, columns] = sum(self._map_stripes(sum_stripe), no_gradient)
         self._theta = theta
         return self._gradient
 
     def _find_moved_columns(self, theta: Floats) -> Any:
-        """Columns that differ from the last gradient's. The others need no new one."""
-        moved = (theta != self._theta).any(0)
-        return slice(None) if moved.all() or len(moved) > theta.shape[1] else np.flatnonzero(moved)
+        """Return an index of the columns that differ from those of the cached gradient."""
+        is_moved = (theta != self._theta).any(0)
+        has_fewer_columns = len(is_moved) > theta.shape[1]
+        if is_moved.all() or has_fewer_columns:
+            return slice(None)
+        return np.flatnonzero(is_moved)
 
     def curvature(self, theta: Floats) -> Floats:
-        def part(rows: slice) -> Floats:
+        def sum_stripe(rows: slice) -> Floats:
+            """Curvature over the rows of one stripe."""
             total = np.zeros_like(theta)
             for block in blocks(rows):
                 odds = self._X[block] @ theta[:-1] + theta[-1]
@@ -265,113 +318,151 @@ class NumpyRows(FeatureRows):
                 total[-1] += odds.sum()
             return total
 
-        return sum(self._map_stripes(part), np.zeros_like(theta))
+        return sum(self._map_stripes(sum_stripe), np.zeros_like(theta))
 
     def gram(self, theta: Floats) -> Floats:
-        def part(rows: slice) -> Floats:
+        def sum_stripe(rows: slice) -> Floats:
+            """Gram over the rows of one stripe."""
             total = np.zeros((self.width + 1, self.width + 1))
             for block in blocks(rows, 4 * BLOCK):
-                chances = logistic(self._X[block] @ theta[:-1, 0] + theta[-1, 0])
+                odds = self._X[block] @ theta[:-1, 0] + theta[-1, 0]
+                chances = logistic(odds)
                 self.weights[block] = chances * (1 - chances)
                 total += weighted_gram(self._X[block], self.weights[block])
             return total
 
-        return reduce(np.add, self._map_stripes(part))
+        return reduce(np.add, self._map_stripes(sum_stripe))
 
     def votes(self) -> tuple[Ints, Ints]:
-        right = np.zeros(self.count, dtype=np.int64)
-        made = np.zeros(self.count, dtype=np.int64)
+        right_counts = np.zeros(self.count, dtype=np.int64)
+        vote_counts = np.zeros(self.count, dtype=np.int64)
 
-        def count(rows: slice) -> None:
+        def count_stripe(rows: slice) -> None:
+            """Count the votes on the rows of one stripe."""
             for block in blocks(rows):
-                held_out = self._train[block] == 0
-                made[block] = held_out.sum(1)
-                guess, answer = np.greater(self._odds[block], 0), np.greater(self._y[block, None], 0)
-                right[block] = ((guess == answer) & held_out).sum(1)
+                is_held_out = self._train[block] == 0
+                vote_counts[block] = is_held_out.sum(1)
+                guess = np.greater(self._odds[block], 0)
+                answer = np.greater(self._y[block, None], 0)
+                is_right = (guess == answer) & is_held_out
+                right_counts[block] = is_right.sum(1)
 
-        list(self._map_stripes(count))
-        return right, made
+        list(self._map_stripes(count_stripe))
+        return right_counts, vote_counts
 
     def drop(self, positions: Ints) -> Floats:
-        lost = weighted_gram(self._X[positions], self.weights[positions]).astype(np.float64)
-        filled = filling(self.count, positions)
+        lost_gram = weighted_gram(self._X[positions], self.weights[positions]).astype(np.float64)
+        fill_gaps = filling(self.count, positions)
         for name in ("numbers", "weights", "_X", "_y", "_units", "_strata", "_train", "_odds"):
-            setattr(self, name, filled(getattr(self, name)))
+            array = getattr(self, name)
+            setattr(self, name, fill_gaps(array))
         self._clear_cache()
-        return lost
+        return lost_gram
 
     def _map_stripes(self, work: Callable[[slice], T]) -> Iterator[T]:
-        """Run the work on every stripe, in threads, and yield results in order."""
+        """Call a function on every stripe of rows, and yield its results in order.
+
+        Large stripes are worked on in threads.
+        """
         edges = np.linspace(0, self.count, STRIPES + 1).astype(int)
-        stripes = [slice(*pair) for pair in pairwise(edges)]
-        small = self.count * self.width * self.plan.classifiers < SMALL
+        stripes = [slice(start, stop) for start, stop in pairwise(edges)]
+        is_small = self.count * self.width * self.plan.classifiers < SMALL
         with blas_threads(1):
-            yield from (map if small else self._pool.map)(work, stripes)
+            if is_small:
+                yield from map(work, stripes)
+            else:
+                yield from self._pool.map(work, stripes)
 
 
-def filling(count: int, gone: Ints) -> Callable[[Floats], Floats]:
-    """Moves that close the gaps when an array loses rows: the last rows fill them.
+def filling(count: int, removed: Ints) -> Callable[[Floats], Floats]:
+    """Return a function that removes rows from an array, filling the gaps with its last rows.
+
+    `count` is the number of rows of the array, and `removed` are the positions to remove. The function changes the
+    array in place, and returns a view of the remaining rows.
 
     >>> filling(5, np.array([0, 3]))(np.array([10, 11, 12, 13, 14])).tolist()
     [14, 11, 12]
     """
-    gaps, movers = moves(count, gone)
+    gaps, movers = moves(count, removed)
+    remaining_count = count - len(removed)
 
-    def filled(rows: Floats) -> Floats:
+    def fill_gaps(rows: Floats) -> Floats:
+        """Remove the rows from one array."""
         rows[gaps] = rows[movers]
-        return rows[: count - len(gone)]
+        return rows[:remaining_count]
 
-    return filled
+    return fill_gaps
 
 
-def moves(count: int, gone: Ints) -> tuple[Ints, Ints]:
-    """Places that become free among those that stay, and the places behind them whose rows move there."""
-    leaves = np.zeros(count, dtype=bool)
-    leaves[gone] = True
-    left = count - len(gone)
-    return np.flatnonzero(leaves[:left]), left + np.flatnonzero(~leaves[left:])
+def moves(count: int, removed: Ints) -> tuple[Ints, Ints]:
+    """Return the gaps to fill when rows are removed, and the positions of the rows to fill them.
+
+    `count` is the number of rows, and `removed` are the positions to remove. Gaps are before the end of the remaining
+    rows, and the rows that fill them are behind it.
+    """
+    is_removed = np.zeros(count, dtype=bool)
+    is_removed[removed] = True
+    remaining_count = count - len(removed)
+    gaps = np.flatnonzero(is_removed[:remaining_count])
+    movers = remaining_count + np.flatnonzero(~is_removed[remaining_count:])
+    return gaps, movers
 
 
 def train_sizes(counts: Sequence[int] | Ints, train_size: int) -> list[int]:
-    """Training rows of each stratum, in proportion, adding up to `train_size`.
+    """Number of training rows of each stratum, in proportion to its rows.
+
+    `counts` are the rows of the strata. The sizes add up to `train_size`.
 
     >>> train_sizes([30, 10], 21), train_sizes([40], 21)
     ([16, 5], [21])
     """
-    edges = [round(train_size * float(edge) / sum(counts)) for edge in np.cumsum(counts)]
-    return [edge - before for before, edge in zip([0, *edges], edges, strict=False)]
+    total = sum(counts)
+    sizes = []
+    previous_edge = 0
+    for rows_so_far in np.cumsum(counts):
+        edge = round(train_size * float(rows_so_far) / total)
+        sizes.append(edge - previous_edge)
+        previous_edge = edge
+    return sizes
 
 
 def blocks(rows: slice, size: int = BLOCK) -> Iterator[slice]:
-    """The slice in pieces of at most `size` rows."""
+    """Yield consecutive slices of at most `size` rows that make up a slice."""
     for start in range(rows.start, rows.stop, size):
-        yield slice(start, min(start + size, rows.stop))
+        stop = min(start + size, rows.stop)
+        yield slice(start, stop)
 
 
 def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @cache
 def _get_blas() -> ThreadpoolController:
+    """Return the controller of the linear algebra library's threads."""
     return ThreadpoolController()
 
 
 def blas_threads(count: int) -> Any:
-    """So many threads for each matrix product.
+    """Limit each matrix product to `count` threads, in a `with` block or from now on.
 
-    One that has helped with a product waits for the next in a loop, for some 25 ms: small products between large ones
-    that have threads of their own cost a quarter of the CPU time of a run. Beside a busy process two that wait for one
-    another take a hundred times as long: 1.06 s instead of 0.01 to invert 512 columns.
+    A thread that has helped with a product waits for the next in a loop, for some 25 ms: small products between large
+    ones that have threads of their own cost a quarter of the CPU time of a run. Beside a busy process, two threads that
+    wait for one another take a hundred times as long: 1.06 s instead of 0.01 s to invert 512 columns.
     """
     return _get_blas().limit(limits=count, user_api="blas")
 
 
 def inverse(matrix: Floats, ridge: Floats) -> Floats:
-    """The inverse of a positive matrix plus a ridge on its diagonal, by Cholesky, in the ridge's precision."""
-    full = np.array(matrix, dtype=np.float64, order="F")  # as LAPACK wants it, to work in place
-    # Constant rows leave nothing but the ridge to hold a direction, and nothing at all the intercept beside them.
+    """Return the inverse of a positive matrix with a ridge added to its diagonal, by Cholesky.
+
+    `ridge` is a column, and the inverse has its precision. Raises BadInput if the matrix is not positive enough.
+    """
+    full = np.array(matrix, dtype=np.float64, order="F")  # the order in which LAPACK can work in place
+    # Constant rows have no curvature except the ridge, and the intercept beside them has none at all.
     full[np.diag_indices_from(full)] += ridge[:, 0] + 1e-10 * np.trace(full) / len(full)
     factor, failed = lapack.dpotrf(full, lower=True, overwrite_a=True)
     if failed:
@@ -382,7 +473,9 @@ def inverse(matrix: Floats, ridge: Floats) -> Floats:
 
 
 def logistic(odds: Floats) -> Floats:
-    """Return 1 / (1 + exp(-odds)) in a new array. Where exp overflows, 0 is right.
+    """Return 1 / (1 + exp(-odds)) in a new array.
+
+    If exp overflows, the result is rightly 0.
 
     >>> logistic(np.array([0.0, 1e4, -1e4]))
     array([0.5, 1. , 0. ])
@@ -394,7 +487,7 @@ def logistic(odds: Floats) -> Floats:
 
 
 def weighted_gram(X: Floats, weights: Floats) -> Floats:
-    """Sum of w x xᵀ, each x with a 1 at its end."""
+    """Sum of w x xᵀ over rows, each x with a 1 at its end."""
     root = np.sqrt(weights)
     scaled = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype)
     np.multiply(X, root[:, None], out=scaled[:, :-1])
@@ -403,7 +496,10 @@ def weighted_gram(X: Floats, weights: Floats) -> Floats:
 
 
 def chosen(backend: str) -> str:
-    """The backend that "auto" means here: torch where it sees a GPU, else NumPy."""
+    """Return the backend to use: `auto` is torch if it sees a GPU, else NumPy.
+
+    Raises MissingExtra or BadInput if torch, or its GPU, is asked for and missing.
+    """
     if backend in ("numpy", "ray"):
         return backend
     has_torch = importlib.util.find_spec("torch") is not None
@@ -421,9 +517,9 @@ def chosen(backend: str) -> str:
 
 
 def hold(X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, backend: str, **options: Any) -> FeatureRows:
-    """Return the rows with these numbers, in this order, on the backend.
+    """Put rows of X, y and units on a backend: those of these numbers, in this order.
 
-    `options` are Ray's workers and address.
+    `options` are Ray's `workers` and `address`.
     """
     if backend == "ray":
         from winokit.methods.aflite.ray_rows import RayRows

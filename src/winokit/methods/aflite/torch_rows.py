@@ -1,6 +1,7 @@
-"""The rows AFLite works on, in torch: the same as `rows.NumpyRows`, all at once, on a GPU or the CPU.
+"""Rows of features in torch, for AFLite on a GPU or the CPU.
 
-Products of float32 are never rounded to tf32: with its ten bits the solver stalls.
+Operations are those of `rows.NumpyRows`, on all rows at once. Products of float32 are never rounded to tf32: with its
+ten bits the solver stalls.
 """
 
 import gc
@@ -18,15 +19,15 @@ from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, moves, tra
 T = TypeVar("T")
 
 LEAST_FILLED = 0.8
-"""Share of the rows held that are still in use, below which a GPU lets the others go and records again."""
+"""Minimum share of rows in use on a GPU: below it, removed rows are freed and steps are recorded again."""
 REFINEMENTS = 2  # of an inverse, from one phase to the next
 
 
 class TorchRows(FeatureRows):
     """Rows on a torch device.
 
-    The rows in use lie at the front. On a GPU some that have left may lie behind them, as rows that train nothing, so
-    that arrays keep their shapes and a recorded fit can be played again.
+    The rows in use are at the front. On a GPU, removed rows may stay behind them as rows that train no classifier, so
+    that arrays keep their shapes and a recorded fit can be replayed. `device` is `cpu` or `cuda`.
     """
 
     def __init__(self, X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, device: str) -> None:
@@ -37,11 +38,15 @@ class TorchRows(FeatureRows):
         self.plan = plan
         self.numbers = numbers.copy()
         self.weights = torch.zeros(len(numbers), dtype=self.dtype, device=self.device)
-        whole = len(numbers) == len(X) and bool((numbers == np.arange(len(X))).all())
-        self._X = self.from_numpy(X if whole and isinstance(X, np.ndarray) else X[numbers])
-        self._y = self.from_numpy(y[numbers])
-        self._units = torch.as_tensor(units[numbers].astype(np.uint32).view(np.int32), device=self.device)
-        self._strata = torch.as_tensor(plan.strata_of(y[numbers]), device=self.device)
+        has_all_rows = len(numbers) == len(X) and bool((numbers == np.arange(len(X))).all())
+        is_usable_as_is = has_all_rows and isinstance(X, np.ndarray)
+        features = X if is_usable_as_is else X[numbers]
+        answers = y[numbers]
+        unit_numbers = units[numbers].astype(np.uint32)
+        self._X = self.from_numpy(features)
+        self._y = self.from_numpy(answers)
+        self._units = torch.as_tensor(unit_numbers.view(np.int32), device=self.device)
+        self._strata = torch.as_tensor(plan.strata_of(answers), device=self.device)
         self._train = self.zeros(plan.classifiers, len(numbers))
         self._odds = self.zeros(plan.classifiers, len(numbers))
         self._inverse = self.zeros(0, 0)  # the last one, in float64
@@ -54,22 +59,24 @@ class TorchRows(FeatureRows):
         return array.cpu().numpy()
 
     def from_numpy(self, array: Floats) -> torch.Tensor:
-        # A file opened for reading only is not torch's to wrap, so it is copied; rows move when others leave.
-        tensor = torch.as_tensor(array if array.flags.writeable else np.array(array))
+        # Torch cannot wrap a file that is opened for reading. The tensor is a copy, since rows move when others leave.
+        writeable_array = array if array.flags.writeable else np.array(array)
+        tensor = torch.as_tensor(writeable_array)
         return tensor.to(self.device, self.dtype, copy=True)
 
     def inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
-        self._inverse = torch.cholesky_inverse(torch.linalg.cholesky(_add_ridge(matrix, ridge)))
+        factor = torch.linalg.cholesky(_add_ridge(matrix, ridge))
+        self._inverse = torch.cholesky_inverse(factor)
         return self._inverse.to(self.dtype)
 
     def refined_inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         # From the inverse of the phase before, Newton's iteration (Schulz, 1933) takes a few products.
         full = _add_ridge(matrix, ridge)
         for _ in range(REFINEMENTS):
-            rest = -(full @ self._inverse)
-            rest.diagonal().add_(1)
-            self._inverse = self._inverse + self._inverse @ rest
-        return self._inverse.to(self.dtype), rest.square().sum()
+            residual = -(full @ self._inverse)
+            residual.diagonal().add_(1)
+            self._inverse = self._inverse + self._inverse @ residual
+        return self._inverse.to(self.dtype), residual.square().sum()
 
     def recorded(self, work: Callable[..., Iterator[T]], steps: int, *arrays: Any) -> T:
         if self.device.type != "cuda":
@@ -80,72 +87,95 @@ class TorchRows(FeatureRows):
         return result
 
     def look(self, numbers: Sequence[torch.Tensor]) -> list[float]:
-        looked: list[float] = torch.stack([number.double() for number in numbers]).tolist()
-        return looked
+        values = torch.stack([number.double() for number in numbers])
+        floats: list[float] = values.tolist()
+        return floats
 
     def draw(self, phase: int) -> None:
         salt = self._send_integers(self.plan.salts(phase).view(np.int32))
-        drawn = torch_keys(self._units[: self.count], salt)
+        row_keys = torch_keys(self._units[: self.count], salt)
         if self.plan.strata == 1:
-            limits = drawn.kthvalue(self.plan.train_size, dim=1, keepdim=True).values
+            limits = row_keys.kthvalue(self.plan.train_size, dim=1, keepdim=True).values
         else:
-            strata = self._strata[: self.count]
-            sizes = train_sizes(torch.bincount(strata, minlength=self.plan.strata).tolist(), self.plan.train_size)
-            none = torch.full_like(drawn[:, 0], torch.iinfo(torch.int32).min)
-            of_stratum = [drawn[:, strata == stratum] for stratum in range(self.plan.strata)]
-            thresholds = [
-                own.kthvalue(wanted, dim=1).values if wanted else none
-                for own, wanted in zip(of_stratum, sizes, strict=True)
-            ]
-            limits = torch.stack(thresholds, dim=1)[:, strata]
-        self._train[:, : self.count] = drawn <= limits
+            limits = self._find_stratum_limits(row_keys)
+        self._train[:, : self.count] = row_keys <= limits
         self._train[:, self.count :] = 0
+
+    def _find_stratum_limits(self, row_keys: torch.Tensor) -> torch.Tensor:
+        """Return the largest key of a training row, for each classifier and row.
+
+        Rows of the same stratum have the same limit.
+        """
+        strata = self._strata[: self.count]
+        counts = torch.bincount(strata, minlength=self.plan.strata)
+        sizes = train_sizes(counts.tolist(), self.plan.train_size)
+        limits = []
+        for stratum, size in enumerate(sizes):
+            limit = torch.full_like(row_keys[:, 0], torch.iinfo(torch.int32).min)
+            if size:
+                limit = row_keys[:, strata == stratum].kthvalue(size, dim=1).values
+            limits.append(limit)
+        return torch.stack(limits, dim=1)[:, strata]
 
     def gradient(self, theta: torch.Tensor) -> torch.Tensor:
         with exact_products():
             odds = torch.addmm(theta[-1][:, None], theta[:-1].T, self._X.T)
-            rest = (torch.sigmoid(odds) - self._y) * self._train
+            residual = (torch.sigmoid(odds) - self._y) * self._train
             self._odds.copy_(odds)
-            return torch.cat([rest @ self._X, rest.sum(1, keepdim=True)], dim=1).T.contiguous()
+            weights = residual @ self._X
+            intercepts = residual.sum(1, keepdim=True)
+            return torch.cat([weights, intercepts], dim=1).T.contiguous()
 
     def gram(self, theta: torch.Tensor) -> torch.Tensor:
-        chances = torch.sigmoid(self._X[: self.count] @ theta[:-1, 0] + theta[-1, 0])
+        odds = self._X[: self.count] @ theta[:-1, 0] + theta[-1, 0]
+        chances = torch.sigmoid(odds)
         self.weights = chances * (1 - chances)
         return self._compute_weighted_gram(slice(self.count))
 
     def votes(self) -> tuple[Ints, Ints]:
-        held_out = self._train[:, : self.count] == 0
-        right = ((self._odds[:, : self.count] > 0) == (self._y[: self.count] > 0)) & held_out
-        right_votes, made = torch.stack([right.sum(0), held_out.sum(0)]).int().cpu().numpy().astype(np.int64)
-        return right_votes, made
+        is_held_out = self._train[:, : self.count] == 0
+        guess = self._odds[:, : self.count] > 0
+        answer = self._y[: self.count] > 0
+        is_right = (guess == answer) & is_held_out
+        counts = torch.stack([is_right.sum(0), is_held_out.sum(0)])
+        right_counts, vote_counts = counts.int().cpu().numpy().astype(np.int64)
+        return right_counts, vote_counts
 
     def drop(self, positions: Ints) -> torch.Tensor:
         gaps, movers = moves(self.count, positions)
-        places = self._send_integers(np.concatenate([positions, gaps, movers]))
-        gone, to, of = torch.tensor_split(places, [len(positions), len(positions) + len(gaps)])
-        lost = self._compute_weighted_gram(gone)
+        indices = self._send_integers(np.concatenate([positions, gaps, movers]))
+        removed_end = len(positions)
+        gaps_end = removed_end + len(gaps)
+        removed, targets, sources = torch.tensor_split(indices, [removed_end, gaps_end])
+        lost_gram = self._compute_weighted_gram(removed)
         for rows in (self.weights, self._X, self._y, self._units, self._strata):
-            rows[to] = rows[of]
+            rows[targets] = rows[sources]
         self.numbers[gaps] = self.numbers[movers]
         self.numbers = self.numbers[: self.count - len(positions)]
         self.weights = self.weights[: self.count]
-        if not self.runs_ahead or self.count < LEAST_FILLED * len(self._X):
+        is_sparse = self.count < LEAST_FILLED * len(self._X)
+        if is_sparse or not self.runs_ahead:
             self._trim_arrays()
-        return lost
+        return lost_gram
 
     def _trim_arrays(self) -> None:
-        """Let go of the rows that have left."""
+        """Free the memory of removed rows. Steps must then be recorded again."""
         self._recording = None
         for name in ("_X", "_y", "_units", "_strata"):
-            setattr(self, name, getattr(self, name)[: self.count])
-        self._train, self._odds = (torch.zeros_like(rows[:, : self.count]) for rows in (self._train, self._odds))
+            rows = getattr(self, name)
+            setattr(self, name, rows[: self.count])
+        self._train = torch.zeros_like(self._train[:, : self.count])
+        self._odds = torch.zeros_like(self._odds[:, : self.count])
 
     def _send_integers(self, array: npt.NDArray[Any]) -> torch.Tensor:
         """Return integers on the device, without waiting for a GPU."""
         tensor = torch.from_numpy(array)
-        return tensor.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else tensor
+        if self.device.type != "cuda":
+            return tensor
+        return tensor.pin_memory().to(self.device, non_blocking=True)
 
     def _compute_weighted_gram(self, rows: Any) -> torch.Tensor:
+        """Sum of w x xᵀ over the indexed rows, each x with a 1 at its end."""
         root = self.weights[rows].sqrt()[:, None]
         with exact_products():
             scaled = torch.cat([self._X[rows] * root, root], dim=1)
@@ -153,9 +183,9 @@ class TorchRows(FeatureRows):
 
 
 class _Recording:
-    """Steps on a GPU, recorded once as CUDA graphs and replayed.
+    """Steps of an iterator on a GPU, recorded once as CUDA graphs and replayed.
 
-    Results stay valid until the next replay.
+    `work` makes the iterator from copies of the arrays. A result is valid until the next replay.
     """
 
     def __init__(self, work: Callable[..., Iterator[Any]], arrays: Sequence[torch.Tensor]) -> None:
@@ -166,9 +196,9 @@ class _Recording:
         self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def play(self, steps: int, arrays: Sequence[torch.Tensor]) -> Any:
-        """Run the start and so many steps on these arrays."""
-        for held, array in zip(self._inputs, arrays, strict=True):
-            held.copy_(array)
+        """Run the start and a number of steps on these arrays, and return the last result."""
+        for graph_input, array in zip(self._inputs, arrays, strict=True):
+            graph_input.copy_(array)
         while len(self._steps) <= steps:
             self._record_steps()
         for graph, _ in self._steps[: steps + 1]:
@@ -176,31 +206,38 @@ class _Recording:
         return self._steps[steps][1]
 
     def _record_steps(self) -> None:
-        # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
-        here = torch.cuda.current_stream()
+        """Record the next step as a graph."""
+        # torch.cuda.graph would collect all garbage and free all memory first, which takes ten times as long.
+        current_stream = torch.cuda.current_stream()
         graph = torch.cuda.CUDAGraph()
-        self._stream.wait_stream(here)
-        collecting = gc.isenabled()
-        gc.disable()  # a graph of somebody else's that is let go on the way would break the recording off
+        self._stream.wait_stream(current_stream)
+        is_collecting = gc.isenabled()
+        gc.disable()  # if another graph were freed meanwhile, the recording would fail
         try:
             with torch.cuda.stream(self._stream):
                 graph.capture_begin(pool=self._pool, capture_error_mode="relaxed")
                 self._steps.append((graph, next(self._work)))
                 graph.capture_end()
         finally:
-            if collecting:
+            if is_collecting:
                 gc.enable()
-        here.wait_stream(self._stream)
+        current_stream.wait_stream(self._stream)
 
 
 def _add_ridge(matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
+    """Return the matrix in float64 with a ridge on its diagonal.
+
+    A small multiple of the diagonal's mean is added too.
+    """
     full = matrix.to(torch.float64)
     full.diagonal().add_(ridge[:, 0] + 1e-10 * full.diagonal().mean())
     return full
 
 
 def torch_keys(rows: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
-    """As `rows.keys`, one row per classifier, less 2³¹: torch has no unsigned products, but signed ones wrap the same.
+    """Return the keys of `rows.keys`, transposed and less 2³¹.
+
+    Torch has no unsigned integers of 32 bits, but products of signed ones overflow to the same bits.
 
     >>> from winokit.methods.aflite.rows import keys, salts
     >>> rows, salt = np.arange(9, dtype=np.uint32), salts(0, 1, range(4))
@@ -213,7 +250,10 @@ def torch_keys(rows: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
 
 
 def _mix_bits(mixed: torch.Tensor) -> torch.Tensor:
-    """Mix the bits of a key. Copies of the sign that shifts bring in are cut off."""
+    """Return the keys after the finalizer of MurmurHash3.
+
+    Shifts of signed integers repeat the sign, and masks remove these bits.
+    """
     first, second = np.array(MIXERS, dtype=np.uint32).view(np.int32).tolist()
     mixed = (mixed ^ ((mixed >> 16) & 0xFFFF)) * first
     mixed = (mixed ^ ((mixed >> 13) & 0x7FFFF)) * second
@@ -222,10 +262,13 @@ def _mix_bits(mixed: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def exact_products() -> Iterator[None]:
-    """Products in full float32, whatever the program around has asked for."""
-    before = torch.get_float32_matmul_precision()
+    """Compute matrix products in full float32 within a `with` block.
+
+    Afterwards the program's own precision is set again.
+    """
+    previous_precision = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        torch.set_float32_matmul_precision(previous_precision)

@@ -1,1 +1,1 @@
-"""Six ways for a fine-tuned model to read a problem, to be trained on it and to decide it. One short file each."""
+"""Formalizations: ways in which a fine-tuned model reads, learns and decides a problem."""

@@ -26,45 +26,48 @@ if TYPE_CHECKING:
     from winokit.methods.formalizations.inputs import FollowingInput, Input
 
 Switches: TypeAlias = Mapping[str, str]
-"""Every switch of a formalization with its value, defaults filled in."""
+"""Value of every switch of a formalization, by its name."""
 Loss: TypeAlias = "tuple[Tensor, int]"
-"""A sum, and of how many: the mean is taken over a whole batch, however it is cut to fit the memory."""
+"""A sum of losses and their number: the mean is taken over a whole step, which may be split to fit the memory."""
 
 NUMBER = ("number",)
 STYLES: Mapping[str, Switches] = our_toml("assets/formalizations.toml")["styles"]
 COMPARING = {"ties": ("abstain", "strict", "loose"), "trains": ("right", "groups"), "rivals": ()}
 """Switches of formalizations that compare options.
 
-`ties`: an abstention; lost by the query, which for problems with candidates is the first (`strict`); or won by it.
-`trains`: of yes/no judgements those whose query is right, or one for each sentence and pronoun.
-`rivals`: what a judgement's query is compared with: `phrases`, those found in its text, or a file (`cases.py`).
+`ties`: a tie is an abstention, or the query loses it (`strict`) or wins it (`loose`). Of problems with candidates, the
+query is the first. `trains`: train on the yes/no judgements whose query is right, or on one for each sentence and
+pronoun (`groups`). `rivals`: compare a judgement's query with noun phrases of its text (`phrases`), or with those of a
+file (`cases.py`).
 """
 
 
 @dataclass(frozen=True)
 class Definition:
-    """The definition of a formalization."""
+    """A formalization: its inputs, head, loss, decision and switches."""
 
     name: str
     about: str
+    """A short description for lists."""
     input: "Input | FollowingInput"
     head: "Callable[[Any, Switches], Module]"
-    """From the encoder's configuration to a module: encoder and batch in, numbers of shape (options,) out."""
+    """From an encoder's configuration to a module that maps encoder and batch to numbers of shape (options,)."""
     loss: "Callable[[Tensor, Batch, Switches], Loss]"
     decide: "Callable[[Case, Sequence[float], Switches], tuple[float, ...] | str]"
-    """From the numbers of a case's options to one score per candidate, or why there are none."""
+    """From the numbers of a case's options to one score per candidate, or the reason why there are none."""
     pointwise: bool = False
-    """Whether each option trains by itself, with the others elsewhere in the epoch."""
+    """Whether each option is a training example of its own, apart from the other options of its problem."""
     compares: bool = True
-    """Whether a decision looks at more than one option."""
+    """Whether a decision compares options."""
     guesses: bool = False
     """Whether it needs the model's language-modelling head."""
     reads_pronoun: bool = False
-    """Whether the text is read as it stands; the others put an option where the pronoun was."""
+    """Whether the text is read unchanged. Otherwise an option replaces the pronoun."""
     kinds: tuple[str, ...] = ("masked",)
     """Kinds of models that it trains."""
     switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Switches and their values, the default first; `NUMBER` and a default for numbers, nothing for free text."""
+    """Allowed values of each switch, the default first. A switch for numbers has `NUMBER` and a default, one for any
+    text has no values."""
 
 
 FORMALIZATIONS: Registry[Definition] = Registry(
@@ -80,24 +83,30 @@ FORMALIZATIONS: Registry[Definition] = Registry(
         "mc-lm": "winokit.methods.formalizations.mc_lm:MC_LM",
     },
 )
-"""The seven, and those of other packages."""
+"""The seven formalizations of this package, and those of other packages."""
 
 
 def formalizations_of(kind: str) -> list[str]:
-    """Names of the formalizations that train this kind of model: masked, causal or seq2seq."""
+    """Return the names of the formalizations that train a kind of model.
+
+    `kind` is `masked`, `causal` or `seq2seq`.
+    """
     return [name for name in FORMALIZATIONS if kind in FORMALIZATIONS[name].kinds]
 
 
 @dataclass(frozen=True)
 class Formalization:
-    """A formalization with its switches set."""
+    """A formalization with a value for each of its switches."""
 
     definition: Definition
     switches: Switches
 
     @classmethod
     def parse(cls, spec: str) -> "Formalization":
-        """Parse `name?switch=value&…`. A wrong name or value says what exists."""
+        """Parse `name?switch=value&…`.
+
+        Raises BadInput or UnknownName for a wrong name, switch or value.
+        """
         name, _, query = spec.partition("?")
         definition = FORMALIZATIONS[name]
         given_switches = dict(parse_qsl(query, keep_blank_values=True))
@@ -105,7 +114,7 @@ class Formalization:
         check_known("style of formalization", style, STYLES)
         for switch in given_switches:
             check_known(f"switch of {name!r}", switch, [*definition.switches, "style"])
-        # A style speaks of every formalization: what this one has no switch or no such value for is not meant for it.
+        # A style has switches for all formalizations: only those that this one has are set.
         switches = defaults(definition)
         for key, value in STYLES[style].items():
             if value in definition.switches.get(key, ()):
@@ -123,32 +132,40 @@ class Formalization:
     def spec(self) -> str:
         """Name with all switches that differ from the defaults.
 
-        The same formalization always has the same spec.
+        Equal formalizations have equal specs.
         """
         default_switches = defaults(self.definition)
-        changed = [f"{key}={value}" for key, value in self.switches.items() if value != default_switches[key]]
-        return f"{self.name}?{'&'.join(changed)}" if changed else self.name
+        changes = [f"{key}={value}" for key, value in self.switches.items() if value != default_switches[key]]
+        if not changes:
+            return self.name
+        query = "&".join(changes)
+        return f"{self.name}?{query}"
 
 
 def defaults(definition: Definition) -> dict[str, str]:
-    """Return every switch with its default value."""
+    """Return the default value of every switch."""
     return {key: _default_value(values) for key, values in definition.switches.items()}
 
 
 def _default_value(values: Sequence[str]) -> str:
-    """The first value of a switch; `phrases` for one that takes any text."""
+    """Return the first value of a switch, or `phrases` for free text."""
     named_values = [value for value in values if value not in NUMBER]
     return named_values[0] if named_values else "phrases"
 
 
 def _check_switch(definition: Definition, key: str, value: str) -> str:
+    """Return the value of a switch, with numbers written as floats.
+
+    Raises BadInput or UnknownName if the value is not allowed.
+    """
     allowed_values = definition.switches[key]
     if allowed_values[:1] == NUMBER:
         try:
             number = float(value)
         except ValueError:
             number = math.nan
-        if not (number >= 0 and math.isfinite(number)):
+        is_allowed = number >= 0 and math.isfinite(number)
+        if not is_allowed:
             raise BadInput(f"{definition.name}?{key}: expected a number, 0 or more, found {value!r}")
         return str(number)
     if allowed_values:

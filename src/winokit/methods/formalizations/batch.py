@@ -18,27 +18,30 @@ Table: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows to read and options to score, each option with its row and case."""
+    """Encoded cases as tensors: rows of tokens, and options with their row and case."""
 
     ids: Tensor
+    """Token ids as [row, position], padded."""
     attention: Tensor
+    """1 for each token, 0 for padding."""
     segments: Tensor | None
+    """1 for each token of a row's second segment; None for models without segments."""
     row: Tensor
-    """Of each option, its row."""
+    """Index of each option's row."""
     places: Tensor
-    """[option, span, position], filled up with `NOWHERE`."""
+    """Token positions as [option, span, index], padded with `NOWHERE`."""
     tokens: Tensor
-    """[option, position]: what the first span hides."""
+    """Ids of the hidden tokens as [option, index], padded with `NOWHERE`."""
     case: Tensor
-    """Of each option, its case."""
+    """Index of each option's case."""
     column: Tensor
-    """Of each option, its index among those of its case."""
+    """Index of each option among those of its case."""
     right: Tensor
-    """Of each option, 1 if it is right."""
+    """1 for each option that is right, else 0."""
     gold: Tensor
-    """Of each case, the index of its right option; `NOWHERE` where none is known to be."""
+    """Index of each case's right option, or `NOWHERE` if none is known to be right."""
     widest: int
-    """Options of the case that has most."""
+    """Largest number of options of a case."""
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device."""
@@ -51,31 +54,36 @@ class Batch:
         return self.over(flat.to(device, non_blocking=True))
 
     def flat(self) -> Tensor:
-        """Return all tensors in one row of integers."""
-        return torch.cat([tensor.flatten().long() for tensor in self._tensors_by_name().values()])
+        """Return all tensors one after the other, as one row of integers."""
+        tensors = self._tensors_by_name().values()
+        return torch.cat([tensor.flatten().long() for tensor in tensors])
 
     def over(self, flat: Tensor) -> "Batch":
-        """Return the batch that a row like `flat()` holds, in the shapes of this one.
+        """Return a batch of the same shapes with the values of a row made by `flat`.
 
-        Only `right` is copied.
+        Its tensors are views of the row, except `right`, which is a copy.
         """
         tensors = self._tensors_by_name()
-        parts = torch.split(flat, [tensor.numel() for tensor in tensors.values()])
-        moved: dict[str, Any] = {}
+        sizes = [tensor.numel() for tensor in tensors.values()]
+        parts = torch.split(flat, sizes)
+        views: dict[str, Any] = {}
         for name, part in zip(tensors, parts, strict=True):
-            moved[name] = part.view(tensors[name].shape)
-        moved["right"] = moved["right"].float()
-        return replace(self, **moved)
+            views[name] = part.view(tensors[name].shape)
+        views["right"] = views["right"].float()
+        return replace(self, **views)
 
     def _tensors_by_name(self) -> dict[str, Tensor]:
+        """Return the tensors of all fields, in the order of the fields."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in values if isinstance(value, Tensor)}
 
     @property
     def texts(self) -> dict[str, Tensor]:
-        """The arguments of the encoder."""
+        """The encoder's arguments by name."""
         texts = {"input_ids": self.ids, "attention_mask": self.attention}
-        return texts if self.segments is None else {**texts, "token_type_ids": self.segments}
+        if self.segments is not None:
+            texts["token_type_ids"] = self.segments
+        return texts
 
     @property
     def cases(self) -> int:
@@ -84,7 +92,10 @@ class Batch:
 
 
 def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) -> Batch:
-    """Put examples into one batch, rows padded to the longest."""
+    """Put examples into one batch on the CPU, rows padded to the longest.
+
+    `pad` is the id of the padding token. With `segments`, the batch has the second segment of each row.
+    """
     rows = list(chain.from_iterable(example.rows for example in examples))
     options = list(chain.from_iterable(example.options for example in examples))
     ids, attention, second = _pad_rows(rows, pad)
@@ -94,24 +105,28 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
     case = np.repeat(np.arange(len(examples)), option_counts)
     column = np.concatenate([np.arange(count) for count in option_counts])
     row_in_case = [option.row for option in options]
+    row = first_rows[case] + row_in_case
+    places = _pad_places(options)
+    tokens = _pad_lists([option.tokens for option in options])
+    right = [float(option.right or 0) for option in options]
     gold = [_gold_index(example) for example in examples]
     return Batch(
         ids=torch.from_numpy(ids),
         attention=torch.from_numpy(attention),
         segments=torch.from_numpy(second) if segments else None,
-        row=torch.from_numpy(first_rows[case] + row_in_case),
-        places=torch.from_numpy(_pad_places(options)),
-        tokens=torch.from_numpy(_pad_lists([option.tokens for option in options])),
+        row=torch.from_numpy(row),
+        places=torch.from_numpy(places),
+        tokens=torch.from_numpy(tokens),
         case=torch.from_numpy(case),
         column=torch.from_numpy(column),
-        right=torch.tensor([float(option.right or 0) for option in options]),
+        right=torch.tensor(right),
         gold=torch.tensor(gold),
         widest=max(option_counts),
     )
 
 
 def _pad_rows(rows: Sequence[InputRow], pad: int) -> tuple[Table, Table, Table]:
-    """Token ids, attention, and the second segment of rows, padded to the longest."""
+    """Return token ids, attention and second segment of rows, padded to the longest."""
     shape = (len(rows), max(len(row.ids) for row in rows))
     ids = np.full(shape, pad, np.int64)
     attention = np.zeros(shape, np.int64)
@@ -125,7 +140,10 @@ def _pad_rows(rows: Sequence[InputRow], pad: int) -> tuple[Table, Table, Table]:
 
 
 def _pad_places(options: Sequence[InputOption]) -> Table:
-    """Token positions as [option, span, position]; every option has as many spans."""
+    """Return token positions as [option, span, index], padded with `NOWHERE`.
+
+    All options have the same number of spans.
+    """
     span_count = len(options[0].places)
     if not span_count:
         return np.zeros((len(options), 0, 0), np.int64)
@@ -140,7 +158,7 @@ def _gold_index(example: Encoded) -> int:
 
 
 def _pad_lists(lists: Sequence[Sequence[int]]) -> Table:
-    """The lists as rows of a table, padded with `NOWHERE`."""
+    """Return the lists as rows of a table, padded with `NOWHERE`."""
     length = max(map(len, lists), default=0)
     table = np.full((len(lists), length), NOWHERE, np.int64)
     for row, values in zip(table, lists, strict=True):

@@ -26,7 +26,7 @@ def load(spec: Spec) -> "FineTuned":
 
 
 class FineTuned:
-    """A fine-tuned model, loaded."""
+    """A fine-tuned model in memory, which scores the candidates of problems."""
 
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
@@ -36,20 +36,24 @@ class FineTuned:
         self.settings = as_loaded(settings, network.encoder)
         self.network: Any = network
         self.formalization = network.formalization.spec
-        """How it was trained, and how it is asked."""
+        """Spec of the formalization under which it was trained and is asked."""
 
     def close(self) -> None:
-        """Let the weights go."""
+        """Free the memory of the weights. The model cannot answer afterwards."""
         self.network = LetGo(self.spec)
         free_memory()
 
     @cached_property
     def fingerprint(self) -> str:
-        """Weights, tokenizer, precision, formalization and source of rivals, as a text."""
-        return f"{fingerprint(self.settings)} {self.formalization} {rivals_name(self.network.formalization)}"
+        """Text that changes with weights, tokenizer, precision, formalization or rivals."""
+        rivals = rivals_name(self.network.formalization)
+        return f"{fingerprint(self.settings)} {self.formalization} {rivals}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Yield the scores of each problem's candidates, the longest texts first."""
+        """Yield the index of each request and the scores of its candidates.
+
+        Problems that cannot be read come first, with the reason in place of scores. Then the longest texts come first.
+        """
         formalization = self.network.formalization
         problem_cases = cases(map(problem_of, requests), formalization)
         encoded = encode(problem_cases, formalization, self.network.reader)

@@ -1,15 +1,16 @@
-"""Heads, which give each option a number, the losses over these, and the scores of candidates.
+"""Heads, which give each option a number, with losses and decisions.
 
 `FirstToken` and `Spans` are linear layers on the encoder's last states, without dropout or a layer between, as in Liu
-et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `GuessedWords`
-and `WrittenWords` have no weights of their own: they ask the language-modelling head. The last step is done in float32
-whatever the encoder's precision: options that differ by less than bfloat16 can tell would all be ties.
+et al.'s code. `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `GuessedWords`
+and `WrittenWords` have no weights of their own: they use the language-modelling head. The last step is done in float32,
+since options that bfloat16 cannot distinguish would be ties.
 
-A judgement's candidates are "no" and "yes". Comparing, its query must beat its rivals; without any there is no answer,
-where Liu et al.'s code compares with -100 and says "yes". Pointwise, an option is right if its number is above zero;
-that is all a P formalization says, and a problem with candidates has an answer only where exactly one is right
-(`judge=each`). Counting an undecided pair as half right, as `expected_accuracy` does, is then the accuracy over single
-judgements. Liu et al.'s code judges the first candidate only, and its accuracy on WinoGrande is that (`judge=first`).
+A judgement's candidates are "no" and "yes". A formalization that compares answers "yes" if the query beats its rivals.
+Without rivals there is no answer, while Liu et al.'s code compares with -100 and says "yes". A pointwise formalization
+calls an option right if its number is above zero. A problem with candidates then has an answer only if exactly one is
+right (`judge=each`). Counting an undecided pair as half right, as `expected_accuracy` does, is then the accuracy over
+single judgements. Liu et al.'s code judges only the first candidate, and so reports its accuracy on WinoGrande
+(`judge=first`).
 """
 
 import math
@@ -31,7 +32,10 @@ RIGHT = 0.0
 
 
 class FirstToken(nn.Module):
-    """A number from the state of a row's first token."""
+    """Head that computes an option's number from the first token's state.
+
+    `config` is the encoder's configuration.
+    """
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()
@@ -40,110 +44,142 @@ class FirstToken(nn.Module):
         if switches.get("head") == "dense":
             dropout = getattr(config, "hidden_dropout_prob", 0.1)
             dense = nn.Linear(width, width)
-            self.layers: nn.Module = nn.Sequential(nn.Dropout(dropout), dense, nn.Tanh(), nn.Dropout(dropout), linear)
+            layers = (nn.Dropout(dropout), dense, nn.Tanh(), nn.Dropout(dropout), linear)
+            self.layers: nn.Module = nn.Sequential(*layers)
         else:
             self.layers = linear
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """Numbers of shape (options,)."""
-        first = encoder(**batch.texts).last_hidden_state[:, 0]
-        return in_float32(self.layers, first[batch.row])
+        """Return one number per option."""
+        states = encoder(**batch.texts).last_hidden_state
+        first_states = states[:, 0]
+        return in_float32(self.layers, first_states[batch.row])
 
 
 class Spans(nn.Module):
-    """A number from the first token's state and the mean states of two spans, side by side."""
+    """Head that computes an option's number from the states of two spans.
+
+    The first token's state and the mean state of each span are put side by side.
+    """
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()
         self.layers = nn.Linear(3 * config.hidden_size, 1)
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """Numbers of shape (options,)."""
+        """Return one number per option."""
         states = encoder(**batch.texts).last_hidden_state[batch.row]
-        present = batch.places != NOWHERE
-        at = batch.places.clamp(min=0).flatten(1).unsqueeze(-1).expand(-1, -1, states.shape[-1])
-        tokens = states.gather(1, at).view(*batch.places.shape, -1)
-        means = (tokens * present.unsqueeze(-1)).sum(2) / present.sum(2, keepdim=True)
-        return in_float32(self.layers, torch.cat([states[:, 0], means.flatten(1)], -1))
+        is_place = batch.places != NOWHERE
+        positions = batch.places.clamp(min=0).flatten(1)
+        indices = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+        span_states = states.gather(1, indices).view(*batch.places.shape, -1)
+        sums = (span_states * is_place.unsqueeze(-1)).sum(2)
+        means = sums / is_place.sum(2, keepdim=True)
+        features = torch.cat([states[:, 0], means.flatten(1)], -1)
+        return in_float32(self.layers, features)
 
 
 class GuessedWords(nn.Module):
-    """The mean (or summed) log-probability of an option's tokens at their places."""
+    """Head whose number is the log-probability of an option's hidden tokens.
+
+    It is the mean over the tokens, or the sum with `reduce=sum`.
+    """
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()
         self.mean = switches["reduce"] == "mean"
         self.gathers = True
-        """Whether the language-modelling head may be given the masked positions only; told when a model is loaded."""
+        """Whether the language-modelling head can be called for the hidden positions alone.
+
+        This is found out when a model is loaded.
+        """
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """Numbers of shape (options,)."""
-        present = batch.tokens != NOWHERE
+        """Return one number per option."""
+        is_token = batch.tokens != NOWHERE
         rows = batch.row.unsqueeze(-1).expand_as(batch.tokens)
         places = batch.places[:, 0].clamp(min=0)
         tokens = batch.tokens.clamp(min=0)
         # Every option takes as many positions as the longest: a shape that is known without asking the device.
-        flat = rows.flatten(), places.flatten()
-        logits = logits_at(encoder, batch.texts, *flat, gather=self.gathers).float().view(*tokens.shape, -1)
-        guessed = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
-        total = (guessed * present).sum(-1)
-        return total / present.sum(-1) if self.mean else total
+        flat_logits = logits_at(encoder, batch.texts, rows.flatten(), places.flatten(), gather=self.gathers)
+        logits = flat_logits.float().view(*tokens.shape, -1)
+        token_logits = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+        logprobs = token_logits - logits.logsumexp(-1)
+        total = (logprobs * is_token).sum(-1)
+        return total / is_token.sum(-1) if self.mean else total
 
 
 class WrittenWords(nn.Module):
-    """The mean (or summed) log-probability of what the decoder writes after an option."""
+    """Head whose number is the log-probability of what a decoder writes.
+
+    That is the text after the option. It is the sum over the tokens, or the mean with `reduce=mean`.
+    """
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()
         self.mean = switches["reduce"] == "mean"
         self.start = config.decoder_start_token_id
-        """The token that the decoder begins with."""
+        """Id of the token with which the decoder begins."""
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
-        """Numbers of shape (options,)."""
+        """Return one number per option."""
         states = encoder.get_encoder()(**batch.texts).last_hidden_state
-        is_written = batch.tokens != NOWHERE
+        is_token = batch.tokens != NOWHERE
         tokens = batch.tokens.clamp(min=0)
         first = torch.full_like(tokens[:, :1], self.start)
-        written = encoder(
+        decoder_ids = torch.cat([first, tokens[:, :-1]], 1)
+        output = encoder(
             encoder_outputs=(states[batch.row],),
             attention_mask=batch.attention[batch.row],
-            decoder_input_ids=torch.cat([first, tokens[:, :-1]], 1),
-            decoder_attention_mask=is_written.long(),
+            decoder_input_ids=decoder_ids,
+            decoder_attention_mask=is_token.long(),
             use_cache=False,
         )
-        logits = written.logits.float()
-        logprobs = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
+        logits = output.logits.float()
+        token_logits = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
+        logprobs = token_logits - logits.logsumexp(-1)
         places = batch.places[:, 0]
         is_scored = places != NOWHERE
-        scored = logprobs.gather(1, places.clamp(min=0)) * is_scored
-        total = scored.sum(-1)
+        scored_logprobs = logprobs.gather(1, places.clamp(min=0)) * is_scored
+        total = scored_logprobs.sum(-1)
         numbers: Tensor = total / is_scored.sum(-1) if self.mean else total
         return numbers
 
 
 def in_float32(layers: nn.Module, states: Tensor) -> Tensor:
-    """One number per state, computed in float32."""
+    """Apply layers of width 1 to states in float32, whatever the precision around."""
     with torch.autocast(states.device.type, enabled=False):
         numbers: Tensor = layers(states.float()).squeeze(-1)
     return numbers
 
 
 def softmax(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Cross entropy of the right option against all options of its case."""
+    """Cross entropy of the right option among the options of its case.
+
+    `numbers` has one number per option.
+    """
     # (cases, options); minus infinity where a case has fewer options than others
-    table = torch.full((batch.cases, batch.widest), -math.inf, device=numbers.device, dtype=numbers.dtype)
+    shape = (batch.cases, batch.widest)
+    table = torch.full(shape, -math.inf, device=numbers.device, dtype=numbers.dtype)
     table = table.index_put((batch.case, batch.column), numbers)
     return functional.cross_entropy(table, batch.gold, reduction="sum"), batch.cases
 
 
 def binary(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Binary cross entropy of each option, right or wrong by itself."""
-    return functional.binary_cross_entropy_with_logits(numbers, batch.right, reduction="sum"), len(numbers)
+    """Binary cross entropy of each option, as right or wrong by itself.
+
+    `numbers` has one number per option.
+    """
+    total = functional.binary_cross_entropy_with_logits(numbers, batch.right, reduction="sum")
+    return total, len(numbers)
 
 
 def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
-    """The numbers as scores: the highest wins."""
+    """Return scores by which the option with the highest number wins.
+
+    A judgement has a score for "no", the best rival's number, and one for "yes", the query's. Without a rival, the
+    reason is returned instead.
+    """
     if not case.is_judgement:
         return _break_tie(tuple(numbers), switches["ties"], query=0)
     query, *rivals = numbers
@@ -153,9 +189,9 @@ def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[f
 
 
 def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
-    """Scores by which the only option judged right wins.
+    """Return scores by which the only option judged right wins.
 
-    A text with the reason if no option, or more than one, is judged right.
+    An option is judged right if its number is above 0. If none is, or more than one, the reason is returned instead.
     """
     if case.is_judgement:
         return _break_tie((RIGHT, numbers[0]), switches["ties"], query=1)
@@ -174,9 +210,10 @@ def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[fl
 
 
 def _break_tie(scores: tuple[float, ...], ties: str, *, query: int) -> tuple[float, ...]:
-    """Return the scores with a tie at the top resolved as `ties` says.
+    """Return the scores with a tie for the highest resolved.
 
-    The query loses (`strict`) or wins (`loose`) the tie, or it stays for an abstention.
+    `query` is an index. With `ties="strict"` the query loses the tie, with `loose` it wins. With `abstain` the tie
+    remains.
     """
     best = max(scores)
     tied = [index for index, score in enumerate(scores) if score == best]
@@ -185,6 +222,6 @@ def _break_tie(scores: tuple[float, ...], ties: str, *, query: int) -> tuple[flo
     others = [index for index in tied if index != query]
     query_wins = ties == "loose" and query in tied
     winner = query if query_wins else others[-1]
-    settled = list(scores)
-    settled[winner] = math.nextafter(best, math.inf)
-    return tuple(settled)
+    resolved_scores = list(scores)
+    resolved_scores[winner] = math.nextafter(best, math.inf)
+    return tuple(resolved_scores)

@@ -23,7 +23,10 @@ from winokit.methods.formalizations.inputs import FOLLOWING, SUBSTITUTION
 
 
 def following_words(config: Any, switches: Switches) -> nn.Module:
-    """Return the head for a model of this configuration."""
+    """Return the head for an encoder-decoder, or for a causal model.
+
+    `config` is the model's configuration.
+    """
     if config.is_encoder_decoder:
         return WrittenWords(config, switches)
     return GuessedWords(config, switches)

@@ -22,21 +22,27 @@ from winokit.methods.formalizations.inputs import MASKED, SUBSTITUTION
 
 
 def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Return the cross entropy over the options, or the margin loss."""
+    """Cross entropy over the options, or the margin loss with `loss=margin`.
+
+    `numbers` has one number per option.
+    """
     if switches["loss"] == "softmax":
         return softmax(numbers, batch, switches)
     return margin(numbers, batch, float(switches["alpha"]), float(switches["beta"]))
 
 
 def margin(numbers: Tensor, batch: Batch, alpha: float, beta: float) -> Loss:
-    """Return the negative log-probability of the right option, plus margin penalties.
+    """Negative log-probability of the right option, plus penalties for wrong ones.
 
-    A wrong option is penalised if it is not `beta` below the right one.
+    `numbers` has the log-probability of each option. The penalty of a wrong option is `alpha` times the amount by which
+    it is less than `beta` below the right one.
     """
     is_right = batch.column == batch.gold[batch.case]
-    # A sum over the batch, so that each case has its right option's number without asking the device where it stands.
-    right = numbers.new_zeros(batch.cases).index_add(0, batch.case, numbers * is_right)
-    penalty = (beta + numbers - right[batch.case]).clamp(min=0) * ~is_right
+    # The number of each case's right option, as a sum: indexing would wait for the device.
+    no_numbers = numbers.new_zeros(batch.cases)
+    right = no_numbers.index_add(0, batch.case, numbers * is_right)
+    excess = beta + numbers - right[batch.case]
+    penalty = excess.clamp(min=0) * ~is_right
     return alpha * penalty.sum() - right.sum(), batch.cases
 
 

@@ -1,4 +1,4 @@
-"""MC-Sent-NoSoftmax: the options of a problem train together, each as right or wrong by itself.
+"""MC-Sent-NoSoftmax: options of a problem train together, each as right or wrong.
 
 Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020).
 
@@ -15,9 +15,14 @@ from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 
 
 def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Binary cross entropy of each filled text, options of one problem side by side."""
-    total, rows = binary(numbers, batch, switches)
-    return total, rows if switches["mean"] == "rows" else batch.cases
+    """Binary cross entropy of each option, with its mean over options or problems.
+
+    `numbers` has one number per option.
+    """
+    total, option_count = binary(numbers, batch, switches)
+    if switches["mean"] == "rows":
+        return total, option_count
+    return total, batch.cases
 
 
 MC_SENT_NO_SOFTMAX = Definition(

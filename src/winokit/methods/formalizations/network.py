@@ -1,9 +1,9 @@
 """An encoder and a head: loaded for training, saved with the formalization, and reloaded.
 
-Any encoder of transformers does, through `AutoModel` or, where the formalization guesses words, through
-`AutoModelForMaskedLM`. `mc-lm` takes causal models and encoder-decoders instead. A saved folder is an ordinary model
-folder with two files more: `winokit.json`, which says which formalization it was trained under, and the head's
-weights. `winokit.json` is written last, so that a folder that has it is whole.
+Any encoder of transformers can be used, through `AutoModel`, or through `AutoModelForMaskedLM` if the formalization
+guesses words. `mc-lm` takes causal models and encoder-decoders instead. A saved folder is an ordinary model folder with
+two more files: `winokit.json`, which names the formalization, and the head's weights. `winokit.json` is written last,
+so that a folder that has it is complete.
 """
 
 import copy
@@ -39,15 +39,15 @@ ABOUT = "winokit.json"
 HEAD = "winokit_head.safetensors"
 BUDGET_ON_CPU = 2048
 BUDGET_ELSEWHERE = 32768
-"""Padded tokens of a batch when nothing is trained."""
+"""Maximum number of tokens of a batch for prediction, with padding."""
 TRAINABLE = ("builtin", "hf")
 TRAINED_IN = "float32"
-"""Precision of weights that are trained, whatever their files hold."""
+"""Precision of weights in training, whatever the precision of their files."""
 T = TypeVar("T")
 
 
 class Network(nn.Module):
-    """An encoder, a head, and the formalization for training and scoring."""
+    """An encoder with a head, which gives each option of a case a number."""
 
     def __init__(self, encoder: Any, head: nn.Module, formalization: Formalization, reader: InputReader) -> None:
         super().__init__()
@@ -57,64 +57,73 @@ class Network(nn.Module):
         self.reader = reader
 
     def forward(self, batch: Batch) -> Tensor:
-        """Numbers of shape (options,)."""
+        """Return one number per option of the batch."""
         numbers: Tensor = self.head(self.encoder, batch)
         return numbers
 
     @property
     def device(self) -> torch.device:
-        """Device of the weights."""
+        """The device of the weights."""
         return next(self.parameters()).device
 
     def collated(self, examples: Sequence[Encoded]) -> Batch:
-        """Return examples as a batch for this model, on the CPU."""
+        """Put examples into one batch for this model, on the CPU."""
         pad = self.reader.tokenizer.pad_token_id or 0
         return collate(examples, pad, segments=self.reader.segments)
 
     def numbers(
         self, examples: Sequence[Encoded | str], budget: int | None = None
     ) -> Iterator[tuple[int, list[float]]]:
-        """Yield each example's index and the numbers of its options.
+        """Yield the index of each example and the numbers of its options.
 
-        The longest examples come first. Numbers are in float32, without dropout.
+        The longest examples come first, and reasons in place of examples are skipped. Dropout is off. `budget` is the
+        maximum number of tokens of a batch; None depends on the device.
         """
 
         def score_options(batch: Batch) -> list[list[float]]:
-            values = self(batch).tolist()
+            """Return the numbers of each case's options."""
+            numbers = self(batch).tolist()
             option_counts = torch.bincount(batch.case).tolist()
-            ends = accumulate(option_counts)
-            return [values[end - count : end] for count, end in zip(option_counts, ends, strict=True)]
+            case_numbers = []
+            for count, end in zip(option_counts, accumulate(option_counts), strict=True):
+                case_numbers.append(numbers[end - count : end])
+            return case_numbers
 
         return self.each(score_options, examples, budget)
 
     def each(
         self, work: Callable[[Batch], Iterable[T]], examples: Sequence[Encoded | str], budget: int | None = None
     ) -> Iterator[tuple[int, T]]:
-        """Yield each example's index and the result of `work` for it, the longest first.
+        """Yield the index of each example and its result, the longest examples first.
 
-        What could not be encoded, and is the reason why, is passed over.
+        `work` computes the results of a batch's cases. Strings among the examples, the reasons why a case could not be
+        encoded, are skipped. `budget` is the maximum number of tokens of a batch; None depends on the device.
         """
-        readable = [(at, example) for at, example in enumerate(examples) if not isinstance(example, str)]
-        budget = budget or (BUDGET_ON_CPU if self.device.type == "cpu" else BUDGET_ELSEWHERE)
+        indices = []
+        encoded = []
+        for index, example in enumerate(examples):
+            if not isinstance(example, str):
+                indices.append(index)
+                encoded.append(example)
+        default_budget = BUDGET_ON_CPU if self.device.type == "cpu" else BUDGET_ELSEWHERE
         self.eval()
 
         @torch.inference_mode()
-        def run(batch: Sequence[Encoded]) -> list[T]:
+        def run_batch(batch: Sequence[Encoded]) -> list[T]:
+            """Return the results of one batch."""
             return list(work(self.collated(batch).to(self.device)))
 
-        indices = [index for index, _ in readable]
-        encoded = [example for _, example in readable]
         costs = [example.longest * len(example.rows) for example in encoded]
-        for position, result in in_batches(run, encoded, costs, BatchBudget(budget)):
+        for position, result in in_batches(run_batch, encoded, costs, BatchBudget(budget or default_budget)):
             yield indices[position], result
 
 
 def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:
-    """Load the model of a SPEC with a head of this formalization.
+    """Load a model for training, with a head of this formalization.
 
-    A folder trained under the same formalization has a head. Any other head is drawn by `seed`.
-
-    A folder that was trained under the same formalization brings its head along; any other head is drawn by `seed`.
+    `spec` is `builtin` or `hf:NAME_OR_FOLDER`. If the folder was trained under the same formalization, its head is
+    loaded. Otherwise the head has random weights, drawn by `seed`. Raises BadInput if the formalization cannot train
+    this model.
     """
     parsed = Spec.parse(spec)
     if parsed.prefix not in TRAINABLE:
@@ -132,21 +141,24 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
         network = _load_hub_model(settings, formalization)
     stored_about = remembered(settings.folder)
     if stored_about is not None:
-        # Only a head of the same shape, and for the same purpose, is taken over.
-        before = Formalization.parse(stored_about["formalization"])
-        same_head = before.switches.get("head") == formalization.switches.get("head")
-        if before.name == formalization.name and same_head:
+        # Only a head of the same shape, and for the same purpose, is loaded.
+        stored_formalization = Formalization.parse(stored_about["formalization"])
+        has_same_head = stored_formalization.switches.get("head") == formalization.switches.get("head")
+        if stored_formalization.name == formalization.name and has_same_head:
             _load_head(network, Path(settings.place))
     return network
 
 
 def open_network(settings: HfSettings) -> Network:
-    """Load a trained network from its folder, under the formalization stored there."""
+    """Load a network that winokit trained, under the formalization stored in its folder.
+
+    Raises BadInput if winokit did not train it.
+    """
     stored_about = remembered(settings.folder)
     if stored_about is None:
         raise BadInput(f"{settings.place}: no {ABOUT}, so it was not trained by winokit")
     formalization = Formalization.parse(str(stored_about["formalization"]))
-    # Its weights are the ones it was saved with, whatever they began as: no fresh head, and no matrices beside them.
+    # All weights are in its files: no fresh head is needed, and LoRA's matrices are merged.
     switches = dict(formalization.switches)
     if formalization.definition.guesses:
         switches |= {"head": "pretrained", "lora": "0"}
@@ -157,7 +169,10 @@ def open_network(settings: HfSettings) -> Network:
 
 
 def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> None:
-    """Write weights, tokenizer and head, and finally `winokit.json`."""
+    """Write weights, tokenizer and head into a folder, and finally `winokit.json`.
+
+    `about` are more entries of `winokit.json`.
+    """
     from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,7 +189,10 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
 
 
 def remembered(folder: Path | None) -> dict[str, Any] | None:
-    """Return the content of a folder's `winokit.json`, or None without one."""
+    """Return the content of a folder's `winokit.json`, or None if there is none.
+
+    Raises BadInput if the file names no formalization.
+    """
     path = None if folder is None else folder / ABOUT
     if path is None or not path.exists():
         return None
@@ -185,6 +203,7 @@ def remembered(folder: Path | None) -> dict[str, Any] | None:
 
 
 def _load_builtin(spec: Spec, formalization: Formalization) -> Network:
+    """Load the built-in model for training."""
     device = HfSettings.of(replace(spec, prefix="hf", place="builtin")).device
     model = torch_model()
     encoder: Any = model
@@ -196,6 +215,7 @@ def _load_builtin(spec: Spec, formalization: Formalization) -> Network:
 
 
 def _load_hub_model(settings: HfSettings, formalization: Formalization) -> Network:
+    """Load a model of a folder or of the Hugging Face Hub, with a head."""
     kind = kind_by_config(settings)
     check_kind(settings.place, kind, formalization)
     settings = replace(settings, kind=kind)
@@ -214,7 +234,10 @@ def _load_hub_model(settings: HfSettings, formalization: Formalization) -> Netwo
 
 
 def check_kind(place: str, kind: str, formalization: Formalization) -> None:
-    """Raise BadInput unless a formalization trains this kind of model."""
+    """Raise BadInput unless a formalization trains this kind of model.
+
+    `place` is the model's name or folder, for the message.
+    """
     if kind in formalization.definition.kinds:
         return
     kinds = " or ".join(formalization.definition.kinds)
@@ -223,7 +246,10 @@ def check_kind(place: str, kind: str, formalization: Formalization) -> None:
 
 
 def kind_of(spec: str) -> str:
-    """Kind of a trainable model by its configuration: masked, causal or seq2seq."""
+    """Return the kind of a trainable model: masked, causal or seq2seq.
+
+    Raises BadInput if models of this prefix cannot be trained.
+    """
     parsed = Spec.parse(spec)
     if parsed.prefix not in TRAINABLE:
         raise BadInput(f"{spec}: only builtin and hf: models can be trained")
@@ -231,7 +257,10 @@ def kind_of(spec: str) -> str:
 
 
 def _load_writing_model(settings: HfSettings, formalization: Formalization, tokenizer: Any) -> Network:
-    """Load a causal model or an encoder-decoder, with LoRA if asked."""
+    """Load a causal model or an encoder-decoder.
+
+    The switch `lora` adds matrices for LoRA. An encoder-decoder cannot be trained with `scored=full`.
+    """
     switches = formalization.switches
     if settings.kind == "causal":
         encoder = load_weights(transformers.AutoModelForCausalLM, settings)
@@ -249,12 +278,16 @@ def _load_writing_model(settings: HfSettings, formalization: Formalization, toke
     head = formalization.definition.head(encoder.config, switches)
     network = Network(encoder, head, formalization, reader).to(settings.device)
     if isinstance(head, GuessedWords):
-        # The body of a model with matrices beside its weights is not where `logits_at` looks.
+        # With LoRA the body of the model is not where `logits_at` looks for it.
         head.gathers = not rank and _check_head_takes_positions(network, reader)
     return network
 
 
 def _check_head_takes_positions(network: Network, reader: InputReader) -> bool:
+    """Whether a causal model's head can be called for single positions.
+
+    This is tried on a short text.
+    """
     assert reader.boundary is not None
     ids, _ = reader.boundary.encode(PROBE[:1])[PROBE[0]]
     row = torch.tensor([ids], device=network.device)
@@ -262,6 +295,7 @@ def _check_head_takes_positions(network: Network, reader: InputReader) -> bool:
 
 
 def _make_causal_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
+    """Return the reader of a causal model."""
     boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
     config = encoder.config.get_text_config()
     sizes = [getattr(config, name, None) for name in CONTEXT_SIZES]
@@ -270,6 +304,7 @@ def _make_causal_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> I
 
 
 def _make_decoding_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
+    """Return the reader of an encoder-decoder, and set the model's first decoder token."""
     encoder.config.decoder_start_token_id = hf_seq2seq.start_token(settings.place, encoder)
     longest = hf_seq2seq.most_tokens(encoder.config, "encoder")
     longest_target = hf_seq2seq.most_tokens(encoder.config, "decoder")
@@ -277,7 +312,10 @@ def _make_decoding_reader(encoder: Any, settings: HfSettings, tokenizer: Any) ->
 
 
 def _add_lora(model: Any, rank: float) -> Any:
-    """Freeze a model's weights and put trainable matrices beside its linear layers."""
+    """Freeze a model's weights, and add trainable matrices of this rank to its linear layers.
+
+    Raises BadInput unless the rank is a whole number.
+    """
     if not rank.is_integer():
         raise BadInput(f"mc-lm?lora={rank}: expected a whole number, the rank of the matrices")
     with needing("mc-lm?lora=", "hf"):
@@ -287,16 +325,20 @@ def _add_lora(model: Any, rank: float) -> Any:
 
 
 def _merge_lora(model: Any) -> Any:
-    """The model, or a copy of it with LoRA matrices added to the weights."""
+    """Return a copy of a LoRA model with ordinary weights, or any other model itself."""
     if not hasattr(model, "merge_and_unload"):
         return model
     return copy.deepcopy(model).merge_and_unload()
 
 
 def _drop_file_format(model: Any) -> None:
-    """Forget that weights were read from a GGUF file: they are ordinary numbers now, and are saved as such."""
+    """Remove the mark that a model's weights were read from a GGUF file.
+
+    In memory they are ordinary numbers, and are saved as such.
+    """
     quantizer = getattr(model, "hf_quantizer", None)
-    method = getattr(getattr(quantizer, "quantization_config", None), "quant_method", None)
+    config = getattr(quantizer, "quantization_config", None)
+    method = getattr(config, "quant_method", None)
     if getattr(method, "value", method) != "gguf":
         return
     model.hf_quantizer = None
@@ -304,6 +346,10 @@ def _drop_file_format(model: Any) -> None:
 
 
 def _load_with_head(settings: HfSettings, formalization: Formalization) -> Any:
+    """Load a masked language model with its head.
+
+    Raises BadInput if it has none.
+    """
     model, missing = load_parts(transformers.AutoModelForMaskedLM, settings)
     if missing:
         raise BadInput(
@@ -314,7 +360,7 @@ def _load_with_head(settings: HfSettings, formalization: Formalization) -> Any:
 
 
 def _load_body(settings: HfSettings) -> Any:
-    """Load the encoder without a head, and without a pooler if the model allows it."""
+    """Load the encoder without a head, and without a pooler if possible."""
     model_class: Any = transformers.AutoModel._model_mapping[type(load_config(settings))]
     if "add_pooling_layer" in inspect.signature(model_class).parameters:
         return load_weights(transformers.AutoModel, settings, add_pooling_layer=False)
@@ -322,6 +368,7 @@ def _load_body(settings: HfSettings) -> Any:
 
 
 def _add_fresh_head(config: Any, body: Any) -> Any:
+    """Return a masked language model with this body and a head of random weights."""
     auto: Any = transformers.AutoModelForMaskedLM
     model = auto.from_config(config)
     setattr(model, model.base_model_prefix, body)
@@ -330,6 +377,7 @@ def _add_fresh_head(config: Any, body: Any) -> Any:
 
 
 def _make_network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Network:
+    """Return an encoder with the head and the reader of a formalization."""
     head = formalization.definition.head(encoder.config, formalization.switches)
     reader = InputReader.of(tokenizer, encoder.config, most_tokens(encoder))
     network = Network(encoder, head, formalization, reader)
@@ -340,6 +388,10 @@ def _make_network(encoder: Any, formalization: Formalization, tokenizer: Any) ->
 
 
 def _load_head(network: Network, folder: Path) -> None:
+    """Load the head's weights from a folder.
+
+    Raises BadInput if they do not fit.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

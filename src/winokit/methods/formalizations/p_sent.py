@@ -1,4 +1,4 @@
-"""P-Sent: is the text right with this option in its blank? One judgement at a time, no option sees another.
+"""P-Sent: is the text right with this option in its blank? Each option is judged by itself.
 
 Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020).
 """

@@ -1,9 +1,9 @@
-"""Training, dev and test sets, without overlap, as the variant that an arm asks for.
+"""Training, dev and test sets without overlap, as variants of their problems.
 
-A variant has two arms. Trained on whole problems and tested on what is left of them, it tells
-what the *test* gives away (Elazar et al., 2021, Tables 1 and 6). Trained and tested on what is
-left, it tells what could be *learned* from it (Sakaguchi et al., 2019, local context). The dev set follows the
-training set, since it chooses the weights.
+A variant such as `part-sent` has two arms. A model trained on whole problems and tested on the variant shows what the
+*test* gives away (Elazar et al., 2021, Tables 1 and 6). A model trained and tested on the variant shows what could be
+*learned* from it (Sakaguchi et al., 2019, local context). The dev set has the variant of the training set, since it
+chooses the weights.
 """
 
 from collections import Counter
@@ -33,14 +33,14 @@ STYLED: dict[str, Callable[..., Problem | str]] = {
 SPECIAL_WORD = "special-word"
 VARIANTS = (*STYLED, SPECIAL_WORD)
 MORE = 10
-"""The part of a holdout by which it may be larger than asked for, so that what hangs together stays together."""
+"""A holdout may be larger than asked for by one part in this many, since overlapping problems stay together."""
 
 
 @dataclass(frozen=True)
 class VariantArm:
-    """The variant to train on and the variant to test on.
+    """The variant to train on, and the variant to test on.
 
-    Each is the original or a variant such as `part-sent` or `part-sent?style=code`.
+    Each is `original`, or a variant such as `part-sent` or `part-sent?style=code`.
     """
 
     trained_on: str = ORIGINAL
@@ -48,9 +48,9 @@ class VariantArm:
 
     @classmethod
     def of(cls, variant: str | None, train_on: str = "variant") -> "VariantArm":
-        """Arm that tests a variant, trained on it or on the original.
+        """Return the arm that tests a variant, trained on it or on the original.
 
-        Without a variant both are the original.
+        `train_on` is `variant` or `original`. Without a variant, training and test use the original.
         """
         if variant is None:
             return cls()
@@ -62,7 +62,7 @@ class VariantArm:
 class TrainingData:
     """A training set, a dev set to choose weights on, and test sets.
 
-    They are as loaded; `in_arm` makes the variants of the arm.
+    They have the problems as loaded. `in_arm` makes the variants of the arm.
     """
 
     train: Dataset
@@ -71,13 +71,14 @@ class TrainingData:
     arm: VariantArm = field(default_factory=VariantArm)
 
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By what was dropped from what ("train for wsc273"), how many problems by kind of overlap."""
+    """Number of dropped problems by kind of overlap, for each pair of sets: `train for wsc273`."""
 
     def checked(self, *, drop_overlap: bool = False) -> "TrainingData":
-        """Return the same data after a check for overlap and missing answers.
+        """Check the sets for overlap and missing answers, and return them.
 
-        With `drop_overlap` problems of the training set that overlap a dev or test set are left out, and problems of
-        the dev set that overlap a test set; `dropped` and the notes say how many. Without it they are refused.
+        Raises BadInput if a set is empty, or if training or dev problems have no answers. Problems overlap if one gives
+        the other away. With `drop_overlap`, training problems that overlap a dev or test set are left out, and dev
+        problems that overlap a test set. `dropped` and the notes have their numbers. Without it BadInput is raised.
         """
         _check_not_empty(self.train, "train on", answered=True)
         if self.dev is not None:
@@ -101,47 +102,52 @@ class TrainingData:
 
     @property
     def sets(self) -> list[Dataset]:
-        """All its sets."""
+        """The training set, the dev set and the test sets."""
         if self.dev is None:
             return [self.train, *self.tests]
         return [self.train, self.dev, *self.tests]
 
     @property
     def notes(self) -> list[str]:
-        """Notes of all sets, each once."""
+        """Notes of all sets, without repetitions."""
         notes: list[str] = []
         for dataset in self.sets:
             notes += dataset.notes
         return list(dict.fromkeys(notes))
 
     def in_arm(self) -> "TrainingData":
-        """The variants that the arm trains and tests on."""
+        """Return the sets as the variants of the arm."""
         train = make_variant(self.train, self.arm.trained_on)
         dev = None if self.dev is None else make_variant(self.dev, self.arm.trained_on)
         tests = tuple(make_variant(test, self.arm.tested_on) for test in self.tests)
         return replace(self, train=train, dev=dev, tests=tests)
 
     def identity(self) -> dict[str, Any]:
-        """Settings that determine the weights, as a flat dict.
+        """Return names and hashes of the data that determine the weights.
 
-        Test sets are left out. It is flat so that a difference can be named.
+        Test sets are not among them. The dict is flat, so that messages can name the entry that differs.
         """
+        dev_name = None
+        dev_content = None
+        if self.dev is not None:
+            dev_name = self.dev.card.name
+            dev_content = self.dev.content_hash
         return {
             "train": self.train.card.name,
             "train_content": self.train.content_hash,
-            "dev": None if self.dev is None else self.dev.card.name,
-            "dev_content": None if self.dev is None else self.dev.content_hash,
+            "dev": dev_name,
+            "dev_content": dev_content,
             "trained_on": self.arm.trained_on,
             "tested_on": self.arm.tested_on,
         }
 
 
 def make_variant(dataset: Dataset, variant: str) -> Dataset:
-    """Return the problems of a dataset that have this variant, with their original ids.
+    """Return a variant of each problem that has one, with the original ids.
 
-    Notes count the other problems by reason.
+    Notes count the other problems by reason. Raises BadInput if no problem has the variant.
 
-    Special-word problems come in pairs. Their candidates stand in alphabetical order, so that the place says nothing.
+    The candidates of special-word problems are sorted, so that their order says nothing about the answer.
     """
     if variant == ORIGINAL:
         return dataset
@@ -158,8 +164,8 @@ def make_variant(dataset: Dataset, variant: str) -> Dataset:
         rewritten = rewrite(dataset)
         problems = list(rewritten.problems)
         left_out = Counter(rewritten.refused.values())
-    commonest = [f"{reason}: {count:,}" for reason, count in left_out.most_common(3)]
-    reasons = "; ".join(commonest) or "nothing left out"
+    main_reasons = [f"{reason}: {count:,}" for reason, count in left_out.most_common(3)]
+    reasons = "; ".join(main_reasons) or "nothing left out"
     if not problems:
         raise BadInput(f"{dataset.card.name}: no problem has the variant {variant} ({reasons})")
     notes = []
@@ -169,12 +175,16 @@ def make_variant(dataset: Dataset, variant: str) -> Dataset:
 
 
 def _with_sorted_candidates(problem: Problem) -> Problem:
-    """The problem with its candidates in alphabetical order."""
+    """Return the problem with its candidates in alphabetical order."""
     order = sorted(range(len(problem.candidates)), key=problem.candidates.__getitem__)
     return problem.with_order(order)
 
 
 def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
+    """Split `name?option=value` into the name of a variant and its options.
+
+    Raises UnknownName if there is no such variant or option.
+    """
     name, _, query = variant.partition("?")
     options = dict(parse_qsl(query))
     check_known("variant to train or test on", name, VARIANTS)
@@ -184,10 +194,10 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
 
 
 def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Dataset]:
-    """Return the dataset without about `count` problems, and these, drawn by `seed`.
+    """Split a dataset at random into problems to keep and about `count` problems to hold out.
 
-    Problems that overlap stay together, so that neither part gives away problems of the other. Problems that overlap
-    and are too many to be held out stay in the first part.
+    Problems that overlap stay together, so that neither part gives away problems of the other. A cluster that is too
+    large to be held out is kept. Raises BadInput if one of the parts would be empty.
     """
     if not 0 < count < len(dataset):
         raise BadInput(f"{dataset.card.name}: has {len(dataset):,} problems, of which {count:,} cannot be held out")
@@ -197,28 +207,33 @@ def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Data
     held_units: set[int] = set()
     held_count = 0
     most = count + max(1, count // MORE)
-    for index in np.random.default_rng([seed, count]).permutation(len(names)):
+    rng = np.random.default_rng([seed, count])
+    for index in rng.permutation(len(names)):
         if held_count >= count:
             break
-        size = sizes[names[index]]
-        if held_count + size <= most:
-            held_units.add(names[index])
-            held_count += size
+        unit = names[index]
+        new_count = held_count + sizes[unit]
+        if new_count <= most:
+            held_units.add(unit)
+            held_count = new_count
     kept_problems: list[Problem] = []
     held_problems: list[Problem] = []
     for problem, unit in zip(dataset, units, strict=True):
         part = held_problems if unit in held_units else kept_problems
         part.append(problem)
-    rest = dataset.with_problems(kept_problems)
-    _check_not_empty(rest, "train on once problems are held out")
+    kept_dataset = dataset.with_problems(kept_problems)
+    _check_not_empty(kept_dataset, "train on once problems are held out")
     if not held_problems:
         raise BadInput(f"{dataset.card.name}: {count:,} cannot be held out: its problems overlap, in larger clusters")
     held_out_card = replace(dataset.card, name=f"{dataset.card.name}, held out")
-    return rest, Dataset(held_problems, held_out_card)
+    return kept_dataset, Dataset(held_problems, held_out_card)
 
 
 def _find_units(dataset: Dataset) -> list[int]:
-    """Unit of each problem, as a number: problems of one group or sentence, and overlapping ones."""
+    """Return the number of each problem's unit.
+
+    Problems are in one unit if they have the same group or text, or if they overlap.
+    """
     links: list[list[tuple[str, Hashable]]] = []
     for problem in dataset:
         text = letters(problem.sentence)
@@ -229,39 +244,42 @@ def _find_units(dataset: Dataset) -> list[int]:
     return joined(links)
 
 
-def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:
-    """Return a set without what overlaps a held-out set, and counts of what was left out.
+def apart(dataset: Dataset, held_out: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:
+    """Return a dataset without problems that overlap a held-out set, and their number by kind.
 
-    The counts are by kind of overlap. `use` says what the set is for, in errors.
+    `use` says in messages what the dataset is for, such as "train on".
 
     Raises
     ------
     BadInput
-        Where something overlaps and is not to be dropped, or nothing is left.
+        If problems overlap and `drop_overlap` is off, or if no problem is left.
     """
-    shared = overlap(given, held)
+    shared = overlap(dataset, held_out)
     if not shared.given:
-        return given, {}
+        return dataset, {}
     if not drop_overlap:
-        first = held[min(shared.held)].text
-        count = len(shared.given)
-        if count < len(given):
-            way_out = f"--drop-overlap leaves {count:,} out of it"
+        first_text = held_out[min(shared.held)].text
+        overlap_count = len(shared.given)
+        if overlap_count < len(dataset):
+            way_out = f"--drop-overlap leaves {overlap_count:,} out of it"
         else:
             way_out = "all of it overlaps"
         raise BadInput(
-            f"{given.card.name}, to {use}, overlaps {held.card.name}: {shared.said} of its {len(held):,} problems (the "
-            f"first: {first[:60]!r}); {way_out}"
+            f"{dataset.card.name}, to {use}, overlaps {held_out.card.name}: {shared.said} of its {len(held_out):,} "
+            f"problems (the first: {first_text[:60]!r}); {way_out}"
         )
-    note = f"{given.card.name}: left out for {held.card.name}: {said(shared.dropped)}"
-    problems = [problem for row, problem in enumerate(given) if row not in shared.given]
-    rest = given.with_problems(problems, [note])
-    _check_not_empty(rest, f"{use} once those of {held.card.name} are left out")
-    return rest, shared.dropped
+    note = f"{dataset.card.name}: left out for {held_out.card.name}: {said(shared.dropped)}"
+    problems = [problem for row, problem in enumerate(dataset) if row not in shared.given]
+    separate_dataset = dataset.with_problems(problems, [note])
+    _check_not_empty(separate_dataset, f"{use} once those of {held_out.card.name} are left out")
+    return separate_dataset, shared.dropped
 
 
 def _check_not_empty(dataset: Dataset, use: str, *, answered: bool = False) -> None:
-    """Refuse a set without problems and, where it must be `answered`, one with hidden answers."""
+    """Raise BadInput if a set has no problems, or if it must be answered and answers are hidden.
+
+    `use` says in messages what the set is for, such as "train on".
+    """
     if not len(dataset):
         raise BadInput(f"{dataset.card.name}: no problem to {use}")
     hidden = sum(problem.answer is None for problem in dataset)

@@ -1,9 +1,9 @@
 """Features for AFLite from a fine-tuned encoder, as Sakaguchi et al. (2019) made them.
 
-They fine-tune on 6,000 of 50,000 problems (5,000 to train on, 1,000 to choose on), discard these, and embed the rest:
-a model that has seen none of the problems that it judges. A problem is read as in training, once with each option, and
-the features are the states of the first tokens side by side (`concat`) or their difference; `single` is the state of
-the text with its blank, which training never showed.
+They fine-tune on 6,000 of 50,000 problems (5,000 to train on, 1,000 to choose on), discard these, and embed the rest
+with a model that has seen none of it. A problem is read as in training, once with each option. The features are the
+states of the first tokens side by side (`concat`) or their difference. `single` is the state of the text with its
+blank, which the model never saw in training.
 """
 
 from collections.abc import Sequence
@@ -31,15 +31,16 @@ from winokit.progress import Progress
 Matrix = NDArray[np.float32]
 POOLINGS = ("first", "mean")
 CHOSEN_ON = 6
-"""One in so many of the held-out problems chooses the weights."""
+"""One in this many held-out problems is in the dev set, which chooses the weights."""
 FORMALIZATION = "mc-sent?style=winogrande"
 
 
 @dataclass(frozen=True)
 class SentenceParts:
-    """A dataset in three parts: training, dev, and the rest, which is embedded."""
+    """A dataset in three parts: to embed, to train on, and to choose weights on."""
 
     rest: Dataset
+    """The problems to embed."""
     train: Dataset
     dev: Dataset
 
@@ -47,18 +48,18 @@ class SentenceParts:
     def of(cls, dataset: Dataset, count: int, seed: int = 0) -> "SentenceParts":
         """Hold out about `count` problems, five in six of them to train on.
 
-        Twins stay together.
+        Twins stay together. Raises BadInput if `count` is too small.
         """
-        dev = round(count / CHOSEN_ON)
-        if not dev:
+        dev_count = round(count / CHOSEN_ON)
+        if not dev_count:
             raise BadInput(f"{count} problems to fine-tune on: expected {CHOSEN_ON} or more, one in six to choose on")
-        rest, held_out = hold_out(dataset, count, seed)
-        train, chosen_on = hold_out(held_out, dev, seed)
-        return cls(rest, train, chosen_on)
+        embedded_problems, held_out = hold_out(dataset, count, seed)
+        train, dev = hold_out(held_out, dev_count, seed)
+        return cls(embedded_problems, train, dev)
 
     @property
     def held_out(self) -> list[str]:
-        """Ids of the problems that the model has seen."""
+        """Ids of the problems that the model has seen in training."""
         return [problem.id for problem in (*self.train, *self.dev)]
 
 
@@ -73,19 +74,22 @@ def finetuned_features(
     device: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Matrix, TrainOutcome]:
-    """Fine-tune on the held-out parts, save the model in `out`, and embed the rest.
+    """Fine-tune a model on two parts of a dataset, and embed the third with it.
 
-    The same call goes on where it was killed.
+    The model is saved in `out`. The same call continues a run that was killed.
 
     Returns
     -------
-    One row per problem of the rest, and the run that made the encoder.
+    A matrix with one row per problem of `parts.rest`, and the outcome of the fine-tuning.
     """
     settings = settings or TrainSettings(FORMALIZATION)
-    _check_features(parts.rest, Formalization.parse(settings.formalization), features, pooling)
-    outcome = finetune(TrainingData(parts.train, parts.dev), out, model, settings, device=device, progress=progress)
+    formalization = Formalization.parse(settings.formalization)
+    _check_features(parts.rest, formalization, features, pooling)
+    data = TrainingData(parts.train, parts.dev)
+    outcome = finetune(data, out, model, settings, device=device, progress=progress)
     network = open_network(folder_settings(out, device))
-    return embedded(parts.rest, network, features, pooling, progress), outcome
+    matrix = embedded(parts.rest, network, features, pooling, progress)
+    return matrix, outcome
 
 
 def embedded(
@@ -95,32 +99,40 @@ def embedded(
     pooling: str = "first",
     progress: Progress | None = None,
 ) -> Matrix:
-    """One row per problem, in the dataset's order."""
-    _check_features(dataset, network.formalization, features, pooling)
+    """Embed problems with a fine-tuned network, one row per problem in their order.
+
+    `features` is `concat`, `difference` or `single`; `pooling` is `first` or `mean`.
+    """
+    formalization = network.formalization
+    _check_features(dataset, formalization, features, pooling)
     if features == "single":
         sentences = [problem.sentence for problem in dataset]
         readings = read(network.reader.tokenizer, sentences, network.reader.longest)
         rows = [InputRow(tuple(reading.ids), len(reading.ids)) for reading in readings]
         texts = [Encoded((row,), (InputOption(0),)) for row in rows]
         return states(network, texts, pooling, progress)[:, 0]
-    encoded = encode(cases(dataset, network.formalization), network.formalization, network.reader)
+    problem_cases = cases(dataset, formalization)
+    encoded = encode(problem_cases, formalization, network.reader)
     examples = [example for example in encoded if not isinstance(example, str)]
-    both = states(network, examples, pooling, progress)
+    option_states = states(network, examples, pooling, progress)
     if features == "difference":
-        return both[:, 0] - both[:, 1]
-    return both.reshape(len(dataset), -1)
+        return option_states[:, 0] - option_states[:, 1]
+    return option_states.reshape(len(dataset), -1)
 
 
 def states(network: Network, examples: Sequence[Encoded], pooling: str, progress: Progress | None = None) -> Matrix:
-    """Last hidden states, of shape (examples, options, width).
+    """Return the last hidden state of each option, of shape (examples, options, width).
 
-    A state is that of the first token, or the mean over all tokens of the text.
+    It is the state of the first token, or with `pooling="mean"` the mean over all tokens. All examples have the same
+    number of options.
     """
     body: Any = network.encoder.base_model
-    options = len(examples[0].options)
-    table = np.zeros((len(examples), options, network.encoder.config.hidden_size), np.float32)
+    option_count = len(examples[0].options)
+    width = network.encoder.config.hidden_size
+    table = np.zeros((len(examples), option_count, width), np.float32)
 
-    def pooled(batch: Batch) -> Matrix:
+    def pool_states(batch: Batch) -> Matrix:
+        """Return the states of a batch, by example and option."""
         hidden = body(**batch.texts).last_hidden_state.float()
         weights = batch.attention.unsqueeze(-1)
         if pooling == "first":
@@ -128,9 +140,9 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
         else:
             rows = (hidden * weights).sum(1) / weights.sum(1)
         states: Matrix = rows[batch.row].cpu().numpy()
-        return states.reshape(batch.cases, options, -1)
+        return states.reshape(batch.cases, option_count, -1)
 
-    for done, (index, state) in enumerate(network.each(pooled, examples), 1):
+    for done, (index, state) in enumerate(network.each(pool_states, examples), 1):
         table[index] = state
         if progress:
             progress(done, len(examples))
@@ -138,9 +150,9 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
 
 
 def _check_features(dataset: Dataset, formalization: Formalization, features: str, pooling: str) -> None:
-    """Refuse problems and settings that do not give features, before training starts.
+    """Raise BadInput for problems or settings that do not give features.
 
-    Each problem needs two options whose texts differ, or a blank for `single`.
+    This is checked before training. Each problem needs two options whose texts differ, or a blank for `single`.
     """
     check_known("kind of features", features, get_args(FeatureKind))
     check_known("pooling of a fine-tuned model", pooling, POOLINGS)
@@ -160,5 +172,5 @@ def _check_features(dataset: Dataset, formalization: Formalization, features: st
 
 
 def _has_two_options(problem: Problem) -> bool:
-    """Whether a problem offers two candidates, and is no yes/no question."""
+    """Whether a problem has two candidates, and is no yes/no judgement."""
     return len(problem.candidates) == 2 and problem.query is None

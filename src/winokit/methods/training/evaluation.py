@@ -1,8 +1,8 @@
-"""A dataset encoded once and evaluated again and again while a network learns.
+"""Evaluation of a network in training, and signs that its training has failed.
 
-Fine-tuning fails often and in silence: of the RoBERTa runs on WinoGrande that were published most stay at 51 to 53 per
-cent at a rate at which others reach 80. The signs are a loss that never left what guessing gives, one answer for
-everything, and an accuracy that a constant answer has too.
+Fine-tuning often fails without an error: most of the published RoBERTa runs on WinoGrande stay at 51 to 53 per cent, at
+a learning rate at which others reach 80. The signs are a loss that stays at that of guessing, one answer for all
+problems, and an accuracy that a constant answer reaches too.
 """
 
 import math
@@ -26,13 +26,16 @@ from winokit.problem import Dataset, original_id
 from winokit.results import ABOVE, Metric, decide, stands
 
 STUCK = 0.98
-"""A loss above this share of what guessing gives has not moved."""
+"""Share of the loss of guessing above which a final loss counts as not improved."""
 FEW = 10
-"""Below so many problems a dev set has nothing to say."""
+"""Minimum number of dev problems from which signs of failure are looked for."""
 
 
 class Evaluation:
-    """The problems of a dataset, encoded for a network."""
+    """The problems of a dataset, encoded once to be predicted repeatedly.
+
+    `network` is used for its tokenizer and formalization. `variant` is the variant's name in predictions.
+    """
 
     def __init__(self, dataset: Dataset, network: Network, variant: str) -> None:
         self.dataset = dataset
@@ -42,7 +45,7 @@ class Evaluation:
         unread = [reason for reason in self.encoded if isinstance(reason, str)]
         without_rival = alone(self.cases) if network.formalization.definition.compares else 0
         self.notes: list[str] = []
-        """What a reader of its results should know."""
+        """Numbers of problems that are not answered, with the reason."""
         name = dataset.card.name
         if unread:
             self.notes.append(f"{name}: problems not answered: {len(unread):,} (the first: {unread[0]})")
@@ -50,7 +53,10 @@ class Evaluation:
             self.notes.append(f"{name}: judgements without a rival to compare with, not answered: {without_rival:,}")
 
     def predictions(self, network: Network, model: str = "") -> list[Prediction]:
-        """A prediction for each problem."""
+        """Predict every problem with the network in its present state.
+
+        `model` is the model's name in the predictions.
+        """
         formalization = network.formalization
         definition = formalization.definition
         outcomes: dict[int, tuple[float, ...] | str] = {}
@@ -58,11 +64,16 @@ class Evaluation:
             if isinstance(encoded, str):
                 outcomes[index] = encoded
         for index, numbers in network.numbers(self.encoded):
-            outcomes[index] = definition.decide(self.cases[index], finite(numbers), formalization.switches)
-        return [self._prediction(index, outcomes[index], model, formalization.spec) for index in range(len(self.cases))]
+            case = self.cases[index]
+            outcomes[index] = definition.decide(case, finite(numbers), formalization.switches)
+        spec = formalization.spec
+        return [self._prediction(index, outcomes[index], model, spec) for index in range(len(self.cases))]
 
     def _prediction(self, index: int, outcome: tuple[float, ...] | str, model: str, spec: str) -> Prediction:
-        """The prediction from a problem's scores, or an abstention with the reason that stands for them."""
+        """Prediction of the problem with this index.
+
+        `outcome` has its scores, or the reason for an abstention.
+        """
         problem = self.cases[index].problem
         question = (original_id(problem), self.variant, model, spec)
         if isinstance(outcome, str):
@@ -72,15 +83,15 @@ class Evaluation:
 
 
 def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> dict[str, Any]:
-    """Return how a network does on a dev set at some step.
+    """Measure a network's predictions on a dev set at a step of training.
 
     All problems of the dev set need an answer.
 
     Returns
     -------
-    `accuracy`, undecided problems counted 1/candidates, and its interval `low` to `high`, twins drawn together;
-    `group_accuracy`, None where there are no groups; `abstained`, the share of problems without a prediction; and
-    `commonest`, the share of the commonest prediction, as a candidate's index, among those made.
+    `accuracy`, in which an undecided problem counts 1/candidates, with the interval from `low` to `high`, clustered by
+    unit; `group_accuracy`, or None without complete groups; `abstained`, the share of problems without a prediction;
+    and `commonest`, the share of the most frequent candidate index among the predictions.
     """
     answers = answers_of(dataset, predictions)
     choices = [choice for choice in answers.predictions if choice is not None]
@@ -103,7 +114,10 @@ def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: 
 
 
 def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> list[Metric]:
-    """Return the accuracy rows of a dev or test set; none for hidden answers."""
+    """Return the accuracy rows of a dev or test set.
+
+    There are none if all answers are hidden. `subset` is the rows' subset.
+    """
     if all(problem.answer is None for problem in dataset):
         return []
     answers = answers_of(dataset, predictions)
@@ -111,9 +125,9 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
 
 
 def answers_of(dataset: Dataset, predictions: Sequence[Prediction]) -> Answers:
-    """Return one fine-tuned model's answers as a table, without hidden answers.
+    """Return the predictions of one fine-tuned model as a table of answers.
 
-    If options are compared with each other, a guess is a draw among these.
+    Problems with hidden answers are left out. The chance of a guess is that among the formalization's options.
     """
     first = predictions[0]
     scorer = Scorer(first.model, first.scoring, first.scoring)
@@ -124,9 +138,10 @@ def answers_of(dataset: Dataset, predictions: Sequence[Prediction]) -> Answers:
 
 
 def with_options(answers: Answers, formalization: str | None) -> Answers:
-    """Return the same table with the chance of a guess per problem.
+    """Return the table with the chance of a guess among a formalization's options.
 
-    A formalization may offer other options than the candidates.
+    These may be other options than the candidates. `formalization` is its spec; with None the table is returned as it
+    is.
     """
     option_chances = guesses(answers.problems, formalization)
     if option_chances is None:
@@ -135,43 +150,50 @@ def with_options(answers: Answers, formalization: str | None) -> Answers:
 
 
 def chances_of_guessing(dataset: Dataset, formalization: str) -> tuple[float, float | None]:
-    """Return accuracy and group accuracy of guessing among a formalization's options.
+    """Return the expected accuracy and group accuracy of guessing.
 
-    The second is None for a dataset without complete groups.
+    Guesses are among the options of the formalization. The second is None for a dataset without complete groups.
     """
     right_choices = [problem.answer for problem in dataset]
     answers = with_options(Answers.of_choices(dataset, right_choices), formalization)
-    together = None
+    group_chance = None
     if complete_groups(answers.groups, answers.group_sizes):
-        together = group_accuracy_chance(answers.guesses, answers.groups, answers.group_sizes)
-    return float(answers.guesses.mean()), together
+        group_chance = group_accuracy_chance(answers.guesses, answers.groups, answers.group_sizes)
+    return float(answers.guesses.mean()), group_chance
 
 
 class Diverged(WinokitError):
-    """The loss or the score of an option is not a number."""
+    """The loss, or the score of an option, is not a finite number.
 
-    def __init__(self, what: str, rate: float | None = None) -> None:
+    `fact` says which, and `rate` is the learning rate.
+    """
+
+    def __init__(self, fact: str, rate: float | None = None) -> None:
         rate_note = "" if rate is None else f" ({rate:g})"
-        super().__init__(f"training diverged: {what}; lower the learning rate{rate_note}")
+        super().__init__(f"training diverged: {fact}; lower the learning rate{rate_note}")
 
 
 def finite(numbers: Sequence[float]) -> Sequence[float]:
-    """Return the scores of a problem's options. Raises Diverged unless all are finite."""
+    """Return the scores of a problem's options unchanged.
+
+    Raises Diverged unless all are finite.
+    """
     if not all(map(math.isfinite, numbers)):
         raise Diverged("the score of an option is not a number")
     return numbers
 
 
 def guessing_loss(network: Network, examples: Sequence[Encoded]) -> float | None:
-    """Return the mean loss if all options got the same score.
+    """Mean loss of a model that gives all options the same score.
 
-    None for the margin loss, which depends on more than that.
+    It is computed from the first 1,024 examples. None for the margin loss, which depends on the scores themselves.
     """
     formalization = network.formalization
     if formalization.switches.get("loss") == "margin":
         return None
     batch = network.collated(examples[:1024])
-    total, count = formalization.definition.loss(torch.zeros(len(batch.row)), batch, formalization.switches)
+    equal_scores = torch.zeros(len(batch.row))
+    total, count = formalization.definition.loss(equal_scores, batch, formalization.switches)
     return float(total) / count
 
 
@@ -182,22 +204,24 @@ def symptoms(
     predictions: Sequence[Prediction],
     rows: Sequence[Metric] = (),
 ) -> list[str]:
-    """Return one sentence for each sign that a run has failed.
+    """Return one sentence for each sign that a training run has failed.
 
-    `rows` are those of the dev set.
+    `losses` are those of training in order, and `guessing` is the loss of guessing or None if it is unknown.
+    `predictions` and `rows` are those on the dev set. If the dev set is large enough and shows no sign of failure, the
+    loss is not considered.
     """
     dev_symptoms = None
     if dev is not None and len(dev) >= FEW:
         dev_symptoms = _find_dev_symptoms(dev, predictions, rows)
     loss_symptoms = _find_loss_symptoms(losses, guessing)
-    # A dev set that was answered better than guessing allows decides: a loss moves late, and little at first.
+    # Accuracy above guessing on the dev set decides: a loss moves late, and little at first.
     if dev_symptoms == []:
         return []
     return [*loss_symptoms, *(dev_symptoms or [])]
 
 
 def _find_loss_symptoms(losses: Sequence[float], guessing: float | None) -> list[str]:
-    """Say so if the last quarter of the losses is not below the loss of guessing."""
+    """Return a sentence if the last quarter of the losses is not below that of guessing."""
     quarter = max(1, len(losses) // 4)
     last_losses = losses[-quarter:]
     if guessing is None or not last_losses:
@@ -212,24 +236,27 @@ def _find_loss_symptoms(losses: Sequence[float], guessing: float | None) -> list
 
 
 def _find_dev_symptoms(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metric]) -> list[str]:
+    """Return a sentence if the predictions on the dev set are no better than guesses."""
     answers = [problem.answer or 0 for problem in dev]
     distinct_choices = {prediction.prediction for prediction in predictions} - {None}
     if not distinct_choices:
         return ["no problem of the dev set was decided"]
     if len(distinct_choices) == 1 and len(set(answers)) > 1:
         (sole_choice,) = distinct_choices
-        judgements = all(problem.query is not None for problem in dev)
-        what = f"{dev[0].candidates[sole_choice or 0]!r}" if judgements else f"candidate {(sole_choice or 0) + 1}"
-        return [f"every prediction on the dev set is {what}: a degenerate run"]
+        index = sole_choice or 0
+        sole_prediction = f"candidate {index + 1}"
+        if all(problem.query is not None for problem in dev):
+            sole_prediction = repr(dev[0].candidates[index])
+        return [f"every prediction on the dev set is {sole_prediction}: a degenerate run"]
     for row in rows:
-        # The test that the row shows: two tests would contradict each other one day.
+        # The test is the one that the row shows: another test might contradict it.
         if row.metric == "accuracy" and stands(row) != ABOVE:
             return [_explain_chance_level(row)]
     return []
 
 
 def _explain_chance_level(row: Metric) -> str:
-    """Say why the accuracy on a dev set does not show that anything was learned."""
+    """Explain why the accuracy on a dev set does not show that the model learned anything."""
     right = f"{100 * row.value:.1f} % of {row.n:,} dev problems right"
     if row.is_in_one_place:
         return f"{right}, and nothing can be told from it: the right answer is always in one place"

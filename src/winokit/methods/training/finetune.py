@@ -1,12 +1,12 @@
-"""Fine-tuning: data, a model and settings in, and a folder out that loads as `hf:FOLDER`.
+"""Fine-tuning: trains a model, tests it, and writes a folder that loads as `hf:FOLDER`.
 
     winokit.json  config.json  model.safetensors  tokenizer.json …   the model, under its formalization
     results.json                                                    accuracies in flat rows, settings, warnings
     curve.json                                                      loss and dev accuracy by step
     predictions/dev.jsonl  predictions/NAME.jsonl                   what it predicts
 
-The same call goes on where it was killed, and does nothing where it is done. BERT-seqft is two calls, the second with
-`model="hf:FOLDER"` of the first.
+The same call continues a run that was killed, and does nothing if the run is finished. BERT-seqft is two calls, the
+second with `model="hf:FOLDER"` of the first.
 """
 
 import json
@@ -56,7 +56,7 @@ CURVE = "curve.json"
 PREDICTIONS = "predictions"
 DEV = "dev"
 CONFIG = "config.json"
-"""What every model folder of transformers has."""
+"""A file that every model folder of transformers has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,13 +65,13 @@ class TrainOutcome(Brief):
 
     folder: Path
     run: dict[str, Any]
-    """What would be needed to do it again."""
+    """Settings, names and hashes that are needed to repeat it."""
     metrics: list[Metric]
     curve: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     resumed: int | None = None
-    """The step it went on from; None for a run in one go."""
+    """The step from which it was continued; None for a run without interruption."""
 
     @classmethod
     def load(cls, folder: Path) -> "TrainOutcome | None":
@@ -81,26 +81,35 @@ class TrainOutcome(Brief):
         """
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
-            curve = json.loads((folder / CURVE).read_text("utf-8")) if (folder / CURVE).exists() else {}
+            curve_path = folder / CURVE
+            curve = json.loads(curve_path.read_text("utf-8")) if curve_path.exists() else {}
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             return cls(folder, results["run"], metrics, curve, results["warnings"], results["notes"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def save(self) -> None:
-        """Write results.json."""
-        results = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings}
-        write_whole(self.folder / RESULTS, result_bytes({**results, "notes": self.notes}))
+        """Write results.json into the folder."""
+        results = {
+            "run": self.run,
+            "metrics": rows_to_json(self.metrics),
+            "warnings": self.warnings,
+            "notes": self.notes,
+        }
+        write_whole(self.folder / RESULTS, result_bytes(results))
 
     def value(self, metric: str, subset: str = DEV) -> float | None:
-        """Return a metric of the dev set, or of a test set by its name.
+        """Return the value of a metric on the dev set, or on the test set with this file name.
 
         None if there is no such row.
         """
-        return next((row.value for row in self.metrics if row.metric == metric and row.subset == subset), None)
+        for row in self.metrics:
+            if row.metric == metric and row.subset == subset:
+                return row.value
+        return None
 
     def on(self, dataset: str) -> list[Metric]:
-        """Return the rows of a test set by its name, without those of the dev set."""
+        """Return the rows of the test set with this name."""
         return [row for row in self.metrics if row.dataset == dataset and row.subset != DEV]
 
 
@@ -114,18 +123,21 @@ def finetune(
     save: bool = True,
     progress: Progress | None = None,
 ) -> TrainOutcome:
-    """Fine-tune a model and test it.
+    """Fine-tune a model, test it, and write its folder.
+
+    A finished run with the same data and settings is loaded from the folder, and an interrupted one is continued.
+    Raises BadInput if the folder has another run.
 
     Parameters
     ----------
     data
-        As loaded; it is checked and made into the variants of its arm here.
+        The sets as loaded. They are checked here, and made into the variants of their arm.
     out
-        The run's folder.
+        The folder of the run.
     model
         `builtin`, or `hf:NAME_OR_FOLDER`: any encoder of transformers, or the result of another run.
     save
-        Whether to keep the weights; a search over many runs needs their predictions only.
+        Whether to keep the weights. A search over many runs needs only their predictions.
     """
     settings = settings or TrainSettings()
     formalization = Formalization.parse(settings.formalization)
@@ -148,10 +160,11 @@ def finetune(
         network = open_network(folder_settings(out, device))
     else:
         network = load_network(model, formalization, seed=settings.seed, device=device)
-    # A text that the model cannot read is refused here, not when hours of training are done.
+    # A text that the model cannot read raises an error here, not after hours of training.
     evaluations = _prepare_evaluations(data, network)
     if stored_about is None:
-        training_notes, resumed = _train_network(network, data, evaluations.get(DEV), settings, out, identity, progress)
+        dev_evaluation = evaluations.get(DEV)
+        training_notes, resumed = _train_network(network, data, dev_evaluation, settings, out, identity, progress)
         notes += training_notes
         if save:
             save_network(network, out, {"winokit": winokit.__version__, "run": identity})
@@ -171,7 +184,10 @@ def finetune(
 def _run_identity(
     model: str, data: TrainingData, settings: TrainSettings, formalization: Formalization
 ) -> dict[str, Any]:
-    """Model, data and settings that determine the weights of a run."""
+    """Return all that determines the weights of a run: model, data and settings.
+
+    `data` are the variants to train on.
+    """
     identity = model_identity(model) | data.identity() | settings.identity()
     identity["formalization"] = formalization.spec
     problems = chain.from_iterable(data.sets)
@@ -181,23 +197,24 @@ def _run_identity(
 
 
 def _prepare_evaluations(data: TrainingData, network: Network) -> dict[str, Evaluation]:
-    """The dev set and the test sets, encoded, by the names of their files."""
+    """Encode the dev set and the test sets, by the names of their files."""
     evaluations: dict[str, Evaluation] = {}
     if data.dev is not None:
         evaluations[DEV] = Evaluation(data.dev, network, data.arm.trained_on)
     for index, test in enumerate(data.tests):
-        evaluations[file_name(test, index, data.tests)] = Evaluation(test, network, data.arm.tested_on)
+        name = file_name(test, index, data.tests)
+        evaluations[name] = Evaluation(test, network, data.arm.tested_on)
     return evaluations
 
 
 def untrained(
     tests: Sequence[Dataset], variant: str, out: Path, model: str, settings: TrainSettings, *, device: str | None = None
 ) -> TrainOutcome:
-    """Test a model before any training: the first point of a learning curve.
+    """Test a model without training: the first point of a learning curve.
 
-    The folder is like that of a run. A head that is not part of the model is drawn by the seed, so the score of
-    `mc-sent` at size zero is luck. `mc-mlm` uses the model's own head and is the same for every seed. A finished
-    test is not run again.
+    `variant` is that of the test sets. The folder is like that of a training run, and a finished test is loaded from
+    it. A head that is not part of the model is drawn by the seed, so the score of `mc-sent` without training is
+    chance. `mc-mlm` uses the model's own head, so its score is the same for every seed.
     """
     formalization = Formalization.parse(settings.formalization)
     run = {
@@ -209,13 +226,14 @@ def untrained(
         "tested_on": variant,
         "tests": [test.content_hash for test in tests],
     }
-    done = TrainOutcome.load(out)
-    if done is not None and done.run == run:
-        return done
+    finished = TrainOutcome.load(out)
+    if finished is not None and finished.run == run:
+        return finished
     network = load_network(model, formalization, seed=settings.seed, device=device)
     evaluations: dict[str, Evaluation] = {}
     for number, test in enumerate(tests, 1):
-        evaluations[f"{test.card.file_name}-{number}"] = Evaluation(test, network, variant)
+        name = f"{test.card.file_name}-{number}"
+        evaluations[name] = Evaluation(test, network, variant)
     metrics, notes, _ = _evaluate_sets(network, evaluations, out, model)
     outcome = TrainOutcome(out, run, metrics, notes=notes)
     outcome.save()
@@ -223,11 +241,14 @@ def untrained(
 
 
 def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded], list[str]]:
-    """Return the encoded examples of a dataset, and notes on problems without one."""
+    """Return the encoded examples of a training set, and notes on problems without one.
+
+    Raises BadInput if there is no example.
+    """
     cases, notes = training_cases(dataset, network.formalization)
     encoded = encode(cases, network.formalization, network.reader)
     examples = [case for case in encoded if not isinstance(case, str)]
-    unread = [why for why in encoded if isinstance(why, str)]
+    unread = [reason for reason in encoded if isinstance(reason, str)]
     if unread:
         notes.append(f"{dataset.card.name}: problems not trained on: {len(unread):,} (the first: {unread[0]})")
     if not examples:
@@ -238,7 +259,7 @@ def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded]
 
 
 def _split_options(examples: Sequence[Encoded]) -> list[Encoded]:
-    """One example per option, for formalizations that judge each option by itself."""
+    """Return one example per option, for formalizations that judge each by itself."""
     single_options: list[Encoded] = []
     for example in examples:
         single_options += [example.only(index) for index in range(len(example.options))]
@@ -254,9 +275,9 @@ def _train_network(
     identity: dict[str, Any],
     progress: Progress | None,
 ) -> tuple[list[str], int | None]:
-    """Train the network and write its curve.
+    """Train the network from the folder's checkpoint, if there is one, and write its curve.
 
-    Returns notes, and the step at which a killed run was resumed.
+    Returns notes, and the step at which training was resumed, or None. `evaluation` is that of the dev set.
     """
     examples, notes = training_examples(data.train, network)
     make_writable(out)
@@ -268,7 +289,7 @@ def _train_network(
         try:
             learner.learn(out, identity, progress)
         except Diverged:
-            drop_checkpoint(out)  # it would only lead here again
+            drop_checkpoint(out)  # from there, training would diverge again
             raise
     state = learner.state
     kept_step = state.step
@@ -290,7 +311,7 @@ def _train_network(
 
 
 def _chance_entries(dev: Dataset | None, formalization: str) -> dict[str, float | None]:
-    """Entries of the curve with the accuracy of guessing on the dev set."""
+    """Entries of the curve with the expected accuracy of guessing on the dev set."""
     if dev is None:
         return {"chance": None, "group_chance": None}
     chance, group_chance = chances_of_guessing(dev, formalization)
@@ -300,47 +321,61 @@ def _chance_entries(dev: Dataset | None, formalization: str) -> dict[str, float 
 def _evaluate_sets(
     network: Network, evaluations: Mapping[str, Evaluation], out: Path, model: str
 ) -> tuple[list[Metric], list[str], dict[str, list[Prediction]]]:
-    """Predict every set and write its predictions.
+    """Predict every set, and write its predictions.
 
-    Returns rows, notes, and the predictions by name.
+    `evaluations` are by file name. Returns the rows of all sets, their notes, and the predictions by file name.
     """
     metrics: list[Metric] = []
     notes: list[str] = []
     predictions: dict[str, list[Prediction]] = {}
     for name, evaluation in evaluations.items():
-        predictions[name] = evaluation.predictions(network, model)
-        write_predictions(predictions[name], out / PREDICTIONS / f"{name}.jsonl")
-        metrics += rows(evaluation.dataset, predictions[name], name)
+        set_predictions = evaluation.predictions(network, model)
+        write_predictions(set_predictions, out / PREDICTIONS / f"{name}.jsonl")
+        predictions[name] = set_predictions
+        metrics += rows(evaluation.dataset, set_predictions, name)
         notes += evaluation.notes
     return metrics, notes, predictions
 
 
 def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
-    """Return a file name for a test set, numbered if another set has the same."""
-    names = [DEV, *(each.card.file_name for each in among)]
-    all_names = [*names, *(f"{name}-{place}" for place, name in enumerate(names))]
+    """Return a file name for a test set, with its number if another set has the same name.
+
+    `at` is its index in `among`, all test sets.
+    """
+    names = [DEV, *(test.card.file_name for test in among)]
+    numbered_names = [f"{name}-{number}" for number, name in enumerate(names)]
     name = dataset.card.file_name
-    return name if all_names.count(name) == 1 else f"{name}-{at + 1}"
+    is_unique = [*names, *numbered_names].count(name) == 1
+    return name if is_unique else f"{name}-{at + 1}"
 
 
 def model_identity(model: str) -> dict[str, Any]:
-    """Model and fingerprint that determine the weights at the start of training."""
+    """Return the name and the fingerprint of a model before training.
+
+    The fingerprint of `builtin` is None.
+    """
     spec = Spec.parse(model)
     content = None
     if spec.prefix == "hf":
-        content = fingerprint(replace(HfSettings.of(spec), dtype=TRAINED_IN))
-    return {"model": spec.prefix + (f":{spec.place}" if spec.place else ""), "model_content": content}
+        settings = replace(HfSettings.of(spec), dtype=TRAINED_IN)
+        content = fingerprint(settings)
+    name = f"{spec.prefix}:{spec.place}" if spec.place else spec.prefix
+    return {"model": name, "model_content": content}
 
 
 def folder_settings(out: Path, device: str | None) -> HfSettings:
-    """Settings that load a run's folder."""
-    return HfSettings.of(Spec("hf", str(out), {} if device is None else {"device": device}))
+    """Return the settings that load a run's folder.
+
+    `device` None is the best available device.
+    """
+    options = {} if device is None else {"device": device}
+    return HfSettings.of(Spec("hf", str(out), options))
 
 
 def _check_folder(out: Path, model: str) -> None:
-    """Refuse a folder whose files are not a training run's."""
+    """Raise BadInput if the folder is the model's, or has files of something else."""
     spec = Spec.parse(model)
     if spec.prefix == "hf" and Path(spec.place).resolve() == out.resolve():
         raise BadInput(f"{out}: is the model to be trained; choose another --out")
-    ours = any((out / name).exists() for name in (ABOUT, CURVE))
-    check_own_folder(out, (CONFIG, RESULTS), ours=ours, of="a training run")
+    is_training_run = any((out / name).exists() for name in (ABOUT, CURVE))
+    check_own_folder(out, (CONFIG, RESULTS), ours=is_training_run, of="a training run")

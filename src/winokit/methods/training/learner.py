@@ -1,12 +1,13 @@
 """The training loop: steps, evaluations and checkpoints, until steps or patience end.
 
-The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser, in
-the shapes that batches are filled up to or in the random numbers. A checkpoint has these, in one file that is written
-whole: a resumed run goes on as if it had never stopped, and ends on a CPU with the same weights to the bit.
+The next step depends on the state, the weights, the optimiser, the shapes to which batches are padded, and the random
+numbers. A checkpoint has all of these, in one file that is replaced at once: a resumed run continues as if it had never
+stopped, and ends on a CPU with the same weights to the bit.
 
-An epoch's order depends on the seed and the epoch alone, so that a resumed run goes on with the same batches. Examples
-are shuffled, sorted by length within stretches of at most 50 steps so that little is padded, cut, and the steps
-shuffled again. A small dataset has shorter stretches: sorted as a whole it would make the same batches in every epoch.
+The order of an epoch depends on the seed and the epoch alone, so that a resumed run continues with the same batches.
+Examples are shuffled, sorted by length within stretches of at most 50 steps so that little is padded, and cut into
+steps, which are shuffled again. A small dataset has shorter stretches: sorted as a whole, it would have the same
+batches in every epoch.
 """
 
 import copy
@@ -38,40 +39,50 @@ from winokit.progress import Progress
 NAME = "checkpoint.pt"
 SECONDS = 120
 AT_MOST = 0.05
-"""Checkpoints come every two minutes, and later where writing one takes more than this share of the time."""
+"""Checkpoints are written every two minutes, or less often if that takes more than this share of the time."""
 FEWEST_LOSSES = 20
 CONTENT = "_content"
-"""Hashes have names that end so."""
+"""Ending of the names of hashes."""
 PRECISION = re.compile(r" dtype=\w+")
 
 Step: TypeAlias = list[list[int]]
-"""The batches of one step: several where gradients are accumulated."""
+"""Indices of the examples in each batch of a step: several batches if gradients are accumulated."""
 
 STRETCH = 50
+"""Maximum number of steps in a stretch."""
 FEWEST = 4
-"""A stretch is at most so many steps, and an epoch has at least so many stretches."""
+"""Minimum number of stretches in an epoch, if it has enough steps."""
 
 
 @dataclass
 class LearnerState:
-    """Progress of a run."""
+    """Progress of a training run."""
 
     step: int = 0
+    """Number of steps taken."""
     losses: list[dict[str, float]] = field(default_factory=list)
+    """Recorded losses, each with its step, epoch and learning rate."""
     marks: list[dict[str, Any]] = field(default_factory=list)
+    """Evaluations on the dev set, as returned by `mark`."""
     kept: dict[str, Any] | None = None
-    """The best mark on the dev set."""
+    """The best evaluation on the dev set so far."""
     since_kept: int = 0
+    """Number of evaluations since the best one."""
     stopped: bool = False
+    """Whether training stopped early."""
     total: float = 0.0
-    """Loss since the last of `losses`, and over how many."""
+    """Sum of the losses since the last record."""
     count: int = 0
+    """Number of losses in `total`."""
     seconds: float = 0.0
-    """Spent on steps; evaluations and checkpoints are not counted."""
+    """Seconds spent on steps, without evaluations and checkpoints."""
 
 
 class Learner:
-    """A network on its way through the steps of a run."""
+    """Trains a network on encoded examples, and evaluates it on the way.
+
+    `evaluation` is that of the dev set; None trains without one.
+    """
 
     def __init__(
         self, network: Network, examples: Sequence[Encoded], evaluation: Evaluation | None, settings: TrainSettings
@@ -88,38 +99,48 @@ class Learner:
         self.best: dict[str, torch.Tensor] | None = None
 
     def learn(self, folder: Path, identity: dict[str, Any], progress: Progress | None = None) -> None:
-        """Take all remaining steps, then load the weights that are to be kept."""
+        """Take all remaining steps, and load the weights to keep.
+
+        Checkpoints are written into the folder, with the identity of the run. Raises Diverged if a loss or a score is
+        not a number.
+        """
         with self.stepper.working():
             self._take_steps(folder, identity, progress)
         if progress:
             progress(len(self.steps), len(self.steps))
         if self.settings.keep == "best" and self.best is not None:
             self.network.load_state_dict(self.best)
-        # The last loss is from before the last move of the weights.
+        # The last loss was computed before the last update of the weights.
         for _, numbers in self.network.numbers(self.examples[:1]):
             finite(numbers)
 
     def _take_steps(self, folder: Path, identity: dict[str, Any], progress: Progress | None) -> None:
+        """Take steps until the last, or until patience ends, with losses, evaluations and checkpoints."""
+        step_count = len(self.steps)
         last_saved = time.monotonic()
         save_seconds = 0.0
-        while self.state.step < len(self.steps) and not self.state.stopped:
+        while self.state.step < step_count and not self.state.stopped:
             if progress:
-                progress(self.state.step, len(self.steps))
-            started = time.monotonic()
+                progress(self.state.step, step_count)
+            start = time.monotonic()
             self._take_step()
-            if self.state.step % self.log_every == 0 or self.state.step == len(self.steps):
+            is_last = self.state.step == step_count
+            if is_last or self.state.step % self.log_every == 0:
                 self._log_loss()
-            self.state.seconds += time.monotonic() - started
+            self.state.seconds += time.monotonic() - start
             if self.evaluation is not None and self._evaluation_is_due():
                 self._evaluate_dev(self.evaluation)
             if self._checkpoint_is_due(time.monotonic() - last_saved, save_seconds):
-                started = time.monotonic()
+                start = time.monotonic()
                 self._save_checkpoint(folder, identity)
                 last_saved = time.monotonic()
-                save_seconds = last_saved - started
+                save_seconds = last_saved - start
 
     def _evaluation_is_due(self) -> bool:
-        """Whether the dev set is evaluated after this step: every so many steps or epochs, and after the last."""
+        """Whether the dev set is evaluated after this step.
+
+        It is evaluated every `evaluate_every` steps, by default after every epoch, and after the last step.
+        """
         step = self.state.step
         every = self.settings.evaluate_every
         if step == len(self.steps):
@@ -129,20 +150,20 @@ class Learner:
         return step % every == 0
 
     def _epoch_after(self, step: int) -> float:
-        """Number of epochs done after a step."""
+        """Number of epochs finished after a step, as a fraction."""
         return self.steps[step - 1][0]
 
     def resume(self, folder: Path, identity: dict[str, Any]) -> bool:
-        """Go back to the folder's checkpoint, and return whether there is one.
+        """Load the folder's checkpoint, and return whether there is one.
 
-        A checkpoint of another run is refused.
+        Raises BadInput if it cannot be read, or belongs to a run with another identity.
         """
         path = folder / NAME
         if not path.exists():
             return False
         try:
             content: dict[str, Any] = torch.load(path, map_location=self.network.device, weights_only=True)
-        except Exception as error:  # what is no checkpoint fails in as many ways as there are
+        except Exception as error:  # other files can raise any error
             error_name = type(error).__name__
             raise BadInput(f"{path}: cannot be read as a checkpoint ({error_name}); remove it to start again") from None
         try:
@@ -168,9 +189,9 @@ class Learner:
         return True
 
     def _save_checkpoint(self, folder: Path, identity: dict[str, Any]) -> None:
-        """Write a checkpoint beside the old one, then replace it.
+        """Write a checkpoint to a temporary file, and replace the old one with it.
 
-        It is on the disk when this returns.
+        It is on the disk when this returns. Raises BadInput if it cannot be written.
         """
         random = {"cpu": torch.get_rng_state()}
         if self.network.device.type == "cuda":
@@ -199,11 +220,11 @@ class Learner:
             raise BadInput(f"{folder / NAME}: cannot be written ({error.strerror or error})") from None
 
     def _take_step(self) -> None:
-        """Take one step by the mean loss over all its batches."""
+        """Take one step by the mean loss over its batches. Raises BadInput if memory runs out."""
         step = self.state.step
         self.network.train()
-        _, index_batches = self.steps[step]
-        batches = [self._collate_examples(indices) for indices in index_batches]
+        _, batch_indices = self.steps[step]
+        batches = [self._collate_examples(indices) for indices in batch_indices]
         learning_rate = rate(step, len(self.steps), self.settings)
         try:
             self.state.count += self.stepper.step(batches, learning_rate)
@@ -216,13 +237,14 @@ class Learner:
         self.state.step += 1
 
     def _collate_examples(self, indices: Sequence[int]) -> Batch:
-        """A batch of the examples with these indices."""
-        return self.network.collated([self.examples[index] for index in indices])
+        """Put the examples with these indices into one batch."""
+        examples = [self.examples[index] for index in indices]
+        return self.network.collated(examples)
 
     def _log_loss(self) -> None:
         """Record the mean loss since the last record.
 
-        Only here does the CPU wait for a number from the device.
+        Only here does the CPU wait for a number from the device. Raises Diverged if it is not finite.
         """
         state = self.state
         loss = self.stepper.running.item() / max(1, state.count)
@@ -235,123 +257,143 @@ class Learner:
 
     @property
     def epoch(self) -> float:
-        """Number of epochs done."""
+        """Number of epochs finished, as a fraction."""
         return round(self._epoch_after(self.state.step), 3)
 
     def _evaluate_dev(self, evaluation: Evaluation) -> None:
-        """Evaluate on the dev set, keep the best weights, and stop if patience ends."""
-        dev_mark = mark(evaluation.dataset, evaluation.predictions(self.network), self.state.step, self.epoch)
-        self.state.marks.append(dev_mark)
-        if self.state.kept is None or dev_mark["accuracy"] > self.state.kept["accuracy"]:
-            self.state.kept = dict(dev_mark)
-            self.state.since_kept = 0
+        """Evaluate on the dev set, copy the best weights, and stop if patience ends."""
+        state = self.state
+        predictions = evaluation.predictions(self.network)
+        dev_mark = mark(evaluation.dataset, predictions, state.step, self.epoch)
+        state.marks.append(dev_mark)
+        if state.kept is None or dev_mark["accuracy"] > state.kept["accuracy"]:
+            state.kept = dict(dev_mark)
+            state.since_kept = 0
             if self.settings.keep == "best":
                 weights = {name: value.cpu() for name, value in self.network.state_dict().items()}
                 self.best = copy.deepcopy(weights)
         else:
-            self.state.since_kept += 1
+            state.since_kept += 1
         patience = self.settings.patience
-        self.state.stopped = patience is not None and self.state.since_kept >= patience
+        state.stopped = patience is not None and state.since_kept >= patience
 
-    def _checkpoint_is_due(self, passed: float, took: float) -> bool:
+    def _checkpoint_is_due(self, seconds_since: float, save_seconds: float) -> bool:
+        """Whether to write a checkpoint after this step.
+
+        `seconds_since` have passed since the last one, which took `save_seconds` to write.
+        """
         every = self.settings.checkpoint_every
         if self.state.step == len(self.steps) or every == 0:
             return False
         if every is not None:
             return self.state.step % every == 0
-        return passed > max(SECONDS, took / AT_MOST)
+        return seconds_since > max(SECONDS, save_seconds / AT_MOST)
 
 
 def planned(examples: Sequence[Encoded], settings: TrainSettings) -> list[tuple[float, Step]]:
-    """Return every step of a run, each with the epochs done after it."""
+    """Return all steps of a run, each with the number of epochs finished after it."""
     steps: list[tuple[float, Step]] = []
     for epoch in range(settings.epochs):
         epoch_plan = epoch_steps(examples, settings, epoch)
-        steps += [(epoch + number / len(epoch_plan), step) for number, step in enumerate(epoch_plan, 1)]
+        for number, step in enumerate(epoch_plan, 1):
+            epochs_after = epoch + number / len(epoch_plan)
+            steps.append((epochs_after, step))
         if settings.steps is not None and len(steps) >= settings.steps:
             break
     return steps[: settings.steps]
 
 
 def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int) -> list[Step]:
-    """Return the steps of one epoch, in which each example appears once."""
+    """Return the steps of one epoch, in which each example appears once.
+
+    Examples are named by their indices. The order depends on the seed and the epoch alone.
+    """
     rng = np.random.default_rng([settings.seed, epoch])
     lengths = [example.longest for example in examples]
-    rows = [len(example.rows) for example in examples]
+    row_counts = [len(example.rows) for example in examples]
     order = rng.permutation(len(examples)).tolist()
-    size = settings.batch_size
+    batch_size = settings.batch_size
     if settings.tokens is not None:
-        size = max(1, int(settings.tokens / np.mean(np.multiply(lengths, rows))))
-    size *= settings.accumulate
-    steps_together = min(STRETCH, len(lengths) // (size * FEWEST))
-    stretch = size * max(1, steps_together)  # examples that are sorted together
+        mean_tokens = np.mean(np.multiply(lengths, row_counts))
+        batch_size = max(1, int(settings.tokens / mean_tokens))
+    step_size = batch_size * settings.accumulate
+    stretch_steps = min(STRETCH, len(lengths) // (step_size * FEWEST))
+    stretch_size = step_size * max(1, stretch_steps)  # number of examples that are sorted together
     steps: list[Step] = []
-    for start in range(0, len(order), stretch):
-        alike = sorted(order[start : start + stretch], key=lambda index: -lengths[index])
-        batches = _cut_batches(alike, lengths, rows, settings)
-        steps += [batches[at : at + settings.accumulate] for at in range(0, len(batches), settings.accumulate)]
+    for stretch_start in range(0, len(order), stretch_size):
+        stretch = order[stretch_start : stretch_start + stretch_size]
+        sorted_indices = sorted(stretch, key=lambda index: -lengths[index])
+        batches = _cut_batches(sorted_indices, lengths, row_counts, settings)
+        for start in range(0, len(batches), settings.accumulate):
+            steps.append(batches[start : start + settings.accumulate])
     return [steps[index] for index in rng.permutation(len(steps))]
 
 
 def _cut_batches(
-    alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings
+    indices: Sequence[int], lengths: Sequence[int], row_counts: Sequence[int], settings: TrainSettings
 ) -> list[list[int]]:
-    """Cut examples, sorted by falling length, into batches."""
+    """Cut the indices of examples, sorted by falling length, into batches.
+
+    `lengths` and `row_counts` are those of all examples. With a limit on tokens, padding is counted.
+    """
     if settings.tokens is None:
         size = settings.batch_size
-        return [list(alike[at : at + size]) for at in range(0, len(alike), size)]
+        return [list(indices[start : start + size]) for start in range(0, len(indices), size)]
     batches: list[list[int]] = []
-    filled = longest = 0
-    for index in alike:
-        if batches and (filled + rows[index]) * longest <= settings.tokens:
+    batch_rows = 0
+    longest = 0
+    for index in indices:
+        rows_with_next = batch_rows + row_counts[index]
+        if batches and rows_with_next * longest <= settings.tokens:
             batches[-1].append(index)
-            filled += rows[index]
+            batch_rows = rows_with_next
         else:
             batches.append([index])
-            filled = rows[index]
+            batch_rows = row_counts[index]
             longest = lengths[index]
     return batches
 
 
 def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Refuse to continue in the folder of another run."""
-    for name in here:
-        if not _is_same(there.get(name), here[name]):
-            before = _shortened_text(there.get(name))
-            now = _shortened_text(here.get(name))
-            other = f"another {name} ({before}, here {now})"
-            if name.endswith(CONTENT):  # nobody can read a hash
-                other = f"other content under {name.removesuffix(CONTENT)}"
-            raise BadInput(f"{folder}: holds a run with {other}; choose another --out, or remove it to start again")
+    """Raise BadInput if a folder has a run of another identity.
+
+    `there` is the identity stored in the folder, and `here` that of the present run. The message names the first
+    difference.
+    """
+    for name, value in here.items():
+        stored_value = there.get(name)
+        if _is_same(stored_value, value):
+            continue
+        difference = f"another {name} ({_shortened_text(stored_value)}, here {_shortened_text(value)})"
+        if name.endswith(CONTENT):  # nobody can read a hash
+            difference = f"other content under {name.removesuffix(CONTENT)}"
+        raise BadInput(f"{folder}: holds a run with {difference}; choose another --out, or remove it to start again")
 
 
 def _shortened_text(value: Any) -> str:
-    """The value as a text of at most 40 characters."""
+    """Return a value as text of at most 40 characters."""
     text = str(value)
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-def _is_same(before: Any, now: Any) -> bool:
-    """Whether an entry of two identities is the same, except for the precision of the model.
+def _is_same(stored_value: Any, value: Any) -> bool:
+    """Whether an entry of two identities is the same, whatever the precision of the model.
 
-    Training has one precision, yet earlier versions named `auto` if there was a GPU.
+    Training has one precision, but earlier versions wrote `auto` if there was a GPU.
     """
-    if isinstance(before, str) and isinstance(now, str):
-        return PRECISION.sub("", before) == PRECISION.sub("", now)
-    return bool(before == now)
+    if isinstance(stored_value, str) and isinstance(value, str):
+        return PRECISION.sub("", stored_value) == PRECISION.sub("", value)
+    return bool(stored_value == value)
 
 
 def make_writable(folder: Path) -> None:
-    """Make a folder and check that files can be written there.
-
-    This comes before minutes of training.
-    """
+    """Make a folder, and check before training that files can be written there."""
     with refused(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
 
 
 def drop_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint, and partial files of killed processes."""
+    """Remove the checkpoint of a run, and unfinished files of killed processes."""
     for path in [folder / NAME, *folder.glob(f".{NAME}.*")]:
         path.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ Save = Annotated[bool, Help("Keep the weights of every run.", section="training"
 class TrainSettings(Settings):
     """Settings of one training run.
 
-    The fields, in their order, are part of what a run is known by: see `identity`.
+    The fields, in their order, are part of the identity of a run: see `identity`.
     """
 
     formalization: Annotated[str, Help(FORMALIZATION_HELP, "NAME")] = "mc-mlm"
@@ -76,14 +76,17 @@ class TrainSettings(Settings):
     ] = None
 
     def identity(self) -> dict[str, Any]:
-        """Settings that determine the weights.
+        """Return the settings that determine the weights.
 
-        How often a checkpoint is written is not one of them.
+        The interval between checkpoints is not among them.
         """
         return {name: value for name, value in asdict(self).items() if name != "checkpoint_every"}
 
 
 def need_training(verb: str, *more: str) -> None:
-    """Refuse to train without torch, transformers, and the packages that a verb names."""
+    """Raise MissingExtra unless the packages that a command needs for training are installed.
+
+    These are torch, transformers, and the packages named in `more`. `verb` is the command's name.
+    """
     if not all(find_spec(name) for name in ("torch", "transformers", *more)):
         raise MissingExtra(f"winokit {verb}", "train")

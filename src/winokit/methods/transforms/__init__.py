@@ -1,4 +1,4 @@
-"""Problems made from problems.
+"""Transforms: problems made from other problems.
 
-Each returns a new problem, or the reason why there is none. It never guesses.
+Each returns a new problem, or the reason why there is none. None of them guesses.
 """

@@ -19,7 +19,9 @@ STYLES = ("default", "paper")
 
 
 def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem from two words before its blank on, or why not.
+    """Cut a problem's text two words before its blank.
+
+    Returns the reason instead if that is not possible. The style is `default` or `paper`.
 
     >>> cup = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
     >>> local_context(cup).text
@@ -40,14 +42,14 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _keep_two_words(text: str) -> str:
-    """The last two words of a text and the space after them."""
+    """Return the last two words of a text."""
     words = text.rsplit(None, 2)
     if len(words) < 2:
         return text
     if len(words) == 2:
         return text.lstrip()
-    rest_length = len(words[0])
-    return text[rest_length:].lstrip()
+    beginning_length = len(words[0])
+    return text[beginning_length:].lstrip()
 
 
 TRANSFORMS.register("local-context")(one_by_one(local_context))

@@ -29,7 +29,9 @@ THE = (("The", "the"), ("the", "The"))
 
 
 def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem without its candidates outside the blank, or why not.
+    """Remove the candidates from a problem's text, but not from its options.
+
+    Returns the reason instead if that is not possible. The style is `default`, `paper` or `code`.
 
     >>> nosy = Problem("Susan knows all about Ann's problems because ", " is nosy.", ("Susan", "Ann"), 0, "she")
     >>> no_cands(nosy).text, no_cands(nosy, style="code").text
@@ -54,8 +56,11 @@ def no_cands(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _remove_substrings(problem: Problem) -> tuple[str, str] | str:
-    """The parts without the candidates' letters, as the released script removes them."""
-    # The script saw the original spelling: a doubled space of WSC parts "the key" from "the  keyhole".
+    """Remove the candidates around the blank as the script does.
+
+    Returns the two parts, or the reason why that is not possible.
+    """
+    # The script read the original spelling: WSC's doubled space distinguishes "the key" from "the  keyhole".
     original = str(problem.provenance.get("spelled", problem.text))
     before, _, after = original.partition(BLANK)
     has_same_words = before.split() == problem.before.split() and after.split() == problem.after.split()
@@ -73,9 +78,10 @@ def _remove_substrings(problem: Problem) -> tuple[str, str] | str:
 
 
 def _find_only_occurrence(text: str, candidate: str) -> str | None:
-    """The first spelling of a candidate that occurs exactly once.
+    """Return a spelling of a candidate that occurs exactly once.
 
-    The spellings are tried in the script's order.
+    It is the first such spelling, or None if no spelling occurs exactly once in the text. The spellings are tried in
+    the script's order.
     """
     if text.count(candidate) == 1:
         return candidate
@@ -92,16 +98,21 @@ def _find_only_occurrence(text: str, candidate: str) -> str | None:
 
 
 def _remove_mentions(problem: Problem) -> tuple[str, str] | str:
-    """The parts without any mention, its article and its possessive, or why not."""
+    """Remove every mention of a candidate, with its article and possessive.
+
+    Returns the text before and after the blank, or the reason why that is not possible.
+    """
     text = problem.text
     language = language_of(problem.language)
-    plain = language.plain_exchange(text, problem.candidates)
-    plain_places = [(start, end) for start, end, _ in plain or ()]
-    places = _find_mentions(problem, text, language) if plain is None else plain_places
-    if isinstance(places, str):
-        return places
+    plain_edits = language.plain_exchange(text, problem.candidates)
+    if plain_edits is None:
+        mentions = _find_mentions(problem, text, language)
+    else:
+        mentions = [(start, end) for start, end, _ in plain_edits]
+    if isinstance(mentions, str):
+        return mentions
     edits = []
-    for start, end in places:
+    for start, end in mentions:
         article = language.article_before(text, start)
         possessive = POSSESSIVE.match(text, end)
         edit_start = article.start() if article else start
@@ -112,13 +123,16 @@ def _remove_mentions(problem: Problem) -> tuple[str, str] | str:
 
 
 def _find_mentions(problem: Problem, text: str, language: Language) -> list[tuple[int, int]] | str:
-    """Places of the candidates, or why they are not all that means them."""
+    """Return the start and end of each mention of a candidate.
+
+    Returns the reason instead if a candidate is not mentioned, or if other words may refer to it.
+    """
     mentions = language.mentions(text, problem.candidates)
-    mentioned = {mention.candidate for mention in mentions}
+    mentioned_indices = {mention.candidate for mention in mentions}
     cores = [language.core(candidate) for candidate in problem.candidates]
     for index, core in enumerate(cores):
         # A candidate that is named only inside another has no mention of its own.
-        if index not in mentioned and not language.occurrences(text, core):
+        if index not in mentioned_indices and not language.occurrences(text, core):
             return "a candidate is not named in the text"
     if any(language.stands_in_another_form(text, core, mentions) for core in cores):
         return "a candidate may be meant by other words too"
@@ -126,7 +140,7 @@ def _find_mentions(problem: Problem, text: str, language: Language) -> list[tupl
 
 
 def _close_gaps(text: str) -> str:
-    """The text without doubled spaces and spaces before punctuation."""
+    """Return the text without doubled spaces and without spaces before punctuation."""
     while "  " in text:
         text = text.replace("  ", " ")
     return SPACE_BEFORE_A_MARK.sub("", text)

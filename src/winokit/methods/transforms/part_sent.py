@@ -13,8 +13,8 @@ included. Paper and released script disagree, and we differ from both:
 | `code` | `.` | goes | no marker |
 | `default` | `.` `:` `!` `…`, and connectives with a capital | stays | no marker, or a candidate is still named |
 
-The default keeps the connective, since "because" and "although" belong to the clause and the paper shows them, takes
-every end of a sentence for one, and refuses a problem in which a reader could still find a candidate's name.
+The default keeps the connective, since "because" and "although" belong to the clause and the paper shows them. It also
+cuts at every end of a sentence, and refuses a problem in which a candidate is still named.
 """
 
 import re
@@ -29,8 +29,8 @@ STYLES = ("default", "paper", "code")
 MARKS = {"default": frozenset(".:,;?!…"), "paper": frozenset(":,;?"), "code": frozenset(".,;?")}
 NEAR = 40
 """Number of characters before the blank that are searched first."""
-# As spaCy cuts, where it matters here: the period of an abbreviation, an initial or a number is no mark, nor are dots
-# in a row, and a hyphen ends a word ("so-called" has a "so").
+# Tokens as spaCy finds them: the period of an abbreviation, an initial or a number is no mark, nor are dots in a row,
+# and a hyphen ends a word ("so-called" has a "so").
 TOKEN = re.compile(
     r"(?:Mrs?|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|etc|[A-Z]|[ap]\.m)\.(?=\s)|(?:[A-Z]\.){2,}"
     r"|\d+(?:[.,:]\d+)*|\.{2,}|\w+|[^\w\s]"
@@ -38,7 +38,10 @@ TOKEN = re.compile(
 
 
 def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem from the last marker before its blank on, or why not.
+    """Cut a problem's text at the last marker before its blank.
+
+    Markers are connectives and punctuation marks. Returns the reason instead if that is not possible. The style is
+    `default`, `paper` or `code`.
 
     >>> cup = Problem("I left, and the cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
     >>> part_sent(cup).text, part_sent(cup, style="code").text
@@ -64,23 +67,24 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def _is_any_named(problem: Problem, language: Language, text: str) -> bool:
-    """Whether a text names a candidate of a problem."""
+    """Whether a text names a candidate of the problem."""
     return any(language.occurrences(text, language.core(name)) for name in problem.candidates)
 
 
 def _find_last_marker(text: str, language: Language, style: str) -> re.Match[str] | None:
-    """The last connective or mark of a text, or None."""
+    """Return the last connective or punctuation mark of a text, or None."""
     token_pattern = _make_token_pattern(language.abbreviations)
     marks = MARKS[style]
     fold = str.lower if style == "default" else str
 
     def find_from(start: int) -> re.Match[str] | None:
+        """Return the last marker at or after a position."""
         for token in reversed([*token_pattern.finditer(text, start)]):
             if token[0] in marks or fold(token[0]) in language.cutting:
                 return token
         return None
 
-    # Most often it is near the end. No token has a space inside, except abbreviations such as "z. B.".
+    # The marker is usually near the end. No token has a space inside, except abbreviations such as "z. B.".
     has_spaced_abbreviations = re.search(r"\\s| ", language.abbreviations)
     start_near_end = 0 if has_spaced_abbreviations else text.find(" ", -NEAR) + 1
     return find_from(start_near_end) or find_from(0)
@@ -88,20 +92,21 @@ def _find_last_marker(text: str, language: Language, style: str) -> re.Match[str
 
 @cache
 def _make_token_pattern(abbreviations: str) -> re.Pattern[str]:
+    """Return the pattern of a token, with a language's abbreviations as alternatives."""
     return re.compile(rf"\b(?:{abbreviations})\.(?=\s)|{TOKEN.pattern}")
 
 
 def _cut_before_marker(before: str, marker: re.Match[str], style: str) -> str:
-    """The text from a marker on.
+    """Return the text from a marker on.
 
-    The marker stays if it is a connective, except in the script's style.
+    The marker is kept if it is a connective, except in the style `code`.
     """
     is_connective = marker.group().isalpha()
     if style != "code" and is_connective:
         return before[marker.start() :]
     after_marker = before[marker.end() :]
     if style == "code":
-        # spaCy gives each token the one space after it, and makes tokens of more.
+        # spaCy's tokens include one space after them, and further spaces are tokens of their own.
         return after_marker.removeprefix(" ")
     return after_marker.lstrip()
 

@@ -1,6 +1,6 @@
-"""The special word as the blank, and twins in pairs.
+"""The special word as the blank, and the pairs of twins.
 
-After Elazar et al., "Back to Square One" (2021), who count twins in this way.
+After Elazar et al., "Back to Square One" (2021), who pair twins in this way.
 
 The right candidate goes into the old blank, and the twins' special words become the candidates. Their WSC has 136 pairs
 (the third of the one triplet is left out), their WSC-na the 110 of which neither member is associative, and their
@@ -25,7 +25,10 @@ Pair = tuple[Problem, Problem]
 
 
 def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
-    """The special-word problem of a problem and its twin, or why none exists.
+    """Make a problem that asks for the special word of a problem.
+
+    The right candidate fills the old blank, and the special word becomes the new one. Candidates are this word, which
+    is the answer, and the twin's. Returns the reason instead if that is not possible.
 
     >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
     >>> made = special_word_problem(problem, problem.replace(after=" was tilted.", answer=1))
@@ -48,7 +51,7 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
         before = filled.before[:start]
         after = filled.before[end:] + filled.candidate + filled.after
     else:
-        # The place of a word after the blank is counted from the end of the text.
+        # The position of a word after the blank is counted from the end of the text.
         from_end = len(problem.text) - end
         tail_start = len(filled.after) - from_end
         word_start = tail_start - len(special_word)
@@ -67,31 +70,32 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
     )
 
 
-def _find_difference(one: str, other: str, piece: re.Pattern[str]) -> tuple[int, int, str, str] | None:
-    """Place in `one` where two texts differ, and the differing words.
+def _find_difference(text: str, twin_text: str, piece: re.Pattern[str]) -> tuple[int, int, str, str] | None:
+    """Return the only part in which two texts differ.
 
-    They are start, end, own words and other words. None if the blank is among the words.
+    None if it has the blank. The part is given by its start and end in the first text, and its words in the first and
+    in the second text. `piece` is the pattern of a word. Equal texts have no such part.
     """
-    one_pieces = list(piece.finditer(one))
-    other_pieces = list(piece.finditer(other))
-    one_words = [match.group() for match in one_pieces]
-    other_words = [match.group() for match in other_pieces]
-    start = Prefix.similarity(one_words, other_words)
-    shared_at_end = Postfix.similarity(one_words[start:], other_words[start:])
-    one_end = len(one_pieces) - shared_at_end
-    other_end = len(other_pieces) - shared_at_end
-    differing_words = one_words[start:one_end] + other_words[start:other_end]
+    pieces = list(piece.finditer(text))
+    twin_pieces = list(piece.finditer(twin_text))
+    words = [match.group() for match in pieces]
+    twin_words = [match.group() for match in twin_pieces]
+    first = Prefix.similarity(words, twin_words)
+    shared_at_end = Postfix.similarity(words[first:], twin_words[first:])
+    last = len(pieces) - shared_at_end
+    twin_last = len(twin_pieces) - shared_at_end
+    differing_words = words[first:last] + twin_words[first:twin_last]
     if not differing_words or "_" in differing_words:
         return None
-    one_span = one_pieces[start:one_end]
-    other_span = other_pieces[start:other_end]
-    place = one_pieces[start].start() if start < len(one_pieces) else len(one)
-    end = one_span[-1].end() if one_span else place
-    return place, end, _span_of(one, one_span), _span_of(other, other_span)
+    differing_pieces = pieces[first:last]
+    twin_differing_pieces = twin_pieces[first:twin_last]
+    start = pieces[first].start() if first < len(pieces) else len(text)
+    end = differing_pieces[-1].end() if differing_pieces else start
+    return start, end, _span_of(text, differing_pieces), _span_of(twin_text, twin_differing_pieces)
 
 
 def _span_of(text: str, pieces: list[re.Match[str]]) -> str:
-    """The text from the first piece to the last."""
+    """Text from the first to the last match, or empty."""
     if not pieces:
         return ""
     start = pieces[0].start()
@@ -100,19 +104,19 @@ def _span_of(text: str, pieces: list[re.Match[str]]) -> str:
 
 
 def twin_pairs(dataset: Dataset) -> list[Pair]:
-    """The first two members of each group.
+    """Return the first two members of each group.
 
-    On WSC273 they are the rows two by two, after row 254 is left out.
+    Groups with one member are left out. In WSC273 these are neighbouring rows, after row 254 is left out.
     """
     groups = dataset.groups.values()
     return [(members[0], members[1]) for members in groups if len(members) > 1]
 
 
 def non_associative(dataset: Dataset, *, style: str = "trichelair") -> Dataset:
-    """WSC-na by either definition.
+    """Return the problems that are not associative (WSC-na).
 
-    `trichelair`: the problems that are not associative (236 of WSC273). `elazar`: the twin pairs of which neither is
-    (220 problems); 15 pairs have one associative member, and their other one goes too.
+    `trichelair`: all problems that are labelled so (236 of WSC273). `elazar`: the twin pairs in which both members are
+    (220 problems). Raises BadInput if a problem has no label `associative`.
     """
     check_known("definition of WSC-na", style, NON_ASSOCIATIVE)
     if not all("associative" in problem.labels for problem in dataset):
@@ -127,56 +131,65 @@ def non_associative(dataset: Dataset, *, style: str = "trichelair") -> Dataset:
 
 
 def special_word_pairs(dataset: Dataset, *, style: str = "code") -> list[Pair]:
-    """All pairs of special-word problems that a dataset yields.
+    """Return the special-word problems of all pairs of twins that have them.
 
-    The problem whose answer is its first option is first.
+    In each pair, the problem made from the twin with answer 0 is first.
 
-    `code` is the released script: words stand between spaces and are compared one by one, up to the end of the shorter
-    text; exactly one may differ; it is masked wherever its letters occur, and a pair with two masks in a text is left
-    out; options go into the blank as they are; a full stop is added or taken off. `default` is `special_word_problem`
-    for both twins.
+    `code` is the released script: words are separated by spaces and compared one by one, up to the end of the shorter
+    text. Exactly one may differ. It is masked wherever its letters occur, and a pair with two masks in a text is left
+    out. Options go into the blank unchanged. A full stop is added or removed. `default` is `special_word_problem` for
+    both twins.
     """
     check_known("style of special-word pairs", style, STYLES)
-    made_pairs: list[Pair] = []
+    make_pair = _make_released_pair if style == "code" else _make_pair
+    special_pairs: list[Pair] = []
     for first, second in twin_pairs(dataset):
-        one, other = (first, second) if first.answer == 0 else (second, first)
-        made_pair = _make_released_pair(one, other) if style == "code" else _make_pair(one, other)
-        if made_pair is not None:
-            made_pairs.append(made_pair)
-    return made_pairs
+        if first.answer == 0:
+            special_pair = make_pair(first, second)
+        else:
+            special_pair = make_pair(second, first)
+        if special_pair is not None:
+            special_pairs.append(special_pair)
+    return special_pairs
 
 
-def _make_pair(one: Problem, other: Problem) -> Pair | None:
-    """The special-word problems of two twins, or None if one of them has none."""
-    one_problem = special_word_problem(one, other)
-    other_problem = special_word_problem(other, one)
-    if isinstance(one_problem, str) or isinstance(other_problem, str):
+def _make_pair(first: Problem, second: Problem) -> Pair | None:
+    """Return two twins' special-word problems, or None if one has none."""
+    first_problem = special_word_problem(first, second)
+    second_problem = special_word_problem(second, first)
+    if isinstance(first_problem, str) or isinstance(second_problem, str):
         return None
-    return one_problem, other_problem
+    return first_problem, second_problem
 
 
-def _make_released_pair(one: Problem, other: Problem) -> Pair | None:
-    """The pair that the released script makes of two twins, or None."""
-    one_text = _separate_blank(one)
-    other_text = _separate_blank(other)
+def _make_released_pair(first: Problem, second: Problem) -> Pair | None:
+    """Return two twins' special-word problems, as the script makes them.
+
+    None if it makes none. The script takes the first candidate of the first twin for right, and the second one of the
+    second.
+    """
+    first_text = _separate_blank(first)
+    second_text = _separate_blank(second)
     # The script compares words up to the end of the shorter text.
-    word_pairs = zip(one_text.split(), other_text.split(), strict=False)
+    word_pairs = zip(first_text.split(), second_text.split(), strict=False)
     differing_words = [words for words in word_pairs if words[0] != words[1]]
     if len(differing_words) != 1:
         return None
-    one_word, other_word = differing_words[0]
-    one_masked = one_text.replace(one_word, MASK).replace(BLANK, one.candidates[0])
-    other_masked = other_text.replace(other_word, MASK).replace(BLANK, other.candidates[1])
-    if one_masked.count(MASK) != 1 or other_masked.count(MASK) != 1:
+    first_word, second_word = differing_words[0]
+    first_masked = first_text.replace(first_word, MASK).replace(BLANK, first.candidates[0])
+    second_masked = second_text.replace(second_word, MASK).replace(BLANK, second.candidates[1])
+    if first_masked.count(MASK) != 1 or second_masked.count(MASK) != 1:
         return None
-    options = (one_word.removesuffix("."), other_word.removesuffix("."))
+    options = (first_word.removesuffix("."), second_word.removesuffix("."))
     if options[0].casefold() == options[1].casefold():
         return None
-    return _make_problem(one_masked, options, 0, one), _make_problem(other_masked, options, 1, other)
+    first_problem = _make_problem(first_masked, options, 0, first)
+    second_problem = _make_problem(second_masked, options, 1, second)
+    return first_problem, second_problem
 
 
 def _separate_blank(problem: Problem) -> str:
-    """The text with spaces around its blank, as in the script's files."""
+    """Return the text with spaces around its blank."""
     last = problem.before[-1:]
     first = problem.after[:1]
     space_before = " " if last and not last.isspace() else ""
@@ -185,7 +198,11 @@ def _separate_blank(problem: Problem) -> str:
 
 
 def _make_problem(text: str, words: tuple[str, ...], answer: int, source: Problem) -> Problem:
-    """The problem of a masked text, with a full stop at its end."""
+    """Return the problem whose blank is the mask in a text.
+
+    A full stop is added to the text if it has none. `words` are the candidates. Group, domain and language are those of
+    `source`.
+    """
     sentence = text if text.endswith(".") else f"{text}."
     before, after = sentence.split(MASK)
     return Problem(
@@ -202,9 +219,10 @@ def _make_problem(text: str, words: tuple[str, ...], answer: int, source: Proble
 
 @TRANSFORMS.register("special-word")
 def special_word(problems: Dataset) -> Variant:
-    """Ask which special word fits the right candidate, given one twin."""
+    """Make the special-word problem of every problem that has exactly one twin."""
 
-    def make(problem: Problem) -> Problem | str:
+    def make_problem(problem: Problem) -> Problem | str:
+        """Return the special-word problem, or the reason why there is none."""
         if problem.group is None:
             return "no twin"
         members = problems.groups[problem.group]
@@ -213,18 +231,20 @@ def special_word(problems: Dataset) -> Variant:
             return "no twin" if not twins else "more than one twin"
         return special_word_problem(problem, twins[0])
 
-    return one_by_one(make)(problems)
+    return one_by_one(make_problem)(problems)
 
 
 @PUBLISHED["code"].register("special-word")
 def special_word_of_the_script(problems: Dataset) -> Variant:
-    """The pairs that the released script makes."""
-    made_by_id: dict[str, Problem] = {}
+    """Make the special-word problems that the released script makes."""
+    special_problems: dict[str, Problem] = {}
     for pair in special_word_pairs(problems, style="code"):
-        for made_problem in pair:
-            made_by_id[str(made_problem.provenance["of"])] = made_problem
+        for special_problem in pair:
+            original_id = str(special_problem.provenance["of"])
+            special_problems[original_id] = special_problem
 
-    def make(problem: Problem) -> Problem | str:
-        return made_by_id.get(problem.id, "the script makes no pair of it")
+    def find_problem(problem: Problem) -> Problem | str:
+        """Return the script's problem, or the reason why there is none."""
+        return special_problems.get(problem.id, "the script makes no pair of it")
 
-    return one_by_one(make)(problems)
+    return one_by_one(find_problem)(problems)

@@ -10,10 +10,10 @@ that is consistent changes its choice.
 Every mention moves, in the form that its new place requires, by the language's pack (`Language.exchange`). A switch
 that cannot be undone to the letter, or that is not certain, is refused with a reason.
 
-The authors switched by plain replacement, and their sentences lose the capitals of names ("call paul") and hit parts of
-words ("the botray of the stairs"). If the labels have their sentence, `style="paper"` gives it as released, and
-`style="mended"` with the original's capitals and without three slips. If they have none, `mended` gives ours. Each
-switched problem names who made it (`provenance["switched_by"]`).
+The authors switched by plain replacement: their sentences lose the capitals of names ("call paul"), and parts of words
+are replaced ("the botray of the stairs"). If the labels have their sentence, `style="paper"` returns it as released,
+and `style="mended"` corrects the capitals and three slips. If they have none, `mended` returns ours. Each switched
+problem names who made it (`provenance["switched_by"]`).
 """
 
 import re
@@ -36,7 +36,9 @@ WORD = re.compile(r"\w+")
 
 
 def switch(problem: Problem, *, style: str = "default") -> Problem | str:
-    """The problem with exchanged candidates and the other answer, or why not.
+    """Exchange the two candidates in a problem's text, and flip its answer.
+
+    Returns the reason instead if that is not possible. The style is `default`, `paper` or `mended`.
 
     >>> ball = Problem("Emma threw Janie's ball to Ruth because ", " was tired.", ("Emma", "Janie"), 0, "she")
     >>> made = switch(ball)
@@ -58,9 +60,9 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
     is_mended = style == "mended"
     if style == "paper" or (is_mended and "switched" in problem.labels):
         return _make_released(problem, mended=is_mended)
-    plain = language.plain_exchange(problem.text, problem.candidates)
-    if plain is not None:
-        before, after = edited(problem, plain)
+    plain_edits = language.plain_exchange(problem.text, problem.candidates)
+    if plain_edits is not None:
+        before, after = edited(problem, plain_edits)
         return _flip_answer(problem, OURS, before=before, after=after)
     parts = _switch_parts(problem)
     if isinstance(parts, str):
@@ -75,13 +77,15 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
 
 
 def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem | str]:
-    """The function that switches the problems of a dataset.
+    """Return the function that switches problems of a dataset.
 
-    With labels, it switches the problems labelled switchable. Without labels, it follows a careful rule.
+    If any problem has the label `switchable`, the function switches those that are labelled so. Otherwise it switches
+    problems whose candidates are of one kind by `differ_in_kind`. It returns the new problem, or the reason why not.
     """
     has_labels = any("switchable" in problem.labels for problem in problems)
 
     def make_by_label(problem: Problem) -> Problem | str:
+        """Switch a problem that is labelled switchable."""
         if "switchable" not in problem.labels:
             return "no label"
         if not problem.labels["switchable"]:
@@ -89,6 +93,7 @@ def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem
         return switch(problem, style="mended")
 
     def make_by_rule(problem: Problem) -> Problem | str:
+        """Switch a problem whose candidates are of one kind."""
         switched_problem = switch(problem, style="mended")
         if isinstance(switched_problem, str):
             return switched_problem
@@ -98,12 +103,9 @@ def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem
 
 
 def looks_switchable(problem: Problem) -> str | None:
-    """Reason why a switch may change the meaning, or None.
+    """Return the reason why a problem may not be switchable, or None.
 
-    It is a judgement by rule, which refuses when it is not sure.
-
-    Two first names of one gender are switchable, and so are things of one kind ("the oatmeal cookies", "the chocolate
-    chip cookies") and a man and a boy. Only people can say whether a bottle can do what a cup does.
+    Problems are switchable if the candidates can be exchanged, and are of one kind by `differ_in_kind`.
     """
     switched_problem = switch(problem)
     if isinstance(switched_problem, str):
@@ -112,43 +114,63 @@ def looks_switchable(problem: Problem) -> str | None:
 
 
 def differ_in_kind(problem: Problem) -> str | None:
-    """Reason why the two candidates are not of one kind, or None."""
+    """Return the reason why the candidates may not be of one kind, or None.
+
+    Two first names of one gender are of one kind, and so are a man and a boy, and things with the same noun ("the
+    oatmeal cookies", "the chocolate chip cookies"). If in doubt, there is a reason: only people can say whether a
+    bottle can do what a cup does.
+    """
     return _find_difference_in_kind(problem.language, tuple(problem.candidates))
 
 
-@lru_cache(1 << 16)  # twins have the same
+@lru_cache(1 << 16)  # twins have the same candidates
 def _find_difference_in_kind(code: str, candidates: tuple[str, ...]) -> str | None:
+    """Return the reason why two candidates differ in kind, or None.
+
+    `code` is that of their language.
+    """
     language = language_of(code)
-    one, other = (language.core(candidate) for candidate in candidates)
-    genders = {language.gender_of(one), language.gender_of(other)}
+    first, second = (language.core(candidate) for candidate in candidates)
+    genders = {language.gender_of(first), language.gender_of(second)}
     if None not in genders:
         return "names of two genders" if {"female", "male"} <= genders else None
     if genders != {None}:
         return "a name and something else"
-    if language.is_proper(one) and language.is_proper(other):
+    if language.is_proper(first) and language.is_proper(second):
         return "names that are on no list of first names"
-    names = {one.casefold(), other.casefold()}
+    names = {first.casefold(), second.casefold()}
     if any(names <= people for people in language.people):
         return None
-    return None if language.head(one) == language.head(other) else "things of different kinds"
+    has_same_noun = language.head(first) == language.head(second)
+    return None if has_same_noun else "things of different kinds"
 
 
 def _switch_parts(problem: Problem) -> tuple[str, str] | str:
-    """Text before and after the blank with exchanged candidates, or why not."""
+    """Return the text before and after the blank with exchanged candidates.
+
+    Returns the reason instead if the exchange is not certain.
+    """
     language = language_of(problem.language)
     edits = language.exchange(problem.text, problem.candidates, problem.pronoun)
     return edits if isinstance(edits, str) else edited(problem, edits)
 
 
 def _flip_answer(problem: Problem, author: str, **changed: str) -> Problem:
-    """The problem with changed fields and the other answer."""
+    """Return a problem with changed fields and the other answer.
+
+    `author` is recorded as the one who switched it. A hidden answer stays hidden.
+    """
     answer = None if problem.answer is None else 1 - problem.answer
     provenance = {"of": problem.id, "switched_by": author}
     return problem.replace(answer=answer, provenance=provenance, **changed)
 
 
 def _make_released(problem: Problem, *, mended: bool) -> Problem | str:
-    """The sentence that the authors released, with its pronoun in brackets."""
+    """Return the problem with the switched sentence that the authors released.
+
+    It is in the label `switched`, with the pronoun in brackets. Returns the reason instead if there is none. With
+    `mended`, its capitals and slips are corrected.
+    """
     sentence = str(problem.labels.get("switched", ""))
     parts = re.split(r"\[([^\[\]]+)\]", sentence)
     if len(parts) != 3:
@@ -161,18 +183,24 @@ def _make_released(problem: Problem, *, mended: bool) -> Problem | str:
 
 
 def _restore_capitals(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
-    """The two parts of a released sentence with the original's capitals."""
+    """Return the parts of a released sentence with the original's capitals.
+
+    Slips are corrected too.
+    """
     spellings = _find_spellings(problem)
     language = language_of(problem.language)
 
     def restore(part: str, text_before: str = "") -> str:
+        """Respell the words of a part, which follows `text_before`."""
+
         def respell(match: re.Match[str]) -> str:
+            """Return the original's spelling of a word, or the word itself."""
             word = match.group()
-            opens = language.opens_sentence(text_before + part[: match.start()])
-            spelling = spellings.get((opens, word.casefold()))
-            if spelling is None:
-                return word[:1].upper() + word[1:] if opens else word
-            return spelling
+            opens_sentence = language.opens_sentence(text_before + part[: match.start()])
+            spelling = spellings.get((opens_sentence, word.casefold()))
+            if spelling is not None:
+                return spelling
+            return word[:1].upper() + word[1:] if opens_sentence else word
 
         return WORD.sub(respell, part)
 
@@ -181,13 +209,17 @@ def _restore_capitals(problem: Problem, before: str, pronoun: str, after: str) -
 
 
 def _find_spellings(problem: Problem) -> dict[tuple[bool, str], str]:
-    """The original's spelling of each word, by place in a sentence and folded word."""
+    """Return the spelling of each word of a problem's text.
+
+    The key has whether the word opens a sentence, and the word in lower case.
+    """
     original = problem.sentence
     language = language_of(problem.language)
     spellings = {}
     for match in WORD.finditer(original):
-        opens = language.opens_sentence(original[: match.start()])
-        spellings[opens, match.group().casefold()] = match.group()
+        word = match.group()
+        opens_sentence = language.opens_sentence(original[: match.start()])
+        spellings[opens_sentence, word.casefold()] = word
     for candidate in problem.candidates:
         name = language.core(candidate)
         if language.is_proper(name):
@@ -197,7 +229,7 @@ def _find_spellings(problem: Problem) -> dict[tuple[bool, str], str]:
 
 
 def _correct_slips(text: str) -> str:
-    """Correct the words that plain replacement broke, and the spaces it left."""
+    """Correct words that plain replacement broke, and superfluous spaces."""
     for slip, right in SLIPS.items():
         text = re.sub(rf"\b{slip}\b", right, text)
     return re.sub(r"\s+(?=[.,;:?!]|\s)", "", text)
@@ -205,9 +237,9 @@ def _correct_slips(text: str) -> str:
 
 @TRANSFORMS.register("switched")
 def switched(problems: Dataset) -> Variant:
-    """Exchange the candidates if that makes sense.
+    """Exchange the candidates of every problem for which that makes sense.
 
-    Labels decide if there are any, else a careful rule.
+    Labels say for which if there are any, else `differ_in_kind`. A note says which of them, and who made the sentences.
     """
     switch_one = by_label_or_rule(problems)
     variant = one_by_one(switch_one)(problems)
@@ -220,9 +252,9 @@ def switched(problems: Dataset) -> Variant:
 
 
 def _switch_as_released(problem: Problem) -> Problem | str:
-    """The released sentence of a problem that is labelled switchable.
+    """Return the problem with its released sentence, or the reason why not.
 
-    There are released sentences for other problems too.
+    A problem labelled not switchable is refused, although some of them have a released sentence.
     """
     if problem.labels.get("switchable") is False:
         return "labelled not switchable"

@@ -1,7 +1,7 @@
-"""The rewritings of a dataset for an audit, with reasons for every problem left out.
+"""Variants of a dataset for an audit.
 
 Another package adds one by an entry point of the group `winokit.transforms` that names a function from a dataset to a
-`Variant`; `one_by_one` makes one of a function from a problem to a problem.
+`Variant`. `one_by_one` makes such a function from one that rewrites a single problem.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,25 +13,28 @@ from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.registry import Registry
 
 PERTURBED = "perturbed."
-"""Prefix of the names of variants that are read from their own files, not made."""
+"""Prefix of the names of variants that are read from files of their own."""
 REVERSED = "reversed"
-"""The name of the variant with the candidates in the opposite order, the one that needs no blank."""
+"""The variant with the candidates in the opposite order. It is the only one that needs no blank."""
 NO_CANDS = "no-cands"
 PART_SENT = "part-sent"
 ARTIFACTS = (NO_CANDS, PART_SENT, "local-context")
 Style = Literal["default", "paper", "code"]
-"""Ours, as papers describe variants, or as released scripts make them."""
+"""Variants by our rules, by a paper's description, or by its released script."""
 
 
 @dataclass
 class Variant:
-    """The problems of one variant, and why the other problems have none."""
+    """One variant of a dataset, with the problems that have none."""
 
     problems: Dataset
+    """The rewritten problems, each with the original's id in its provenance."""
     refused: dict[str, str] = field(default_factory=dict)
+    """The reason why a problem has no variant, by its id."""
     note: str | None = None
+    """A message for the reader of the audit."""
     kept: bool = True
-    """Whether a run keeps its problems. It does not if they read like the originals."""
+    """Whether a run stores the problems. It does not if they have the original's text."""
 
 
 Transform = Callable[[Dataset], Variant]
@@ -51,27 +54,29 @@ _HERE = __name__.rpartition(".")[0]
 TRANSFORMS: Registry[Transform] = Registry(
     "transform", "winokit.transforms", {name: f"{_HERE}.{home}" for name, home in _HOMES.items()}
 )
-"""Every transform by its name. Its module is imported when a variant is made, and registers it."""
+"""Our transforms by name. A transform's module is imported when it is needed, and registers it."""
 PUBLISHED: Mapping[str, Registry[Transform]] = {
     style: Registry(f"transform of style {style!r}", homes={name: f"{_HERE}.{_HOMES[name]}" for name in names})
     for style, names in _HOMES_IN_STYLE.items()
 }
-"""Variants as papers describe them and as released scripts make them, by style and name, if there are such."""
+"""Transforms of papers and released scripts, by style and name."""
 
 
 def known_variants(style: str = "default") -> Registry[Transform]:
-    """The transforms by name: ours, or those of a style."""
+    """Return the transforms of a style by name. `default` are ours."""
     return TRANSFORMS if style == "default" else PUBLISHED[style]
 
 
 def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Every variant of an audit, or those named, that has a problem.
+    """Make the variants of an audit, by name.
 
-    In the style of a paper, or of its script, they are of the problems that its authors counted: Elazar et al. count
-    twins alone. A variant that a style does not have is ours.
+    Those without any problem are left out. `only` has the names to make; None makes all. In the style of a paper or its
+    script, variants are made only of the problems that its authors counted: Elazar et al. count only twins. A variant
+    that the style does not have is ours.
     """
 
     def transform_of(name: str) -> Transform:
+        """Return the transform of a variant's name."""
         return _find_counted_transform(name, style)
 
     variants = _make_each(dataset, only, TRANSFORMS, transform_of)
@@ -79,9 +84,9 @@ def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: 
 
 
 def _find_counted_transform(name: str, style: str) -> Transform:
-    """The transform of an audit, for the problems that count.
+    """Return an audit's transform, restricted to the problems that count.
 
-    It is that of a style, or ours if the style has none.
+    It is that of the style, or ours if the style has none.
     """
     if style_of(name, style) == "default":
         return TRANSFORMS[name]
@@ -89,9 +94,9 @@ def _find_counted_transform(name: str, style: str) -> Transform:
 
 
 def style_of(variant: str, style: str) -> str:
-    """The style in which an audit makes a variant.
+    """Return the style in which an audit makes a variant.
 
-    It is ours if the requested style has no such variant.
+    It is `default` if the requested style has no such variant.
     """
     if style == "default" or variant not in PUBLISHED[style]:
         return "default"
@@ -99,9 +104,9 @@ def style_of(variant: str, style: str) -> str:
 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Every variant, or those named, also if no problem has one.
+    """Make the variants of a style by name, even empty ones.
 
-    Each says why problems have none.
+    `only` has the names to make; None makes all.
     """
     transforms = known_variants(style)
     return _make_each(dataset, only, transforms, transforms.__getitem__)
@@ -110,9 +115,10 @@ def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: 
 def _make_each(
     dataset: Dataset, only: Collection[str] | None, names: Iterable[str], transform_of: Callable[[str], Transform]
 ) -> dict[str, Variant]:
-    """Make each variant of the problems that can have it.
+    """Make variants of these names from suitable problems.
 
-    Judgements have none, and whole texts have only the reversed one.
+    `only` restricts the names; None makes all. Yes/no judgements have no variants. Problems whose candidates are whole
+    texts have only the reversed one, and are refused by the others.
     """
     choices = dataset
     if any(problem.query is not None for problem in dataset):
@@ -135,11 +141,11 @@ def _make_each(
 
 
 def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Dataset]) -> dict[str, Variant]:
-    """Perturbed versions of a dataset as variants of its problems.
+    """Return perturbed versions of a dataset as variants, by name.
 
-    They are of those problems of the `whole` that are in `dataset`.
-
-    They are joined by the original's id, which they have as a label.
+    `versions` are datasets of perturbed problems, which have the original's id as the label `original` and the name of
+    the perturbation as the label `perturbation`. `dataset` is the audited part of `whole`: perturbed problems of other
+    originals are refused. Raises BadInput if a version has no problem of `whole`.
     """
     original_ids = {problem.id for problem in whole}
     problems_by_id = {problem.id: problem for problem in dataset}
@@ -157,26 +163,31 @@ def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Data
 
 
 def _link_originals(perturbed: Iterable[Problem], originals: Mapping[str, Problem]) -> Variant:
-    """The variant of some perturbed problems, each with its original's group."""
+    """Return perturbed problems as a variant, with their originals' groups.
+
+    `originals` are by id.
+    """
     linked: list[Problem] = []
     refused: dict[str, str] = {}
     for problem in perturbed:
         original = originals.get(str(problem.labels.get("original")))
         if original:
-            linked.append(problem.replace(provenance={"of": original.id}, group=original.group))
+            linked_problem = problem.replace(provenance={"of": original.id}, group=original.group)
+            linked.append(linked_problem)
         else:
             refused[problem.id] = "its original is not in the dataset"
     return Variant(Dataset(linked), refused)
 
 
 def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Transform:
-    """Make a transform from a function of one problem.
+    """Return a transform of datasets that rewrites each problem by a function.
 
-    The function returns the new problem, or why there is none.
+    `make` returns the new problem, or the reason why there is none. `kept` says whether runs store the problems.
     """
 
     def transform(problems: Dataset) -> Variant:
-        made: list[Problem] = []
+        """Rewrite each problem of a dataset."""
+        new_problems: list[Problem] = []
         refused: dict[str, str] = {}
         for problem in problems:
             outcome = make(problem)
@@ -184,60 +195,65 @@ def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -
                 refused[problem.id] = outcome
                 continue
             if outcome.provenance.get("of") != problem.id:
-                outcome = outcome.replace(provenance={**outcome.provenance, "of": problem.id})
-            made.append(outcome)
-        return Variant(Dataset(made), refused, kept=kept)
+                provenance = {**outcome.provenance, "of": problem.id}
+                outcome = outcome.replace(provenance=provenance)
+            new_problems.append(outcome)
+        return Variant(Dataset(new_problems), refused, kept=kept)
 
     return transform
 
 
 def of_twins(name: str, transform: Transform) -> Transform:
-    """A transform restricted to the problems that Elazar et al. count.
+    """Return a transform restricted to the problems that Elazar et al. count.
 
-    They count no-cands and part-sent of twins alone, two of each group.
-
-    Of no-cands a pair is left out if one of the twins has no such variant; of part-sent the other one stays.
+    Of no-cands and part-sent they count only twins, two of each group. With no-cands a pair is left out if one of the
+    twins has no variant, while with part-sent the other twin stays. Any other transform is returned as it is.
     """
     if name not in (NO_CANDS, PART_SENT):
         return transform
 
     def transform_twins(problems: Dataset) -> Variant:
+        """Rewrite the twins of a dataset."""
         twin_of, group_of = _pair_twins(problems)
         twins = [problem.replace(group=group_of[problem.id]) for problem in problems if problem.id in twin_of]
         variant = transform(problems.with_problems(twins))
         no_twin = "no twin; its authors count twins alone"
         refused = {problem.id: no_twin for problem in problems if problem.id not in twin_of}
-        made_problems = list(variant.problems)
+        new_problems = list(variant.problems)
         if name == NO_CANDS:
-            made_ids = {str(problem.provenance["of"]) for problem in made_problems}
-            lone_ids = {own_id for own_id in made_ids if twin_of[own_id] not in made_ids}
+            original_ids = {str(problem.provenance["of"]) for problem in new_problems}
+            lone_ids = {problem_id for problem_id in original_ids if twin_of[problem_id] not in original_ids}
             refused |= dict.fromkeys(lone_ids, "its twin has none; its authors count whole pairs")
-            made_problems = [problem for problem in made_problems if problem.provenance["of"] not in lone_ids]
-        return Variant(Dataset(made_problems), variant.refused | refused)
+            new_problems = [problem for problem in new_problems if problem.provenance["of"] not in lone_ids]
+        return Variant(Dataset(new_problems), variant.refused | refused)
 
     return transform_twins
 
 
 def _pair_twins(problems: Dataset) -> tuple[dict[str, str], dict[str, str]]:
-    """Twin and group by id, for the first two members of each group."""
+    """Return each twin's twin and pair group, by id.
+
+    Twins are the first two members of each group.
+    """
     twin_of: dict[str, str] = {}
     group_of: dict[str, str] = {}
     for group, members in problems.groups.items():
         if len(members) < 2:
             continue
-        one, other = members[:2]
-        twin_of[one.id] = other.id
-        twin_of[other.id] = one.id
+        first, second = members[:2]
+        twin_of[first.id] = second.id
+        twin_of[second.id] = first.id
         pair_group = group if len(members) == 2 else f"{group}, two of it"
-        group_of[one.id] = pair_group
-        group_of[other.id] = pair_group
+        group_of[first.id] = pair_group
+        group_of[second.id] = pair_group
     return twin_of, group_of
 
 
 def in_reverse(problems: Dataset) -> Variant:
-    """Offer the candidates in the opposite order."""
+    """Offer the candidates of each problem in the opposite order."""
 
     def reverse(problem: Problem) -> Problem:
+        """Return the problem with its candidates reversed."""
         indices = range(len(problem.candidates))
         return problem.with_order(indices[::-1])
 

@@ -1,7 +1,7 @@
 """The same problems in other forms: `--as binary`, `--as choice`, `--as judgements`.
 
-PDP's 60 problems with up to five candidates are the 80 binary ones that the papers count; SuperGLUE-WSC's yes/no
-judgements about one pronoun are one problem with the queried spans as candidates, and the other way round.
+PDP's 60 problems with up to five candidates become the 80 binary ones that the papers count. SuperGLUE-WSC's yes/no
+judgements about one pronoun become one problem whose candidates are the queried spans, and the other way round.
 """
 
 from collections import Counter, defaultdict
@@ -12,9 +12,10 @@ from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 
 
 def binary(dataset: Dataset) -> Dataset:
-    """One problem for each right candidate and distractor.
+    """Return a problem with two candidates for each wrong candidate.
 
-    The two are in the candidates' order. Binary problems stay.
+    The candidates are this one and the right one. The two keep their order. Problems with two candidates stay as they
+    are. Problems with more candidates and a hidden answer are left out, and a note has their number.
     """
     hidden_count = sum(len(problem.candidates) > 2 and problem.answer is None for problem in dataset)
     notes = []
@@ -25,7 +26,7 @@ def binary(dataset: Dataset) -> Dataset:
 
 
 def _make_pairs(problem: Problem) -> Iterable[Problem]:
-    """One problem for each distractor of a problem."""
+    """Yield a two-candidate problem for each wrong candidate."""
     if len(problem.candidates) == 2:
         yield problem
     elif problem.answer is not None:
@@ -37,22 +38,23 @@ def _make_pairs(problem: Problem) -> Iterable[Problem]:
 
 
 def siblings(dataset: Iterable[Problem]) -> Iterable[list[Problem]]:
-    """Judgements about one pronoun of one sentence, together.
+    """Group yes/no judgements about the same pronoun of a sentence.
 
-    Problems with candidates are by themselves.
+    A problem with candidates is in a list by itself.
     """
     keyed_problems = []
     for problem in dataset:
-        own_id = problem.id if problem.query is None else None
-        key = (problem.before, problem.pronoun, problem.after, own_id)
+        distinct_id = problem.id if problem.query is None else None
+        key = (problem.before, problem.pronoun, problem.after, distinct_id)
         keyed_problems.append((key, problem))
     return grouped(keyed_problems).values()
 
 
 def choice(dataset: Dataset) -> Dataset:
-    """Merge the judgements of one sentence and pronoun.
+    """Merge the yes/no judgements about each pronoun into one problem with candidates.
 
-    The notes count the judgements that cannot be merged, by reason.
+    Problems with candidates stay as they are. Judgements that cannot be merged are left out, and notes have their
+    number by reason.
     """
     choices: list[Problem] = []
     refused: Counter[str] = Counter()
@@ -68,7 +70,7 @@ def choice(dataset: Dataset) -> Dataset:
 
 
 def _merge_judgements(rows: Sequence[Problem]) -> Problem | str:
-    """One problem from judgements about one pronoun, or why not."""
+    """Merge judgements about one pronoun, or return the reason why not."""
     answers_by_span: dict[str, set[int | None]] = defaultdict(set)
     spellings: dict[str, str] = {}
     for row in rows:
@@ -92,9 +94,9 @@ def _merge_judgements(rows: Sequence[Problem]) -> Problem | str:
 
 
 def judgements(dataset: Dataset) -> Dataset:
-    """One yes/no problem for each candidate of each problem.
+    """Return a yes/no judgement for each candidate of each problem.
 
-    Judgements stay as they are. Whole texts have none.
+    Judgements stay as they are. Problems whose candidates are whole texts are left out, and a note has their number.
     """
     whole_count = sum(problem.is_whole for problem in dataset)
     notes = [f"{whole_count:,} not judged: {NO_BLANK}"] if whole_count else []
@@ -104,7 +106,7 @@ def judgements(dataset: Dataset) -> Dataset:
 
 
 def _make_judgements(problem: Problem) -> Iterable[Problem]:
-    """One yes/no problem for each candidate, or the problem itself if it is one."""
+    """Yield a yes/no judgement for each candidate, or the judgement itself."""
     if problem.query is not None:
         yield problem
         return

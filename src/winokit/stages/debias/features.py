@@ -1,4 +1,4 @@
-"""Features for a filter: read from files that fit the problems, or made by a model."""
+"""Features for a filter: read from files, or computed by a model."""
 
 import hashlib
 import json
@@ -22,23 +22,28 @@ from winokit.progress import Progress
 
 HASHED_AT_ONCE = 4096
 COIN = 0.5
-"""What a coin gets: features are of problems with two candidates."""
+"""Accuracy of random guessing: all problems with features have two candidates."""
 
 
 @dataclass(frozen=True)
 class DebiasFeatures:
-    """One row per problem, in the dataset's order, and their origin."""
+    """A matrix with one row per problem, in the dataset's order, and its origin."""
 
     rows: Matrix
     model: str
     kind: str
-    """concat, difference, single, or `unknown` where nobody said."""
+    """`concat`, `difference`, `single`, or `unknown` if the origin does not tell."""
     about: Mapping[str, Any] = field(default_factory=dict)
+    """More settings of the embedding, to be recorded."""
     notes: tuple[str, ...] = ()
+    """Messages for the user on these features."""
 
     @classmethod
     def of_array(cls, rows: Any) -> "DebiasFeatures":
-        """Features from an array, of unknown origin. Raises BadInput unless it is a NumPy array."""
+        """Features from an array of unknown origin.
+
+        Raises BadInput unless `rows` is a NumPy array.
+        """
         if not isinstance(rows, np.ndarray):
             raise BadInput(
                 f"features: expected a path, an array of NumPy or DebiasFeatures, found {type(rows).__name__}"
@@ -52,10 +57,11 @@ class DebiasFeatures:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings to record in a result, with a hash of the numbers."""
+        """The origin to record, with the shape and hash of the matrix."""
         digest = hashlib.sha256()
-        for at in range(0, len(self.rows), HASHED_AT_ONCE):
-            digest.update(np.ascontiguousarray(self.rows[at : at + HASHED_AT_ONCE]).tobytes())
+        for start in range(0, len(self.rows), HASHED_AT_ONCE):
+            block = self.rows[start : start + HASHED_AT_ONCE]
+            digest.update(np.ascontiguousarray(block).tobytes())
         origin = {"model": self.model, "features": self.kind, **self.about}
         return origin | {
             "rows": len(self.rows),
@@ -74,7 +80,10 @@ def embedded(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> DebiasFeatures:
-    """Compute features with a model, or take them from the cache."""
+    """Embed the problems with a model, or take their features from the cache.
+
+    `kind` is `concat`, `difference` or `single`; `pooling` is `first`, `mean` or `span`.
+    """
     loaded = load_model(model)
     rows = embed(dataset, loaded, features=kind, pooling=pooling, cache=cache, progress=progress)
     name = model if isinstance(model, str) else loaded.spec
@@ -84,11 +93,13 @@ def embedded(
 def without_held_out(path: Path, dataset: Dataset) -> Dataset:
     """Return the dataset without problems that the features' model was fine-tuned on.
 
-    `winokit embed --finetune` holds them out of the features and says which they are.
+    `path` is the file or folder of the features. `winokit embed --finetune` leaves these problems out of the features
+    and lists their ids in the .json beside them. The new dataset has a note on how many were left out.
     """
     held_out_ids: set[str] = set()
     for description in _read_descriptions(open_features(path)):
-        held_out_ids |= set(map(str, description.get("held_out", ())))
+        file_ids = description.get("held_out", ())
+        held_out_ids.update(map(str, file_ids))
     usable = [problem for problem in dataset if problem.id not in held_out_ids]
     left_out_count = len(dataset) - len(usable)
     if not left_out_count:
@@ -99,40 +110,44 @@ def without_held_out(path: Path, dataset: Dataset) -> Dataset:
 
 
 def refuse_uninformed(path: Path) -> None:
-    """Refuse features whose fine-tuning is no better than chance on its own dev problems.
+    """Raise BadInput if the features' fine-tuned model is no better than chance.
 
-    `winokit embed --finetune` says so of them; features that do not say it, or that nobody fine-tuned, pass.
+    `winokit embed --finetune` records its accuracy on dev problems in the .json beside the features. Features without
+    that record, or of a model that was not fine-tuned, are accepted.
     """
-    for words in _describe_uninformed(path, _read_descriptions(open_features(path))):
-        raise BadInput(f"{words}. Fine-tune again, or use them all the same: --set allow_uninformed=on")
+    descriptions = _read_descriptions(open_features(path))
+    for complaint in _describe_uninformed(path, descriptions):
+        raise BadInput(f"{complaint}. Fine-tune again, or use them all the same: --set allow_uninformed=on")
 
 
 def _describe_uninformed(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """That features know nothing, for each file that says it of its own, or has no more right than a coin.
+    """Yield a complaint for each fine-tuned model that is no better than chance.
 
-    Earlier versions wrote how many dev problems were right, and not what that means. Half of them is at most what the
-    commonest answer has.
+    A description says itself whether its model is informed. Descriptions of earlier versions have only the accuracy on
+    dev problems: then a model with half of them right, or fewer, counts as uninformed.
     """
-    for about in descriptions:
-        finetuned = about.get("finetuned")
+    for description in descriptions:
+        finetuned = description.get("finetuned")
         if not isinstance(finetuned, Mapping):
             continue
-        right = finetuned.get("dev_accuracy")
-        null = finetuned.get("dev_null")
-        is_coin_at_most = isinstance(right, (int, float)) and right <= COIN
-        if finetuned.get("informed", not is_coin_at_most) is False:
-            chance = COIN if null is None else null
+        accuracy = finetuned.get("dev_accuracy")
+        null_accuracy = finetuned.get("dev_null")
+        is_coin_at_most = isinstance(accuracy, (int, float)) and accuracy <= COIN
+        is_informed = finetuned.get("informed", not is_coin_at_most)
+        if is_informed is False:
+            chance = COIN if null_accuracy is None else null_accuracy
             yield (
-                f"{path}: these features know nothing: the fine-tuned model has {percent(right)} of its own dev "
+                f"{path}: these features know nothing: the fine-tuned model has {percent(accuracy)} of its own dev "
                 f"problems right, not above chance ({percent(chance)})"
             )
 
 
 def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
-    """Features from a .npy file, or from those in a folder in the order of their names, if they fit the problems.
+    """Read the features of problems from a .npy file or a folder.
 
-    `winokit embed` leaves the ids beside each file, in a .json of the same name, and they must be the dataset's, in the
-    same order. Without them only the number of rows can be checked, and a note says so.
+    The files of a folder are read in the order of their names. `winokit embed` writes the problems' ids beside each
+    file, in a .json of the same name. Raises BadInput unless these are the dataset's ids in the same order. Without a
+    .json only the number of rows is checked, and a note says so.
     """
     path = Path(path)
     rows = open_features(path)
@@ -156,12 +171,13 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
 
 
 def _check_ids(path: Path, descriptions: Sequence[Mapping[str, Any]], dataset: Dataset) -> None:
-    """Refuse features whose ids are not those of the problems, in their order."""
+    """Raise BadInput unless the descriptions list the ids of all problems in order."""
     feature_ids = list(chain.from_iterable(description["ids"] for description in descriptions))
     problem_ids = [problem.id for problem in dataset]
     if feature_ids == problem_ids:
         return
-    shared_count = len(set(map(str, feature_ids)) & set(problem_ids))
+    shared_ids = set(map(str, feature_ids)) & set(problem_ids)
+    shared_count = len(shared_ids)
     if shared_count == len(problem_ids) == len(feature_ids):
         raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
     coverage = f"its {len(feature_ids):,} rows hold {shared_count:,} of the {len(problem_ids):,} problems"
@@ -169,14 +185,17 @@ def _check_ids(path: Path, descriptions: Sequence[Mapping[str, Any]], dataset: D
 
 
 def _read_descriptions(rows: Shards) -> Iterator[dict[str, Any]]:
-    """Yield the description that `winokit embed` wrote beside each file of features.
+    """Yield the JSON object that `winokit embed` wrote beside each file of features.
 
-    A file without one is skipped.
+    A file without one is skipped. Raises BadInput if it is not JSON, or has no list of ids.
     """
-    for beside in (path.with_suffix(".json") for path in rows.paths):
-        if beside.exists():
-            with refusing(f"{beside}: not a .json file written by winokit embed", OSError, ValueError):
-                description = json.loads(beside.read_text("utf-8"))
-            if not isinstance(description, dict) or not isinstance(description.get("ids"), list):
-                raise BadInput(f"{beside}: expected a list of ids, as winokit embed writes it")
-            yield description
+    for features_path in rows.paths:
+        json_path = features_path.with_suffix(".json")
+        if not json_path.exists():
+            continue
+        with refusing(f"{json_path}: not a .json file written by winokit embed", OSError, ValueError):
+            description = json.loads(json_path.read_text("utf-8"))
+        has_ids = isinstance(description, dict) and isinstance(description.get("ids"), list)
+        if not has_ids:
+            raise BadInput(f"{json_path}: expected a list of ids, as winokit embed writes it")
+        yield description

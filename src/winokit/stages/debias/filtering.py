@@ -1,4 +1,4 @@
-"""A method and others on the same problems: what each keeps, and measures of that."""
+"""Runs a method and others on the same problems, and measures what each keeps."""
 
 import platform
 import time
@@ -36,7 +36,7 @@ PARTS = {"seeds": "other seeds", "null": "relabelled runs", "probe": "linear pro
 
 @dataclass(frozen=True, repr=False)
 class Debiased(Brief):
-    """Result of a debiasing: what each method keeps at the same size, with measures."""
+    """Result of a debiasing: the problems each method keeps, and measures of them."""
 
     dataset: Dataset
     method: str
@@ -53,9 +53,9 @@ class Debiased(Brief):
     null: NullModel | None = None
     """What AFLite removes from relabelled problems; None if there are no relabelled runs."""
     seeds: tuple[DebiasArm, ...] = ()
-    """What each seed of AFLite keeps: the chosen arm first, unless that is the majority of them."""
+    """The arm of each seed of AFLite: the chosen one first, unless that is the majority of them."""
     folder: Path | None = None
-    """Where it was saved."""
+    """The folder with its files; None if nothing was saved."""
 
     @property
     def chosen(self) -> DebiasArm:
@@ -64,52 +64,80 @@ class Debiased(Brief):
 
     @property
     def kept(self) -> Dataset:
-        """The kept problems; with several seeds, labelled with the share that keeps each."""
-        rows = np.flatnonzero(self.chosen.keep).tolist()
-        return self.dataset.with_problems(self.dataset[row].with_labels(**self._share_label(row)) for row in rows)
+        """The problems that the chosen arm keeps.
+
+        With several seeds each has the label `kept_share`: the share of seeds that keep it.
+        """
+        problems = []
+        for row in np.flatnonzero(self.chosen.keep).tolist():
+            problem = self.dataset[row]
+            labels = self._share_label(row)
+            problems.append(problem.with_labels(**labels))
+        return self.dataset.with_problems(problems)
 
     @property
     def removed(self) -> Dataset:
         """The removed problems, labelled with the phase and score of their removal."""
-        arm = self.chosen
         problems = []
-        for row in np.flatnonzero(~arm.keep).tolist():
-            labels: dict[str, Any] = {"removed_by": arm.name}
-            if arm.phase is not None and arm.phase[row] > 0:  # a majority removes what the first seed may keep
-                labels["removed_in_phase"] = int(arm.phase[row])
-            if arm.scores is not None and np.isfinite(arm.scores[row]):
-                labels["removed_score"] = round(float(arm.scores[row]), 6)
-            if self.null is not None:
-                labels["removed_q"] = round(float(self.null.q_values[row]), 6)
-            problems.append(self.dataset[row].with_labels(**labels, **self._share_label(row)))
+        for row in np.flatnonzero(~self.chosen.keep).tolist():
+            problem = self.dataset[row]
+            labels = self._removal_labels(row)
+            share_label = self._share_label(row)
+            problems.append(problem.with_labels(**labels, **share_label))
         return self.dataset.with_problems(problems)
+
+    def _removal_labels(self, row: int) -> dict[str, Any]:
+        """Labels of a removed problem: method, phase, score and q-value.
+
+        Labels without a value are left out.
+        """
+        arm = self.chosen
+        labels: dict[str, Any] = {"removed_by": arm.name}
+        if arm.phase is not None:
+            phase = int(arm.phase[row])
+            if phase > 0:  # a majority removes problems that the first seed may keep
+                labels["removed_in_phase"] = phase
+        if arm.scores is not None:
+            score = float(arm.scores[row])
+            if np.isfinite(score):
+                labels["removed_score"] = round(score, 6)
+        if self.null is not None:
+            q_value = float(self.null.q_values[row])
+            labels["removed_q"] = round(q_value, 6)
+        return labels
 
     @cached_property
     def seeds_keeping(self) -> Ints:
         """For each problem the number of seeds that keep it."""
-        counts: Ints = np.sum([arm.keep for arm in self.seeds], axis=0, dtype=np.int64)
+        masks = [arm.keep for arm in self.seeds]
+        counts: Ints = np.sum(masks, axis=0, dtype=np.int64)
         return counts
 
     def _share_label(self, row: int) -> dict[str, float]:
+        """Label with the share of seeds that keep a problem.
+
+        Empty if there is only one seed.
+        """
         seed_count = len(self.seeds)
         if seed_count < 2:
             return {}
-        return {"kept_share": round(int(self.seeds_keeping[row]) / seed_count, 6)}
+        keeping_count = int(self.seeds_keeping[row])
+        return {"kept_share": round(keeping_count / seed_count, 6)}
 
     @cached_property
     def rows(self) -> dict[tuple[str, str], Metric]:
-        """The rows by subset and metric."""
+        """The result rows by subset and metric."""
         return {(row.subset, row.metric): row for row in self.metrics}
 
     def find(self, subset: str, metric: str) -> Metric | None:
-        """Return the row of that name, or None."""
+        """Return the result row of a subset and metric, or None."""
         return self.rows.get((subset, metric))
 
 
 def check_problems(dataset: Dataset) -> None:
-    """Refuse problems that cannot be filtered.
+    """Raise BadInput if the problems cannot be filtered.
 
-    Each needs two candidates and a known answer, and answers must differ.
+    Each must have two candidates and an answer, and not all may have the same answer.
     """
     answers = [problem.answer for problem in dataset]
     hidden = answers.count(None)
@@ -127,24 +155,29 @@ def check_problems(dataset: Dataset) -> None:
 
 @dataclass
 class TimedWork:
-    """The problems as methods see them, and the time of each part of the work."""
+    """Runs methods on problems, and records the seconds of each part."""
 
     rows: DebiasRows
     progress: Progress | None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def timed(self, what: str, title: str | None = None) -> Iterator[None]:
-        """Count the seconds of a part, and name it in the progress bar."""
-        begin(title or PARTS.get(what, what))
+    def timed(self, part: str, title: str | None = None) -> Iterator[None]:
+        """Add the seconds of the block to those of a part of the work.
+
+        The progress bar shows `title`; None looks it up in `PARTS`.
+        """
+        begin(title or PARTS.get(part, part))
         start = time.perf_counter()
         yield
-        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - start, 3)
+        earlier_seconds = self.seconds.get(part, 0.0)
+        self.seconds[part] = round(earlier_seconds + time.perf_counter() - start, 3)
 
     def arm(self, method: DebiasMethod, size: int | None = None) -> DebiasArm:
-        """Run one method; raises BadInput if it keeps no problem.
+        """Run one method on the problems, and return what it keeps.
 
-        `size` is the number of problems at which methods are compared.
+        `size` is the number of problems that the chosen method keeps, or None for that method itself. Raises
+        BadInput if no problem is kept.
         """
         with self.timed(method.name, method.title):
             arm = method.arm(self.rows, size, self.progress)
@@ -159,27 +192,34 @@ class TimedWork:
 
 
 def words_of_problem(problem: Problem) -> list[str]:
-    """Return the words of a text, in lower case.
+    """Return the words of a problem's text, in lower case and without the blank.
 
     English is split as in the Penn Treebank: "didn't" is "did" and "n't".
 
-    A word of whole texts to choose from has the number of its text: in a bag of both, no word would tell them apart.
+    If the candidates are whole texts, each word is prefixed with the number of its text, as in `2:didn't`: without the
+    number, the words of both texts together would not say which text is which.
     """
     tokens_of = language_of(problem.language).tokens
     if not problem.is_whole:
-        return [word.lower() for word in tokens_of(problem.sentence) if word != BLANK]
+        tokens = tokens_of(problem.sentence)
+        return [token.lower() for token in tokens if token != BLANK]
     words = []
     for number, text in enumerate(problem.texts, 1):
-        words += [f"{number}:{word.lower()}" for word in tokens_of(text)]
+        tokens = tokens_of(text)
+        words += [f"{number}:{token.lower()}" for token in tokens]
     return words
 
 
 def rows_of(dataset: Dataset, features: DebiasFeatures | None) -> DebiasRows:
-    """The problems as methods see them."""
+    """Return the problems as rows of words, answers, groups, units and features.
+
+    `features` is None if no method looks at features.
+    """
     words = [words_of_problem(problem) for problem in dataset]
     answers = np.array([problem.answer for problem in dataset], np.int64)
     groups = [problem.group for problem in dataset]
-    return DebiasRows(words, answers, groups, dataset.units, features.rows if features else None)
+    x = features.rows if features else None
+    return DebiasRows(words, answers, groups, dataset.units, x)
 
 
 def filter_and_compare(
@@ -189,9 +229,13 @@ def filter_and_compare(
     comparison: DebiasComparison,
     progress: Progress | None,
 ) -> Debiased:
-    """Run the method and those beside it, and measure what each keeps."""
+    """Run a method and the methods to compare with, and measure what each keeps.
+
+    Nothing is written. `features` is None if neither a method nor the assessment uses them.
+    """
     rows = rows_of(dataset, features)
-    model, scoring = (features.model, features.kind) if features else ("none", "words")
+    model = features.model if features else "none"
+    scoring = features.kind if features else "words"
     measures = DebiasMeasures(rows, dataset, model, scoring)
     assessment = comparison.assessment_for(method.seed)
     if assessment is not None:
@@ -202,12 +246,17 @@ def filter_and_compare(
     metrics = [*_measure_sizes(measures, arms, repeated)]
     pictures = None
     if assessment is not None:
-        bins = assessment.bins or bins_for(min(int(arm.keep.sum()) for arm in arms))
+        smallest_size = min(int(arm.keep.sum()) for arm in arms)
+        bins = assessment.bins or bins_for(smallest_size)
         assessment = replace(assessment, bins=bins)
         metrics += measures.assessed(arms, repeated.chosen, repeated.others, assessment, work.timed)
         pictures = pictures_of(arms, rows, measures.components, bins)
     with work.timed("words"):
         overused = find_overused(rows, repeated.chosen)
+    settings = describe_debias(dataset, method, features, assessment, arms, repeated, work)
+    notes = dataset.notes
+    if features:
+        notes = (*notes, *features.notes)
     filtering = Debiased(
         dataset,
         method.name,
@@ -215,22 +264,24 @@ def filter_and_compare(
         metrics,
         overused,
         pictures,
-        describe_debias(dataset, method, features, assessment, arms, repeated, work),
-        notes=(*dataset.notes, *(features.notes if features else ())),
+        settings,
+        notes=notes,
         null=repeated.null,
         seeds=repeated.seeds,
     )
-    return replace(filtering, warnings=tuple(warnings_of(filtering)))
+    warnings = tuple(warnings_of(filtering))
+    return replace(filtering, warnings=warnings)
 
 
 @dataclass(frozen=True)
 class RepeatedMethod:
-    """The arm of a method, those of its other seeds, and its runs on relabelled problems."""
+    """All runs of one method: with several seeds, and on relabelled problems."""
 
     chosen: DebiasArm
     seeds: tuple[DebiasArm, ...]
-    """The chosen arm first, unless that is the majority of these."""
+    """The arm of each seed: the chosen one first, unless that is the majority of these."""
     null: NullModel | None = None
+    """Runs on relabelled problems; None if there are none."""
 
     @property
     def others(self) -> tuple[DebiasArm, ...]:
@@ -239,7 +290,10 @@ class RepeatedMethod:
 
 
 def repeat_method(method: DebiasMethod, work: TimedWork) -> RepeatedMethod:
-    """Run a method, AFLite with every seed and on relabelled problems too."""
+    """Run a method with all of its seeds and on relabelled problems.
+
+    Only AFLite has several seeds and relabelled runs. Any other method runs once.
+    """
     first = work.arm(method)
     if not isinstance(method, RepeatedAFLite):
         return RepeatedMethod(first, (first,))
@@ -247,7 +301,10 @@ def repeat_method(method: DebiasMethod, work: TimedWork) -> RepeatedMethod:
     seeds = [first]
     if others:
         with work.timed("seeds"):
-            seeds += [replace(other.arm(work.rows), name=of_seed(method.name, other.seed)) for other in others]
+            for other in others:
+                arm = other.arm(work.rows)
+                arm_name = of_seed(method.name, other.seed)
+                seeds.append(replace(arm, name=arm_name))
     chosen = first
     if method.majority:
         chosen = majority_of_seeds(seeds)
@@ -269,17 +326,26 @@ def repeat_method(method: DebiasMethod, work: TimedWork) -> RepeatedMethod:
 
 
 def majority_of_seeds(seeds: Sequence[DebiasArm]) -> DebiasArm:
-    """The first arm, keeping what more than half of the seeds keep. Raises BadInput if that is nothing."""
-    keep = np.mean([arm.keep for arm in seeds], axis=0) > 0.5
+    """Return an arm with the rows that more than half of arms keep.
+
+    Its name, scores, phases and history are those of the first arm. Raises BadInput if no row is kept by that many.
+    """
+    keeping_share = np.mean([arm.keep for arm in seeds], axis=0)
+    keep = keeping_share > 0.5
     if not keep.any():
         raise BadInput(
             f"no problem is kept by more than half of {len(seeds)} seeds: the first one's are (majority = off)"
         )
     first = seeds[0]
-    return replace(first, keep=keep, settings={**first.settings, "majority_of_seeds": len(seeds)})
+    settings = {**first.settings, "majority_of_seeds": len(seeds)}
+    return replace(first, keep=keep, settings=settings)
 
 
 def _make_run_progress(progress: Progress | None, run_count: int) -> Callable[[int], None] | None:
+    """Return a function to be called with the number of finished runs.
+
+    None if no progress is shown.
+    """
     if progress is None:
         return None
     return lambda done: progress(done, run_count)
@@ -288,24 +354,39 @@ def _make_run_progress(progress: Progress | None, run_count: int) -> Callable[[i
 def compare_methods(
     chosen: DebiasArm, method: DebiasMethod, names: Sequence[str], work: TimedWork
 ) -> tuple[DebiasArm, ...]:
-    """All problems, then the methods to compare with and the chosen one, each at its size."""
+    """Run the methods of these names at the size that the chosen arm has.
+
+    Returns the arm of all problems, then those methods and the chosen arm in the order of pages. `method` is the one
+    behind the chosen arm, from which others take shared settings such as the seed. If the chosen arm removes nothing,
+    no other method is run.
+    """
     size = int(chosen.keep.sum())
     arms = {chosen.name: chosen}
-    known_names = list(METHODS)[::-1]
-    for name in known_names:
-        if name in names and name not in arms and size < len(work.rows):
-            kind = METHODS[name]
-            settings = {each: getattr(method, each) for each in kind.shared if hasattr(method, each)}
-            if has_size(kind):
-                settings["size"] = size
-            arms[name] = work.arm(kind(**settings), size)
+    method_names = list(METHODS)[::-1]
+    if size < len(work.rows):
+        for name in method_names:
+            if name in names and name not in arms:
+                other_method = _make_method(METHODS[name], method, size)
+                arms[name] = work.arm(other_method, size)
     everything = DebiasArm(ALL, np.ones(len(work.rows), np.bool_))
-    order = dict.fromkeys((*known_names, chosen.name))
-    return (everything, *(arms[name] for name in order if name in arms))
+    order = dict.fromkeys((*method_names, chosen.name))
+    filtered_arms = [arms[name] for name in order if name in arms]
+    return (everything, *filtered_arms)
+
+
+def _make_method(kind: type[DebiasMethod], method: DebiasMethod, size: int) -> DebiasMethod:
+    """Make a method of a class with the shared settings of another.
+
+    It gets the size too, if the class takes one.
+    """
+    settings = {name: getattr(method, name) for name in kind.shared if hasattr(method, name)}
+    if has_size(kind):
+        settings["size"] = size
+    return kind(**settings)
 
 
 def _measure_sizes(measures: DebiasMeasures, arms: Sequence[DebiasArm], repeated: RepeatedMethod) -> Iterator[Metric]:
-    """The sizes of all arms, how far seeds agree, and how much chance removes."""
+    """Yield rows with sizes of all arms, agreement of seeds, and removals by chance."""
     for arm in (*arms, *repeated.others):
         yield from measures.sizes(arm)
     if len(repeated.seeds) > 1:
@@ -315,7 +396,10 @@ def _measure_sizes(measures: DebiasMeasures, arms: Sequence[DebiasArm], repeated
 
 
 def find_overused(rows: DebiasRows, chosen: DebiasArm) -> Overused:
-    """Find traits that are commoner among removed problems than among kept ones."""
+    """Compare the words, lengths and negations of removed problems with those of kept ones.
+
+    Empty if nothing was removed.
+    """
     if chosen.keep.all():
         return Overused()
     sides = Sides(~chosen.keep, rows.units, chosen.removal_order)
@@ -335,7 +419,10 @@ def describe_debias(
     repeated: RepeatedMethod,
     work: TimedWork,
 ) -> dict[str, Any]:
-    """The settings of a debiasing: what would be needed to do it again, and the seconds it took."""
+    """Return the versions, seeds, choices and seconds of a debiasing, for its record."""
+    feature_settings = features.settings if features else None
+    assessment_settings = None if assessment is None else asdict(assessment)
+    method_settings = {arm.name: arm.settings for arm in arms if arm.settings}
     return {
         "winokit": __version__,
         "python": platform.python_version(),
@@ -346,11 +433,11 @@ def describe_debias(
         "method": method.name,
         "seed": method.seed,
         "majority": getattr(method, "majority", False),
-        "features": features.settings if features else None,
-        "assessment": None if assessment is None else asdict(assessment),
+        "features": feature_settings,
+        "assessment": assessment_settings,
         "words": "lower-cased Penn-Treebank-like tokens of the text, without the blank",
         "null_runs": getattr(method, "null_runs", 0),
         "seeds": len(repeated.seeds),
-        "methods": {arm.name: arm.settings for arm in arms if arm.settings},
+        "methods": method_settings,
         "seconds": work.seconds,
     }

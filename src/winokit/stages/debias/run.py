@@ -1,4 +1,4 @@
-"""`winokit debias`: run a method, others beside it at the same size, look at what each keeps, and leave a page."""
+"""`winokit debias`: run methods, measure what they keep, and write a page."""
 
 import inspect
 from collections.abc import Callable
@@ -57,8 +57,8 @@ def debias(
         `kept` and `removed` as datasets, every number in `metrics`.
     """
     chosen = method_of(method, settings)
-    compared = [METHODS[name] for name in comparison.method_names]
-    looks_at_features = comparison.assess or any(each.needs_features for each in (type(chosen), *compared))
+    kinds = [type(chosen), *(METHODS[name] for name in comparison.method_names)]
+    looks_at_features = comparison.assess or any(kind.needs_features for kind in kinds)
     if not looks_at_features:
         source.refuse_unused(chosen.name)
     source.check_informed()
@@ -80,25 +80,37 @@ def debias(
 
 
 def folder_of_debias(out: str | Path | None, dataset: Dataset, method: DebiasMethod) -> Path | None:
-    """Return the folder to write, or None if nothing is saved."""
+    """Return the folder to write, or None if nothing is saved.
+
+    `out` is what the user asked for. The default folder is named after the dataset and the method.
+    """
     if out is None:
         return None
-    return OUT.with_name(f"{dataset.card.file_name}-{method.name}") if Path(out) == OUT else Path(out)
+    if Path(out) == OUT:
+        return OUT.with_name(f"{dataset.card.file_name}-{method.name}")
+    return Path(out)
 
 
 def with_checkpoint(method: DebiasMethod, folder: Path) -> DebiasMethod:
-    """The method with a checkpoint in the folder, if it is one that writes checkpoints and has none."""
+    """Return AFLite with a checkpoint file in the folder, unless it has one already.
+
+    Another method is returned as it is, since it writes no checkpoints.
+    """
     if not isinstance(method, AFLite):
         return method
-    return replace(method, checkpoint=method.checkpoint or folder / CHECKPOINT)
+    checkpoint = method.checkpoint or folder / CHECKPOINT
+    return replace(method, checkpoint=checkpoint)
 
 
 def debias_by(name: str) -> Callable[..., Debiased]:
-    """`debias` by the method of a name, whose settings are parameters too: the call behind `winokit debias NAME`."""
+    """Return a function that debiases by one method: the call behind `winokit debias NAME`.
+
+    Its parameters are those of `debias` and the settings of the method. Its docstring is the method's.
+    """
     kind = METHODS[name]
 
-    def call(data: Any, **given: Any) -> Debiased:
-        return debias(data, name, **given)
+    def call(data: Any, **options: Any) -> Debiased:
+        return debias(data, name, **options)
 
     data, _, *other_parameters, _ = signature_of(debias).parameters.values()
     call.__signature__ = inspect.Signature([data, *parameters_of(kind), *other_parameters])  # type: ignore[attr-defined]
@@ -108,10 +120,14 @@ def debias_by(name: str) -> Callable[..., Debiased]:
 
 
 def method_of(method: str | DebiasMethod, settings: dict[str, Any]) -> DebiasMethod:
-    """The method with these settings. Raises BadInput if it needs a size and has none."""
+    """Return the method with these settings, by its name or from an instance.
+
+    Raises BadInput if a setting is unknown, or if the method needs a size and has none.
+    """
     kind = type(method) if isinstance(method, DebiasMethod) else METHODS[method]
-    own_names = [each.name for each in fields(kind) if each.init]  # type: ignore[arg-type]
-    check_names(f"debias by {kind.name}", settings, [*own_names, *inspect.signature(debias).parameters])
+    setting_names = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+    parameter_names = inspect.signature(debias).parameters
+    check_names(f"debias by {kind.name}", settings, [*setting_names, *parameter_names])
     if isinstance(method, DebiasMethod):
         return replace(method, **settings) if settings else method  # type: ignore[type-var]
     if has_size(kind) and "size" not in settings:

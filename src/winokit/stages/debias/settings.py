@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from winokit.stages.debias.features import DebiasFeatures
 
 NONE = "none"
-"""What is typed to compare with no other method."""
+"""Option value that compares with no other method."""
 
 
 @runtime_checkable
@@ -32,7 +32,10 @@ class FeatureMatrix(Protocol):
 
 @dataclass(frozen=True)
 class FeatureSource(Settings):
-    """Source of features: a file, an array, or a model."""
+    """The source of features: a file, an array, or a model.
+
+    Raises BadInput if options of two sources are mixed.
+    """
 
     features: Annotated[
         str | Path | FeatureMatrix | None,
@@ -65,18 +68,24 @@ class FeatureSource(Settings):
 
     @property
     def file(self) -> Path | None:
-        """File or folder with features; None if they are an array or come from a model."""
+        """File or folder with features.
+
+        It is None if the features are an array or come from a model.
+        """
         return Path(self.features) if isinstance(self.features, (str, Path)) else None
 
     def refuse_unused(self, method: str) -> None:
-        """Refuse all options on features if nothing uses features."""
+        """Raise UnusedSetting if any option on features is set.
+
+        Called if nothing uses features. `method` is the name of the chosen method, for the message.
+        """
         reason = f"{method} uses features only for the assessment: drop this option, or --set assess=off"
         self._refuse_any("features", "model", "kind", "pooling", "cache", reason=reason)
 
     def usable_problems(self, dataset: Dataset) -> Dataset:
-        """The dataset without problems that the features' model was fine-tuned on.
+        """Return the dataset without problems that the features' model was fine-tuned on.
 
-        Raises BadInput if the features in the file say that they know nothing, unless that is allowed.
+        Shows a note if there are such problems. Without a file of features, all problems are returned.
         """
         if self.file is None:
             return dataset
@@ -87,23 +96,32 @@ class FeatureSource(Settings):
         return usable
 
     def check_informed(self) -> None:
-        """Refuse a file whose features say that they know nothing, unless that is allowed."""
+        """Raise BadInput if the features come from a fine-tuned model no better than chance.
+
+        Nothing is checked without a file, or if `allow_uninformed` is set.
+        """
         if self.file is not None and not self.allow_uninformed:
             from winokit.stages.debias.features import refuse_uninformed
 
             refuse_uninformed(self.file)
 
     def rows_for(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
-        """One row per problem: read, as given, or made by the model now."""
+        """Return one row of features per problem.
+
+        They are read from the file, taken from the array, or embedded by the model.
+        """
         from winokit.stages.debias.features import DebiasFeatures, read_features
 
         if self.file is not None:
             return read_features(self.file, dataset)
         if self.features is None:
             return self._embed_problems(dataset, progress)
-        return self.features if isinstance(self.features, DebiasFeatures) else DebiasFeatures.of_array(self.features)
+        if isinstance(self.features, DebiasFeatures):
+            return self.features
+        return DebiasFeatures.of_array(self.features)
 
     def _embed_problems(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
+        """Embed the problems with the model, and note which answers came from the cache."""
         from winokit.methods.scoring.cache import open_cache
         from winokit.stages.debias.features import embedded
 
@@ -117,7 +135,7 @@ class FeatureSource(Settings):
         return replace(made_features, notes=replay_notes)
 
     def _refuse_any(self, *names: str, reason: str) -> None:
-        """Refuse the first of these settings that is not its default."""
+        """Raise UnusedSetting for the first of these settings that is not its default."""
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
             value = getattr(self, name)
@@ -130,7 +148,7 @@ class FeatureSource(Settings):
 
 @dataclass(frozen=True)
 class Assessment(Settings):
-    """Settings of the measures of what is left."""
+    """Settings of the measures on the problems that are kept."""
 
     folds: Annotated[int, Help("Folds of the linear probe.", least=2, section="assessment")] = 5
     regularisation: float = 1.0
@@ -142,9 +160,9 @@ class Assessment(Settings):
         int, Help("Neighbours of the k-NN estimate of divergence.", least=1, section="assessment")
     ] = NEIGHBOURS
     draws: int = 100
-    """Resamples for the standard errors of the divergences."""
+    """Number of resamples for the standard errors of the divergences."""
     chance_draws: int = 10
-    """Draws with randomly flipped answers, for what an estimator gives without a difference."""
+    """Number of draws with randomly flipped answers, for the divergence expected by chance."""
     removals: int = 19
     """Maximum number of random removals of the same size to rank the probe among; 19 are enough."""
     seed: int = 0
@@ -152,7 +170,7 @@ class Assessment(Settings):
 
 @dataclass(frozen=True)
 class DebiasComparison(Settings):
-    """The other methods, and the features before and after."""
+    """The methods to compare with, and the assessment of features before and after."""
 
     compare: Annotated[
         Sequence[str],
@@ -175,9 +193,12 @@ class DebiasComparison(Settings):
 
     @property
     def method_names(self) -> list[str]:
-        """The methods to compare with."""
+        """Names of the methods to compare with."""
         return [name for name in self.compare if name != NONE]
 
     def assessment_for(self, seed: int) -> Assessment | None:
-        """Settings of the assessment, or None if there is none."""
+        """Return the settings of the assessment with this seed.
+
+        None if the assessment is switched off.
+        """
         return replace(self.assessment, seed=seed) if self.assess else None

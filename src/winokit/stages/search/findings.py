@@ -1,6 +1,6 @@
 """Findings of a search: spread of scores, chosen trial, ensemble, and luck.
 
-The ensemble is the five best trials as one: each votes and the majority decides, as Liu et al. (2020) made their test
+The ensemble is the five best trials: each votes and the majority decides, as Liu et al. (2020) made their test
 predictions.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from winokit import answers as asked
+from winokit.answers import Answers, TrialName
 from winokit.errors import BadInput
 from winokit.files import json_lines
 from winokit.methods.metrics.accuracy import chance, majority_class
@@ -44,33 +44,37 @@ class SearchFinding:
     formalization: str
     trials: tuple[Trial, ...]
     chance: float
-    """What guessing among the options that the formalization compares gets on the dev set."""
+    """Expected accuracy on the dev set of guessing among the options of the formalization."""
     spread: Spread | None = None
-    """Of the accuracies on the dev set of all trials that are done; None where none is."""
+    """Spread of the finished trials' accuracies on the dev set; None if no trial is finished."""
     luck: BestOfTrials | None = None
+    """Share of luck in the best trial's accuracy; None if no trial is finished."""
     ensemble: tuple[Trial, ...] = ()
-    """The best trials on the dev set; the first of them is the one that is chosen."""
+    """The best trials on the dev set, the chosen one first."""
     metrics: tuple[Metric, ...] = ()
     voted: dict[str, list[Prediction]] = field(default_factory=dict)
     """The ensemble's predictions by set."""
 
     @property
     def chosen(self) -> Trial | None:
-        """The best trial on the dev set."""
+        """The best trial on the dev set, or None if no trial is finished."""
         return self.ensemble[0] if self.ensemble else None
 
     @property
     def scores(self) -> list[float]:
-        """The accuracies of the trials that are done."""
+        """Accuracies of the finished trials on the dev set."""
         return [trial.ended.accuracy for trial in self.trials if trial.ended.accuracy is not None]
 
     @property
     def best_first(self) -> list[Trial]:
-        """The trials, the best on the dev set first and those without a score last."""
+        """All trials, the best on the dev set first.
+
+        Those without a score come last.
+        """
         return sorted(self.trials, key=lambda trial: (-(trial.ended.accuracy or -1.0), trial.number))
 
     def count(self, state: str) -> int:
-        """Number of trials that ended in this state."""
+        """Number of trials that ended in a state: `done`, `diverged` or `failed`."""
         return sum(trial.ended.state == state for trial in self.trials)
 
     @property
@@ -82,21 +86,24 @@ class SearchFinding:
         return sum(trial.degenerate for trial in self.trials)
 
     def row(self, protocol: str, subset: str, metric: str) -> Metric | None:
-        """A row of `metrics`."""
-        key = (protocol, subset, metric)
-        return next((row for row in self.metrics if (row.protocol, row.subset, row.metric) == key), None)
+        """Return the row of `metrics` with these names, or None."""
+        names = (protocol, subset, metric)
+        for row in self.metrics:
+            if (row.protocol, row.subset, row.metric) == names:
+                return row
+        return None
 
     def score(self, protocol: str, subset: str) -> Metric | None:
-        """Accuracy row of the chosen trial or the ensemble.
+        """Return the accuracy row of the chosen trial or the ensemble on a set, or None.
 
-        Undecided problems count as guesses, if there are any.
+        `protocol` is `chosen` or `ensemble`. Undecided problems count as guesses.
         """
         return self.row(protocol, subset, "expected_accuracy") or self.row(protocol, subset, "accuracy")
 
 
 @dataclass(frozen=True, repr=False)
 class SearchFindings(Brief):
-    """Findings of a search."""
+    """Findings of a search, for all formalizations."""
 
     shown_by = "winokit.stages.search.table"
     folder: Path
@@ -104,26 +111,26 @@ class SearchFindings(Brief):
     space: SearchSpace
     dev: Dataset
     tests: dict[str, Dataset]
-    """Test sets by the names their rows have."""
+    """Test sets by the names of their files, which are the subsets of their rows."""
     found: tuple[SearchFinding, ...]
     chance: float
     majority: float
-    """The accuracy of always giving the commonest answer."""
+    """Accuracy on the dev set of always choosing the most frequent answer."""
     human: float | None
-    """The accuracy of people, where it is known."""
+    """Accuracy of people, as a share; None if it is unknown."""
     overall: BestOfTrials
-    """The best of all trials, whatever their formalization."""
+    """Share of luck in the best of all trials, whatever their formalization."""
     notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> SearchFinding:
-        """Finding that has the best trial on the dev set (the first of equals)."""
-        ensembled = (finding for finding in self.found if finding.ensemble)
-        return max(ensembled, key=lambda finding: finding.scores and max(finding.scores))
+        """Finding with the best trial on the dev set, the first of equals."""
+        findings = [finding for finding in self.found if finding.ensemble]
+        return max(findings, key=lambda finding: finding.scores and max(finding.scores))
 
     @property
     def answered(self) -> dict[str, Dataset]:
-        """The test sets whose answers are known."""
+        """Test sets with answers, by their names in `tests`."""
         answered = {}
         for name, test in self.tests.items():
             if any(problem.answer is not None for problem in test):
@@ -132,7 +139,7 @@ class SearchFindings(Brief):
 
     @property
     def metrics(self) -> list[Metric]:
-        """All rows, with those of all formalizations together at the end."""
+        """Rows of each formalization, then those of all together."""
         metrics: list[Metric] = []
         for finding in self.found:
             metrics += finding.metrics
@@ -151,22 +158,31 @@ class SearchFindings(Brief):
 
 
 class TrialPredictions:
-    """Predictions of trials on the dev set, which chooses, and on the test sets, which do not."""
+    """Reads the predictions of trials on dev and test sets.
+
+    `out` is the folder of the search.
+    """
 
     def __init__(self, data: TrainingData, out: Path) -> None:
         assert data.dev is not None
         self.out = out
         self.dev = data.dev
-        self.tests = {file_name(test, at, data.tests): test for at, test in enumerate(data.tests)}
-        self.chance = chance([len(problem.candidates) for problem in self.dev])
-        self.majority = majority_class([problem.answer or 0 for problem in self.dev])
+        self.tests = {file_name(test, index, data.tests): test for index, test in enumerate(data.tests)}
+        candidate_counts = [len(problem.candidates) for problem in self.dev]
+        answers = [problem.answer or 0 for problem in self.dev]
+        self.chance = chance(candidate_counts)
+        self.majority = majority_class(answers)
 
     def predictions(self, trial: Trial, name: str) -> list[Prediction]:
-        """Return the predictions of a trial for a set."""
+        """Return the predictions of a trial on a set, by its file name.
+
+        Raises BadInput if they cannot be read, or are not one per problem.
+        """
         path = self.out / trial.folder / PREDICTIONS / f"{name}.jsonl"
         dataset = self.dev if name == DEV else self.tests[name]
         try:
-            predictions = [*map(Prediction.from_json, json_lines(path.read_text("utf-8")))]
+            records = json_lines(path.read_text("utf-8"))
+            predictions = [Prediction.from_json(record) for record in records]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadInput(
                 f"{path}: cannot be read ({error}); remove the trial's folder and study.db to start again"
@@ -176,12 +192,17 @@ class TrialPredictions:
         return predictions
 
     def luck(self, trials: Sequence[Trial], seed: int) -> BestOfTrials:
-        """Judge what the best of some finished trials owes to luck, on the dev set."""
+        """Judge the share of luck in the best trial's accuracy.
+
+        `seed` is for simulated guessers.
+        """
         choices = {}
         for trial in trials:
+            trial_name = TrialName(name=str(trial.folder))
             predictions = self.predictions(trial, DEV)
-            choices[asked.TrialName(name=str(trial.folder))] = [prediction.prediction for prediction in predictions]
-        return judge_best(asked.Answers.of_trials(self.dev, choices), seed=seed)
+            choices[trial_name] = [prediction.prediction for prediction in predictions]
+        answers = Answers.of_trials(self.dev, choices)
+        return judge_best(answers, seed=seed)
 
 
 def search_findings(
@@ -194,10 +215,13 @@ def search_findings(
 ) -> SearchFindings:
     """Summarise the trials of every formalization.
 
-    `human` is people's share right, or None for the one on the dataset's card.
+    `run` describes the search, `out` is its folder, and `ended` has the ended trials by formalization. `human` is the
+    accuracy of people, or None for that on the dev set's card. Raises BadInput if no trial is finished.
     """
     sets = TrialPredictions(data, out)
-    findings = tuple(finding(name, trials, sets, run["model"], run["seed"]) for name, trials in ended.items())
+    model = run["model"]
+    seed = run["seed"]
+    findings = tuple(finding(name, trials, sets, model, seed) for name, trials in ended.items())
     trials = list(chain.from_iterable(ended.values()))
     if not any(finding.ensemble for finding in findings):
         reason = next((trial.ended.why for trial in trials if trial.ended.why), "")
@@ -215,13 +239,13 @@ def search_findings(
         chance=sets.chance,
         majority=sets.majority,
         human=human,
-        overall=sets.luck(done, run["seed"]),
+        overall=sets.luck(done, seed),
         notes=tuple(_collect_notes(trials)),
     )
 
 
 def _collect_notes(trials: Sequence[Trial]) -> list[str]:
-    """The notes of all trials, each once, and one on failed trials."""
+    """Return the distinct notes of all trials, and one on failures."""
     notes = list(dict.fromkeys(chain.from_iterable(trial.ended.notes for trial in trials)))
     failed = [trial for trial in trials if trial.ended.state == FAILED]
     if failed:
@@ -236,19 +260,25 @@ def _collect_notes(trials: Sequence[Trial]) -> list[str]:
 def finding(
     formalization: str, trials: Sequence[Trial], predictions: TrialPredictions, model: str, seed: int
 ) -> SearchFinding:
-    """Summarise the trials of one formalization."""
+    """Summarise the ended trials of one formalization.
+
+    `model` is its name in rows, and `seed` that of the search.
+    """
     best_first = ranked(trials)
     dev = predictions.dev
     guess, _ = chances_of_guessing(dev, formalization)
     row = partial(_make_row, dev.card.name, model, formalization)
+    metrics = list(_count_states(trials, row))
     if not best_first:
-        return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_count_states(trials, row)))
+        return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(metrics))
     accuracies = [trial.ended.accuracy or 0.0 for trial in best_first]
     spread_of_scores = spread(accuracies)
-    luck = predictions.luck(sorted(best_first, key=lambda trial: trial.number), seed)
+    finished_trials = sorted(best_first, key=lambda trial: trial.number)
+    luck = predictions.luck(finished_trials, seed)
     ensemble = best_first[:TOP]
-    metrics = [*_count_states(trials, row), *_make_spread_rows(spread_of_scores, best_first, guess, row)]
-    metrics += [row("search", "majority_class", predictions.majority, len(dev)), *_make_luck_rows(luck, guess, row)]
+    metrics += _make_spread_rows(spread_of_scores, best_first, guess, row)
+    metrics.append(row("search", "majority_class", predictions.majority, len(dev)))
+    metrics += _make_luck_rows(luck, guess, row)
     for tries in tries_up_to(spread_of_scores.n):
         expected = best_of(accuracies, tries)
         metrics.append(row("luck", f"best_of_{tries}_accuracy", expected, spread_of_scores.n, chance=guess))
@@ -274,7 +304,10 @@ def finding(
 
 
 def _make_spread_rows(scores: Spread, trials: Sequence[Trial], guess: float, row: Any) -> Iterator[Metric]:
-    """Rows of the distribution of scores on the dev set."""
+    """Yield rows on the spread of scores on the dev set.
+
+    `row` makes a row from protocol, metric, value and n.
+    """
     for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
         yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess)
     for name in ("std", "excess_kurtosis"):
@@ -283,7 +316,8 @@ def _make_spread_rows(scores: Spread, trials: Sequence[Trial], guess: float, row
             yield row("search", name, value, scores.n)
     group_accuracies = [trial.ended.group_accuracy for trial in trials if trial.ended.group_accuracy is not None]
     if group_accuracies:
-        yield row("search", "median_group_accuracy", float(np.median(group_accuracies)), len(group_accuracies))
+        median = float(np.median(group_accuracies))
+        yield row("search", "median_group_accuracy", median, len(group_accuracies))
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:
@@ -296,11 +330,11 @@ def ranked(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str) -> list[Prediction]:
-    """Return one prediction per problem, with shares of the votes as scores.
+    """Return the majority vote of several trials on each problem.
 
-    Abstentions are not counted.
-
-    A tie is a "no" where problems ask yes or no, as in the authors' code, and an abstention elsewhere.
+    `ballots` has the predictions of each trial, and `model` is the name of the ensemble. Scores are shares of the
+    votes, without abstentions. A tie is "no" for a yes/no judgement, as in the authors' code, and otherwise an
+    abstention.
     """
     predictions = []
     for problem, *votes in zip(dataset, *ballots, strict=True):
@@ -309,21 +343,29 @@ def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str)
         if not choices:
             predictions.append(Prediction(*question, None, None, problem.answer, "no trial decided"))
             continue
-        shares = tuple(choices.count(index) / len(choices) for index in range(len(problem.candidates)))
-        choice, why = decide(shares)
+        candidate_indices = range(len(problem.candidates))
+        shares = tuple(choices.count(index) / len(choices) for index in candidate_indices)
+        choice, reason = decide(shares)
         if choice is None and problem.query is not None:
             choice = NO
-            why = None
-        predictions.append(Prediction(*question, shares, choice, problem.answer, why))
+            reason = None
+        predictions.append(Prediction(*question, shares, choice, problem.answer, reason))
     return predictions
 
 
 def tries_up_to(most: int) -> list[int]:
-    """Return the numbers of trials for which the expected best is reported."""
+    """Return the numbers of trials for which the expected best is reported.
+
+    The last one is `most`, the number of finished trials.
+    """
     return [*(tries for tries in TRIES if tries < most), most]
 
 
 def _make_luck_rows(lucky: BestOfTrials, guess: float, row: Any) -> Iterator[Metric]:
+    """Yield rows on the share of luck in the best trial.
+
+    `guess` is the accuracy of guessing, and `row` makes a row from protocol, metric, value and n.
+    """
     n = lucky.trials
     yield row("luck", "best_accuracy", lucky.best, n, chance=guess)
     yield row("luck", "best_of_guessers_accuracy", lucky.guessing, n, chance=guess)
@@ -336,6 +378,10 @@ def _make_luck_rows(lucky: BestOfTrials, guess: float, row: Any) -> Iterator[Met
 
 
 def _count_states(trials: Sequence[Trial], row: Any) -> Iterator[Metric]:
+    """Yield rows with the numbers of trials by outcome.
+
+    `row` makes a row from protocol, metric, value and n.
+    """
     states = [trial.ended.state for trial in trials]
     yield row("search", "n_trials", states.count(DONE), len(trials))
     yield row("search", "n_degenerate", sum(trial.degenerate for trial in trials), len(trials))
@@ -346,4 +392,5 @@ def _count_states(trials: Sequence[Trial], row: Any) -> Iterator[Metric]:
 def _make_row(
     dataset: str, model: str, formalization: str, protocol: str, metric: str, value: float, n: int, **more: Any
 ) -> Metric:
+    """Return a row of the dev set. `more` are its other fields."""
     return Metric(dataset, model, formalization, formalization, protocol, DEV, metric, value, n, **more)

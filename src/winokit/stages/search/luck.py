@@ -1,7 +1,7 @@
-"""The spread of scores over trials, and the expected best of fewer trials.
+"""Spread of the scores of trials, and the expected best of fewer trials.
 
-The spread is Liu et al.'s (2020) Figure 1 and Table 2, with the estimators of their code; `best_of` is of Dodge et al.,
-"Show Your Work" (2019). What the best of them owes to having been chosen is `methods/metrics/judge_best.py`.
+The spread is that of Liu et al. (2020), Figure 1 and Table 2, with the estimators of their code. `best_of` is after
+Dodge et al., "Show Your Work" (2019). The share of luck in the best score is in `methods/metrics/judge_best.py`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Spread:
-    """Summary of scores."""
+    """Spread of the scores of trials."""
 
     n: int
     worst: float
@@ -22,11 +22,12 @@ class Spread:
     upper_quartile: float
     best: float
     std: float | None
-    """Of a sample (n - 1); None for a single score."""
+    """Standard deviation of a sample (n - 1); None for a single score."""
     excess_kurtosis: float | None
-    """Of a sample (Fisher's G2, corrected for bias, as pandas has it); None below four scores or where all are equal.
+    """Excess kurtosis of a sample (Fisher's G2, corrected for bias, as in pandas).
 
-    Zero for a normal distribution; high where a few scores lie far out.
+    It is 0 for a normal distribution, and high if a few scores are far from the others. None for fewer than four scores
+    or equal ones.
     """
 
 
@@ -50,11 +51,13 @@ def spread(scores: Sequence[float]) -> Spread:
 
 
 def best_of(scores: Sequence[float], tries: int) -> float:
-    """The expected best of several scores drawn from these, with replacement.
+    """Expected best of a number of scores drawn from these with replacement.
 
     >>> best_of([0.5, 0.7], 1), round(best_of([0.5, 0.7], 2), 6)
     (0.6, 0.65)
     """
-    ordered = np.sort(np.asarray(scores, np.float64))
-    share = (np.arange(len(ordered) + 1) / len(ordered)) ** tries
-    return float(ordered @ np.diff(share))
+    sorted_scores = np.sort(np.asarray(scores, np.float64))
+    n = len(sorted_scores)
+    # Probability that all drawn scores are among the lowest 0, 1, … n.
+    probabilities = (np.arange(n + 1) / n) ** tries
+    return float(sorted_scores @ np.diff(probabilities))

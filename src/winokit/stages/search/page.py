@@ -1,7 +1,7 @@
-"""The page of a search: how trials lie, what the best of them owes to luck, and what the five best do together.
+"""The page of a search: scores, luck and the ensemble.
 
-A strip of trials is the distribution of Liu et al.'s (2020) Figure 1; beside it the best of ever more trials, and the
-medians by setting. What it is worth is said in sentences made from its rows: nothing is said that a row does not say.
+A strip of dots shows the distribution of Liu et al.'s (2020) Figure 1. Beside it are the expected best of ever more
+trials, and medians by setting. The sentences of the verdict are made from rows of results alone.
 """
 
 import math
@@ -25,27 +25,27 @@ from winokit.stages.search.verdict import verdict_of_search
 
 CLOSE = 1.1
 ROOM = 4
-"""Dots closer than this, in per cent of the axis, stand above one another, at most so many to either side."""
+"""Dots closer than `CLOSE`, in per cent of the axis, are stacked, at most `ROOM` to either side."""
 STEP = 0.05
 PARTS = 3
-"""A range of settings is shown in so many parts."""
+"""Number of parts in which the values of a range are shown."""
 
 
 class TrialDot(NamedTuple):
-    """A trial as a dot: its place on the axis, in per cent, and its row.
-
-    `hollow` marks a trial that learned nothing.
-    """
+    """A trial as a dot of the chart."""
 
     x: float
+    """Position along the axis, in per cent."""
     y: int
+    """Number of dots above the axis, or below if negative."""
     score: float
     number: int
     hollow: bool
+    """Whether the trial shows a sign of having learned nothing."""
 
 
 def axis(findings: SearchFindings) -> Forest:
-    """Return an axis that holds every trial and every reference line."""
+    """Return an empty chart whose axis holds all scores and reference lines."""
     values = [findings.chance, findings.majority]
     if findings.human is not None:
         values.append(findings.human)
@@ -70,7 +70,7 @@ def ticks(scale: Forest) -> tuple[float, ...]:
 
 
 def dots_of(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
-    """Yield dots in order of score, stacked where they would overlap."""
+    """Yield a dot per finished trial, stacked if they would overlap."""
     last_x: dict[int, float] = {}
     heights = [0]
     for step in range(1, ROOM + 1):
@@ -85,9 +85,9 @@ def dots_of(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
 
 
 def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[tuple[float, int] | None]]]:
-    """Yield each value of a setting, with median and number of trials by formalization.
+    """Yield each value of a setting, with median accuracy and number of trials per formalization.
 
-    None for a formalization without such a trial.
+    Values of a range are in a few parts. A formalization without finished trials of a value has None.
     """
     setting = findings.space.parts[name]
     parts = [(f"{value:g}", value, math.nextafter(value, math.inf)) for value in setting.values]
@@ -95,7 +95,7 @@ def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[
         lowest, highest = setting.values
         edges = np.geomspace(lowest, highest, PARTS + 1).tolist()
         titles = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges)]
-        # the last part has its end in it
+        # The last part includes its end.
         parts = list(zip(titles, edges[:-1], [*edges[1:-1], math.inf], strict=True))
     for title, low, high in parts:
         medians = []
@@ -106,43 +106,55 @@ def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[
 
 
 def _median_score(trials: Sequence[Trial]) -> tuple[float, int] | None:
-    """Median accuracy of the trials that have one, and their number; None without such a trial."""
+    """Return the median accuracy of the finished trials, and their number.
+
+    None if no trial is finished.
+    """
     scores = [trial.ended.accuracy for trial in trials if trial.ended.accuracy is not None]
-    return (float(np.median(scores)), len(scores)) if scores else None
+    if not scores:
+        return None
+    return float(np.median(scores)), len(scores)
 
 
 def write_search_page(findings: SearchFindings, folder: Path) -> Path:
-    """Write the page of a search and return it."""
-    return write_page(folder / INDEX, "stages/search/page.html.j2", **search_page(findings))
+    """Write the page of a search, and return its path."""
+    values = search_page(findings)
+    return write_page(folder / INDEX, "stages/search/page.html.j2", **values)
 
 
 def search_page(findings: SearchFindings) -> dict[str, Any]:
-    """Values of the page by the names in its template."""
+    """Return the values that the page's template shows, by name."""
     scale = axis(findings)
     done = [finding for finding in findings.found if finding.luck is not None]
     lucky = [(finding.formalization, finding.luck, finding) for finding in done]
     if len(done) > 1:
         lucky.append(("any of these", findings.overall, findings.best))
-    tries = tries_up_to(max(len(finding.scores) for finding in done))
+    most_trials = max(len(finding.scores) for finding in done)
+    tries = tries_up_to(most_trials)
     sets = {DEV: f"dev: {findings.dev.card.name}"}
     for name, test in findings.answered.items():
         sets[name] = test.card.name
     expected_bests = []
+    strips = []
     for finding in done:
-        expected_bests.append((finding.formalization, [best_of(finding.scores, number) for number in tries]))
+        bests = [best_of(finding.scores, number) for number in tries]
+        expected_bests.append((finding.formalization, bests))
+        dots = list(dots_of(finding.trials, scale))
+        strips.append((finding, dots))
+    medians = {name: list(by_setting(findings, name)) for name in findings.space.varied}
     return {
         "findings": findings,
         "verdict": verdict_of_search(findings),
         "tiles": list(_make_tiles(findings)),
         "scale": scale,
         "ticks": ticks(scale),
-        "strips": [(finding, list(dots_of(finding.trials, scale))) for finding in done],
+        "strips": strips,
         "done": done,
         "lucky": lucky,
         "sets": sets,
         "tries": tries,
         "best_of": expected_bests,
-        "by_setting": {name: list(by_setting(findings, name)) for name in findings.space.varied},
+        "by_setting": medians,
         "settings": flat(findings.run),
         "sources": [CITATIONS[name] for name in ("LIU", "DODGE", "TSAMARDINOS", "WHITE")],
         "draws": DRAWS,
@@ -150,12 +162,13 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
 
 
 def _make_tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
-    """Yield label, value and small print of each tile."""
+    """Yield the main numbers, each as label, value and small print."""
     lucky = findings.overall
     trials = findings.trials
     failed = sum(finding.count(FAILED) for finding in findings.found)
     failed_note = f", {failed} failed" if failed else ""
-    yield ("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{failed_note}")
+    formalizations = plural(len(findings.found), "formalization")
+    yield ("Trials", f"{lucky.trials:,}", f"of {formalizations}{failed_note}")
     diverged = sum(finding.count(DIVERGED) for finding in findings.found)
     degenerate = sum(finding.degenerate for finding in findings.found)
     yield ("Degenerate", f"{degenerate:,}", f"of {len(trials):,}, {diverged} diverged")
@@ -165,4 +178,5 @@ def _make_tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
     for name, dataset in findings.answered.items():
         row = findings.best.score(CHOSEN, name)
         if row is not None:
-            yield (f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}")
+            interval = f"{percent(row.low)} to {percent(row.high)}"
+            yield (f"Test: {dataset.card.name}", percent(row.value), interval)

@@ -1,4 +1,4 @@
-"""`winokit search`: many fine-tuning runs over a space of settings, and what the best of them is worth.
+"""`winokit search`: many fine-tuning runs over a space of settings, and their best.
 
 After Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020), section 4.
 
@@ -81,8 +81,10 @@ def search(
 
 
 def folder_of_search(out: str | Path | None, dataset: Dataset) -> Path:
-    """The folder to write: as given, or one named after the data."""
-    return Path("searched", dataset.card.file_name) if out is None else Path(out)
+    """Return the folder to write, or with None one named after the training set."""
+    if out is None:
+        return Path("searched", dataset.card.file_name)
+    return Path(out)
 
 
 def train_trials(
@@ -93,7 +95,10 @@ def train_trials(
     run_trials: "RunTrials",
     progress: Progress | None,
 ) -> "dict[str, list[Trial]]":
-    """Train every trial that has not ended, and return all of them by formalization."""
+    """Train the trials that have not ended, and return all trials by formalization.
+
+    `names` are the formalizations, `identity` is what the folder's trials must share, and `run_trials` trains them.
+    """
     from winokit.stages.search.study import TrialBook
 
     total = len(names) * design.trial_count
@@ -102,10 +107,12 @@ def train_trials(
         book.plan(names, design.trial_count)
 
         def report_progress() -> None:
+            """Show how many trials have ended, unfinished ones in part."""
             if progress is not None:
                 progress(total - book.left + sum(shares_under_way.values()), total)
 
         def record_share(task: "SearchTask", share: float) -> None:
+            """Note the finished share of a trial, and show progress."""
             shares_under_way[task.folder] = share
             report_progress()
 
@@ -119,7 +126,7 @@ def train_trials(
 def describe_search(
     identity: dict[str, Any], names: list[str], design: SearchDesign, job: "SearchJob"
 ) -> dict[str, Any]:
-    """The settings of a search: what would be needed to do it again."""
+    """Return the versions, settings and data of a search, for its record."""
     return {
         "winokit": winokit.__version__,
         **identity,

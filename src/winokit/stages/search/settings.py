@@ -1,4 +1,4 @@
-"""Settings of a search: what it varies, its sets, and who trains its trials."""
+"""Settings of a search: its space, its sets, and its workers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ TRIALS = 60
 PATIENCE = 20
 """Evaluations without improvement after which Liu et al.'s code stops."""
 UNDRAWN = ("formalization", "learning_rate", "batch_size", "epochs", "warmup", "weight_decay", "seed")
-"""Settings of a training run that a search draws or varies, so that they are not fixed beside it."""
+"""Settings of a training run that a search varies, so that they are not its options."""
 UNOFFERED = ("tokens", "clip", "keep", "checkpoint_every")
 """Settings of a training run that a search does not offer."""
 
@@ -45,9 +45,9 @@ class SearchDesign(Settings):
     ] = None
 
     def formalizations_for(self, model: str) -> list[str]:
-        """Full names of the formalizations, each once.
+        """Return the specs of the formalizations to try, without repetitions.
 
-        By default they are all that train this kind of model. Raises UnknownName.
+        By default these are all that train this kind of model. Raises UnknownName for a name that does not exist.
         """
         from winokit.methods.formalizations.base import Formalization, formalizations_of
         from winokit.methods.formalizations.network import kind_of
@@ -57,28 +57,34 @@ class SearchDesign(Settings):
 
     @property
     def trial_count(self) -> int:
-        """Trials per formalization: as given, the whole grid, or as many as the paper has."""
+        """Number of trials per formalization.
+
+        By default it is the size of the grid, or the paper's number for random draws.
+        """
         grid_size = self.space.size if self.space.sampler == "grid" else None
         return self.trials or grid_size or TRIALS
 
     @property
     def human_share(self) -> float | None:
-        """Human accuracy as a share, or None if it is not given."""
+        """Human accuracy as a share, or None if the option is not set."""
         return None if self.human is None else self.human / 100
 
 
 @dataclass(frozen=True)
 class SearchSets(Sets):
-    """The sets of a search. It needs a dev set, which chooses the best trial."""
+    """The training, dev and test sets of a search.
+
+    The dev set is required, since it chooses the best trial.
+    """
 
     test: Annotated[
         Sequence[str | Path | Dataset], Help("Test the chosen trial and the ensemble on this; repeatable.", "DATA")
     ] = ()
 
     def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
-        """Load every set. Raises BadInput if there is no dev set.
+        """Load all sets, without a check for overlap.
 
-        The sets may overlap.
+        Raises BadInput if there is no dev set.
         """
         if self.dev is None and self.holdout is None:
             raise BadInput(
@@ -89,7 +95,7 @@ class SearchSets(Sets):
 
 @dataclass(frozen=True)
 class Crew(Settings):
-    """Processes of this machine, or a Ray cluster, that train the trials."""
+    """The processes that train the trials, on this machine or a Ray cluster."""
 
     workers: Annotated[int, Help("Trials at a time, each in a process of its own.", least=1)] = 1
     devices: Annotated[
@@ -112,14 +118,17 @@ class Crew(Settings):
 
     @property
     def trial_crew(self) -> "TrialCrew":
-        """Number of trials at a time, and their devices."""
+        """Number of trials at a time, with their devices and threads."""
         from winokit.stages.search.workers import TrialCrew
 
-        devices = self.devices.split(",") if isinstance(self.devices, str) else self.devices or ()
+        if isinstance(self.devices, str):
+            devices: Sequence[str] = self.devices.split(",")
+        else:
+            devices = self.devices or ()
         return TrialCrew(self.workers, tuple(devices), self.threads)
 
     def hired(self) -> "RunTrials":
-        """Return a call that trains trials.
+        """Return the function that trains trials on these processes.
 
         Raises BadInput if this machine does not have one of the devices.
         """

@@ -1,11 +1,11 @@
-"""The settings a search draws from, and the draw for each trial.
+"""The settings from which a search draws, and the draw for each trial.
 
 Liu et al. (2020) draw learning rate {1e-5, 2e-5, 3e-5}, batch size {8, 16, 32, 64}, epochs {10, 20, 40} and a seed,
-60 times; warm-up (0.06 of the steps) and weight decay (0.001) stand still. In their released scripts the seed that is
-drawn reaches only the name of the run, so that there are but 36 different ones. Here it reaches the run.
+60 times. Warm-up (0.06 of the steps) and weight decay (0.001) are fixed. In their released scripts the drawn seed is
+used only in the name of the run, so that there are only 36 different ones. Here the run uses it.
 
-What a trial gets depends on the search's seed and the trial's number, on nothing else: neither on which trials came
-before it nor on who runs it. Every formalization has the same trials, so that they are compared on equal terms.
+The settings of a trial depend only on the search's seed and the trial's number, not on earlier trials or on the worker.
+Every formalization has the same trials, so that they are compared on equal terms.
 """
 
 import math
@@ -29,15 +29,18 @@ Values: TypeAlias = str | Number | Sequence[Number]
 
 @dataclass(frozen=True)
 class SearchValues:
-    """Values of a setting: a list, or the ends of a range, drawn on a log scale."""
+    """Values of a setting: a list, or the ends of a range.
+
+    Values of a range are drawn on a logarithmic scale.
+    """
 
     values: tuple[Number, ...]
     is_range: bool = False
 
     def at(self, share: float) -> Number:
-        """Value at a share of the list or of the range.
+        """Return the value at a share, from 0 to 1, of the list or of the range.
 
-        An integer if the ends of the range are integers.
+        It is an integer if the ends of the range are integers.
         """
         if not self.is_range:
             return self.values[int(share * len(self.values))]
@@ -53,10 +56,10 @@ class SearchValues:
 
 @dataclass(frozen=True)
 class SearchSpace(Settings):
-    """Settings that are varied, and how trials are drawn: at random, or as a grid.
+    """Values of the settings that a search varies, drawn at random or as a grid.
 
-    Values as a user writes them: `1e-5,2e-5` for a list, `1e-6..1e-4` for a range; in Python a number or a list of them
-    too. The defaults are the paper's.
+    Values are texts such as `1e-5,2e-5` for a list and `1e-6..1e-4` for a range. In Python they may also be a number or
+    a list of numbers. The defaults are the paper's.
     """
 
     learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", above=0, typed=str)] = "1e-5,2e-5,3e-5"
@@ -77,7 +80,7 @@ class SearchSpace(Settings):
         super().__post_init__()
         for name, part in self.parts.items():
             for value in part.values:
-                TrainSettings(**{name: value})  # type: ignore[arg-type]  # it complains of what makes no sense
+                TrainSettings(**{name: value})  # type: ignore[arg-type]  # raises BadInput for a value out of bounds
             if self.sampler == "grid" and part.is_range:
                 raise BadInput(f"{name} {part}: a grid needs single values; give a list (1e-5,2e-5), or draw at random")
 
@@ -99,33 +102,40 @@ class SearchSpace(Settings):
         Seeds are not counted.
         """
         parts = self.parts.values()
-        return None if any(part.is_range for part in parts) else math.prod(len(part.values) for part in parts)
+        if any(part.is_range for part in parts):
+            return None
+        return math.prod(len(part.values) for part in parts)
 
     def draw(self, seed: int, number: int) -> dict[str, Any]:
-        """Draw the settings of a trial, with its seed.
+        """Draw the settings of a trial and its seed, by name.
 
-        One random number for each setting, varied or not: to hold one still leaves the others as they were.
+        `seed` is that of the search, and `number` that of the trial. Each setting has a random number, even if it has
+        only one value: fixing one setting does not change the others.
         """
         import numpy as np  # here, so that help does not wait for it
 
         rng = np.random.default_rng([seed, number])
         trial_settings: dict[str, Any] = {name: part.at(rng.random()) for name, part in self.parts.items()}
-        if self.sampler == "grid":  # in random order, again in another once it is through
+        if self.sampler == "grid":  # in random order, and then again in another order
             size = self.size or 1
             round_number, grid_index = divmod(number, size)
-            index = int(np.random.default_rng([seed, round_number, size]).permutation(size)[grid_index])
+            grid_order = np.random.default_rng([seed, round_number, size]).permutation(size)
+            remaining_index = int(grid_order[grid_index])
             for name, part in self.parts.items():
-                index, at = divmod(index, len(part.values))
-                trial_settings[name] = part.values[at]
+                remaining_index, value_index = divmod(remaining_index, len(part.values))
+                trial_settings[name] = part.values[value_index]
         return {**trial_settings, "seed": int(rng.integers(SEEDS))}
 
     def told(self) -> dict[str, str]:
-        """Return the space as a user would write it."""
-        return {"sampler": self.sampler, **{name: str(part) for name, part in self.parts.items()}}
+        """Return the sampler and the values of each setting, as texts that a user would write."""
+        value_texts = {name: str(part) for name, part in self.parts.items()}
+        return {"sampler": self.sampler, **value_texts}
 
 
 def parse(name: str, values: Values) -> SearchValues:
-    """Parse a list or a range from what a user wrote, or from numbers.
+    """Parse the values of a setting: a list or a range as text, or numbers.
+
+    `name` is the setting. Raises BadInput for other texts, repeated values, and ranges that do not rise from above 0.
 
     >>> parse("epochs", "10,20") == parse("epochs", [10, 20])
     True
@@ -148,6 +158,10 @@ def parse(name: str, values: Values) -> SearchValues:
 
 
 def _parse_number(name: str, text: str, option: str) -> Number:
+    """Return a value of a setting, as an integer for counts.
+
+    `option` is the option with its text, for messages. Raises BadInput if the text is no such number.
+    """
     is_whole = name in WHOLE
     try:
         number = int(text) if is_whole else float(text)

@@ -1,8 +1,8 @@
 """The record of a search: `study.db`, SQLite through optuna, one study per formalization.
 
-A trial is written down with its settings before it is run, and how it ended after. One process does all the writing,
-so that workers on any machine need not reach the file. A trial that a kill left running is crossed out and begun again
-under the same number, with the same settings, in the same folder; so is one that failed.
+A trial is recorded with its settings before it is run, and with its outcome afterwards. One process does all the
+writing, so that workers on any machine need no access to the file. A trial that was interrupted by a kill, or that
+failed, is marked as failed and repeated under the same number, with the same settings and in the same folder.
 """
 
 import sqlite3
@@ -32,7 +32,10 @@ IDENTITY = "identity"
 
 
 class TrialBook:
-    """The studies of a search. One process at a time can open them."""
+    """The record of a search's trials, opened by a `with` block.
+
+    Raises BadInput if another process has it open, or if the folder has another search.
+    """
 
     def __init__(self, out: Path, identity: dict[str, Any], space: SearchSpace, seed: int) -> None:
         self.out = out
@@ -63,7 +66,10 @@ class TrialBook:
         self._lock.close()
 
     def plan(self, formalizations: Iterable[str], trials: int) -> None:
-        """Plan the trials to run: the first of every formalization, then the second, …"""
+        """Plan the trials to run: those of each formalization that have not ended.
+
+        The first trials of all formalizations come before the second ones, and so on. `trials` is the number of each.
+        """
         pending = []
         for place, name in enumerate(formalizations):
             study = optuna.create_study(
@@ -71,28 +77,33 @@ class TrialBook:
             )
             study.set_user_attr(IDENTITY, self._identity)
             self._studies[name] = study
-            # Cross out what a kill left behind: nobody else is at work while we hold the lock.
+            # Trials that a kill left waiting or running have failed: no other process works while we have the lock.
             while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
                 study.ask()
             for row in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
                 study.tell(row.number, state=TrialState.FAIL)
-            settled = {trial.number for trial in self.trials(name, trials) if trial.ended.state != FAILED}
-            pending += [(number, place, name) for number in range(trials) if number not in settled]
+            ended_trials = self.trials(name, trials)
+            ended_numbers = {trial.number for trial in ended_trials if trial.ended.state != FAILED}
+            pending += [(number, place, name) for number in range(trials) if number not in ended_numbers]
         self._pending = deque((name, number) for number, _, name in sorted(pending))
 
     def ask(self) -> SearchTask | None:
-        """Return the next trial to run, or None if there is none."""
+        """Record the next trial as running, and return it.
+
+        None if no trial is left to run.
+        """
         if not self._pending:
             return None
         name, number = self._pending.popleft()
         study = self._studies[name]
-        study.enqueue_trial(self.space.draw(self.seed, number), user_attrs={NUMBER: number})
+        settings = self.space.draw(self.seed, number)
+        study.enqueue_trial(settings, user_attrs={NUMBER: number})
         trial = study.ask(distributions(self.space))
         self._running[name, number] = trial
         return SearchTask(name, number, trial.params)
 
     def tell(self, task: SearchTask, ended: EndedTrial) -> None:
-        """Record how a trial ended."""
+        """Record the outcome of a trial that `ask` returned."""
         trial = self._running.pop((task.formalization, task.number))
         trial.set_user_attr(ENDED, asdict(ended))
         for name in ("group_accuracy", "warnings", "why"):
@@ -110,7 +121,10 @@ class TrialBook:
         return len(self._pending) + len(self._running)
 
     def trials(self, formalization: str, trials: int) -> list[Trial]:
-        """Return the ended trials below a number, in order, each with its last attempt."""
+        """Return the ended trials of a formalization by number, each with its last outcome.
+
+        `trials` is the number of planned trials: those with a higher number are left out.
+        """
         by_number: dict[int, Trial] = {}
         names = list(distributions(self.space))
         for row in self._studies[formalization].get_trials(deepcopy=False):
@@ -123,13 +137,16 @@ class TrialBook:
                     "version of winokit; choose another --out"
                 ) from None
             if number < trials and ended is not None:
-                drawn = {name: row.params[name] for name in names}
-                by_number[number] = Trial(formalization, number, drawn, ended)
+                trial_settings = {name: row.params[name] for name in names}
+                by_number[number] = Trial(formalization, number, trial_settings, ended)
         return [by_number[number] for number in sorted(by_number)]
 
 
 def _read_outcome(row: optuna.trial.FrozenTrial) -> EndedTrial | None:
-    """The recorded outcome of a trial; None while it waits or runs, or if it was killed."""
+    """Return the recorded outcome of a trial.
+
+    None while it waits or runs, or if it was killed.
+    """
     outcome = row.user_attrs.get(ENDED) if row.state.is_finished() else None
     if outcome is None:
         return None
@@ -138,9 +155,9 @@ def _read_outcome(row: optuna.trial.FrozenTrial) -> EndedTrial | None:
 
 
 def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
-    """Settings that determine the trials, as a flat dict.
+    """Return the settings and hashes that all trials of a search share.
 
-    It is flat so that a difference can be named.
+    `data` are the variants to train on. The dict is flat, so that messages can name the entry that differs.
     """
     drawn_names = (*space.parts, "seed", "formalization")
     fixed_settings = {name: value for name, value in job.settings.identity().items() if name not in drawn_names}
@@ -156,7 +173,7 @@ def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: in
 
 
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
-    """Return the space as optuna's distributions."""
+    """Return the values of each setting as optuna's distributions, by name."""
     by_name: dict[str, BaseDistribution] = {}
     for name, part in space.parts.items():
         kind: Any = IntDistribution if isinstance(part.values[0], int) else FloatDistribution
@@ -165,17 +182,21 @@ def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
 
 
 def _open_storage(path: Path) -> optuna.storages.RDBStorage:
+    """Open the database, or make it.
+
+    Raises BadInput if the file is no database of optuna.
+    """
     try:
         return optuna.storages.RDBStorage(f"sqlite:///{path}")
-    except Exception as error:  # whatever is no database of optuna's fails in its own way
+    except Exception as error:  # other files can raise any error
         first = next(iter(str(error).splitlines()), type(error).__name__)
         raise BadInput(f"{path}: cannot be opened as a study ({first}); choose another --out") from None
 
 
 def _lock_file(path: Path) -> sqlite3.Connection:
-    """Lock a file so that a second search of the folder is refused.
+    """Lock a file until the returned connection is closed.
 
-    The lock of a killed process is released.
+    Raises BadInput if another search has locked it. The lock of a killed process is released.
     """
     with refusing(f"{path}: cannot be written", sqlite3.OperationalError):
         lock = sqlite3.connect(path, timeout=0, isolation_level=None)

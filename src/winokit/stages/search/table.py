@@ -1,4 +1,4 @@
-"""A search on the terminal, for scripts, and in the files of its folder."""
+"""Output of a search: lines for the terminal, JSON and files."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,11 @@ TRIAL_LIST = "trials.csv"
 ENSEMBLES = "ensembles"
 HEADS = "formalization trials degenerate median quartiles best std kurtosis corrected guessing".split()
 ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
-"""Columns of trials.csv that say how a trial ended."""
+"""Columns of trials.csv with the outcome of a trial."""
 
 
 def as_json(findings: "SearchFindings") -> dict[str, Any]:
-    """The folder, the page, and the contents of results.json."""
+    """Return the output of `--json`: folder, page, and the content of results.json."""
     return {
         "out": str(findings.folder),
         "report": str(findings.folder / "report" / INDEX),
@@ -32,18 +32,22 @@ def as_json(findings: "SearchFindings") -> dict[str, Any]:
 
 
 def lines(findings: "SearchFindings") -> Lines:
-    """One row per formalization, then what its numbers compare with, and the files written."""
+    """Yield the output for the terminal: a table of formalizations, luck, and files."""
     heads = list(HEADS)
     for test in findings.answered.values():
         heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
-    yield table(heads, [[finding.formalization, *_make_cells(finding, findings)] for finding in findings.found])
+    table_rows = []
+    for finding in findings.found:
+        cells = _make_cells(finding, findings)
+        table_rows.append([finding.formalization, *cells])
+    yield table(heads, table_rows)
     yield from _describe_luck(findings)
     folder = findings.folder
     yield f"{folder / TRIAL_LIST}, results.json, study.db; page: {folder / 'report' / INDEX}"
 
 
 def _describe_luck(findings: "SearchFindings") -> Iterator[str]:
-    """Lines on what guessing and people score, and on luck."""
+    """Yield lines on the accuracy of guessing and of people, and on luck."""
     luck = findings.overall
     people = "" if findings.human is None else f", people {percent(findings.human)}"
     guessing = f"guessing {percent(findings.chance)}, commonest answer {percent(findings.majority)}"
@@ -57,7 +61,7 @@ def _describe_luck(findings: "SearchFindings") -> Iterator[str]:
 
 
 def _make_cells(finding: "SearchFinding", findings: "SearchFindings") -> list[str]:
-    """Cells of a formalization. Only two if no trial is finished."""
+    """Return the cells of a formalization's row, only two if no trial is finished."""
     spread = finding.spread
     luck = finding.luck
     if spread is None or luck is None:
@@ -76,18 +80,21 @@ def _make_cells(finding: "SearchFinding", findings: "SearchFindings") -> list[st
     for name in findings.answered:
         for protocol in ("chosen", "ensemble"):
             row = finding.score(protocol, name)
-            cells.append("" if row is None else f"{say(row)} {say_interval(row)}".strip())
+            cell = "" if row is None else f"{say(row)} {say_interval(row)}"
+            cells.append(cell.strip())
     return cells
 
 
 def save_search(findings: "SearchFindings") -> None:
     """Write trials.csv, the ensembles' predictions and results.json.
 
-    trials.csv has no test scores: no trial can be chosen by them.
+    trials.csv has no test scores, so that no trial is chosen by them.
     """
     rows = [_make_trial_row(trial) for trial in findings.trials]
     heads = list(rows[0])
-    write_whole(findings.folder / TRIAL_LIST, csv_bytes([heads, *(list(row.values()) for row in rows)]))
+    csv_rows = [heads]
+    csv_rows += [list(row.values()) for row in rows]
+    write_whole(findings.folder / TRIAL_LIST, csv_bytes(csv_rows))
     for finding in findings.found:
         folder = findings.folder / ENSEMBLES / as_file_name(finding.formalization)
         for set_name, predictions in finding.voted.items():
@@ -96,12 +103,13 @@ def save_search(findings: "SearchFindings") -> None:
 
 
 def _make_trial_row(trial: "Trial") -> dict[str, Any]:
-    """A row of trials.csv by its columns."""
+    """Return a row of trials.csv, by column."""
+    outcome = {name: getattr(trial.ended, name) for name in ENDED}
     return {
         "formalization": trial.formalization,
         "trial": trial.number,
         **trial.drawn,
-        **{name: getattr(trial.ended, name) for name in ENDED},
+        **outcome,
         "degenerate": trial.degenerate,
         "warnings": "; ".join(trial.ended.warnings),
         "why": trial.ended.why or "",
@@ -109,5 +117,5 @@ def _make_trial_row(trial: "Trial") -> dict[str, Any]:
 
 
 def _make_results(findings: "SearchFindings") -> dict[str, Any]:
-    """The contents of results.json."""
+    """Return the content of results.json."""
     return {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}

@@ -32,7 +32,7 @@ class SearchJob:
     out: Path
     model: str
     settings: TrainSettings
-    """What is not drawn."""
+    """Training settings that are the same for all trials."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,11 @@ class SearchTask:
     formalization: str
     number: int
     drawn: Mapping[str, Any]
+    """Its drawn settings by name, with its seed."""
 
     @property
     def folder(self) -> Path:
-        """Its folder within the search's."""
+        """Its folder, relative to that of the search."""
         return Path("trials") / as_file_name(self.formalization) / f"{self.number:04d}"
 
 
@@ -53,14 +54,14 @@ class SearchTask:
 class EndedTrial:
     """Outcome of a trial.
 
-    A run that learned nothing is done, with warnings. A run whose loss is not a number diverged.
-
-    One that failed says why, and is tried again by the next call: memory ran out, a worker died.
+    A run that learned nothing is `done`, with warnings. A run whose loss is not a number has `diverged`. A run has
+    `failed` if memory ran out or a worker died: then the next search repeats it.
     """
 
     state: str
+    """`done`, `diverged` or `failed`."""
     accuracy: float | None = None
-    """On the dev set, undecided problems counted as guesses: what weights are chosen by."""
+    """Accuracy on the dev set, by which weights are chosen. Undecided problems count as guesses."""
     group_accuracy: float | None = None
     steps: int | None = None
     kept_step: int | None = None
@@ -69,26 +70,27 @@ class EndedTrial:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     why: str | None = None
+    """The reason why it diverged or failed."""
 
 
 @dataclass(frozen=True)
 class Trial(SearchTask):
-    """A trial with its outcome."""
+    """A trial that has ended, with its outcome."""
 
     ended: EndedTrial
 
     @property
     def degenerate(self) -> bool:
-        """Whether it diverged or shows a sign of having learned nothing."""
+        """Whether the trial diverged, or shows a sign of having learned nothing."""
         return bool(self.ended.warnings) or self.ended.state == DIVERGED
 
 
 def attempt(
     job: SearchJob, task: SearchTask, device: str | None = None, progress: Progress | None = None
 ) -> EndedTrial:
-    """Run a trial, or resume it.
+    """Run a trial, or resume it, and return its outcome.
 
-    Errors that would stop every trial are raised. Errors of this trial are in the outcome.
+    Errors that would stop every trial are raised. Errors of this trial alone are in the outcome.
     """
     folder = job.out / task.folder
     try:
@@ -116,12 +118,12 @@ def attempt(
         raise
     except WinokitError:
         raise
-    except Exception as error:  # of a night of trials one may meet what no test has met; the others go on
+    except Exception as error:  # an unexpected error of one trial must not stop the others
         write_whole(folder / ERROR, traceback.format_exc().encode())
         first = next(iter(str(error).splitlines()), "")
         return EndedTrial(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has the whole text)")
     finally:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            # Leave a GPU as the next trial, or another worker's, wants to find it.
+            # Free the memory of a GPU for the next trial, or for another worker.
             gc.collect()
             torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""The verdict on a search: the value of its best trial, in sentences from its rows."""
+"""The verdict on a search: sentences on its best trial, made from its rows."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.search.findings import CHOSEN, SearchFindings
 
 WIDE = 0.1
-"""Trials of one formalization that lie further apart than this are said to."""
+"""Range of accuracies within a formalization from which it counts against the score."""
 GUESSERS = "guessers"
 EQUALS = "equals"
 CORRECTED = "corrected"
@@ -26,9 +26,10 @@ SEARCH = DecisionTable.of_stage(
 
 
 def state_of(findings: SearchFindings) -> dict[str, str]:
-    """The facts of a search."""
+    """Return the facts of a search, which decide its verdict."""
     luck = findings.overall
-    tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
+    test_rows = [findings.best.score(CHOSEN, name) for name in findings.tests]
+    test_standings = [decision.standing(row, len(test_rows)) for row in test_rows]
     corrected = UNKNOWN
     if luck.low is not None and luck.high is not None:
         corrected = where_lies(luck.low, luck.high, luck.level)
@@ -36,13 +37,13 @@ def state_of(findings: SearchFindings) -> dict[str, str]:
         GUESSERS: ABOVE if luck.p_guessing < SMALL else AT,
         EQUALS: ABOVE if luck.p_equal < SMALL else AT,
         CORRECTED: corrected,
-        TEST: decision.together(decision.standing(row, len(tests)) for row in tests),
+        TEST: decision.together(test_standings),
         DEGENERATE: _find_degenerate_share(findings),
     }
 
 
 def _find_degenerate_share(findings: SearchFindings) -> str:
-    """Whether no trial is degenerate, some are, or all."""
+    """Return NONE, SOME or ALL, by the number of degenerate trials."""
     degenerate_count = sum(finding.degenerate for finding in findings.found)
     if degenerate_count == 0:
         return NONE
@@ -50,14 +51,14 @@ def _find_degenerate_share(findings: SearchFindings) -> str:
 
 
 def where_lies(low: float, high: float, level: float) -> str:
-    """Whether an interval lies above a level, below it, or contains it."""
+    """Return ABOVE or BELOW if an interval is above or below a level, else AT."""
     if low > level:
         return ABOVE
     return BELOW if high < level else AT
 
 
 def verdict_of_search(findings: SearchFindings) -> Verdict:
-    """A word, a sentence and the findings behind them."""
+    """Return the verdict on a search: headline, text and findings."""
     state = state_of(findings)
     case = SEARCH.decide(state)
     word = case.word.format(trials=plural(findings.overall.trials, "trial"))
@@ -72,6 +73,7 @@ def verdict_of_search(findings: SearchFindings) -> Verdict:
 
 
 def _make_points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
+    """Yield the findings below the headline, in the order of the page."""
     yield from _compare_with_luck(findings, state)
     yield from _compare_formalizations(findings)
     yield _describe_degenerate_trials(findings, state[DEGENERATE])
@@ -79,11 +81,13 @@ def _make_points(findings: SearchFindings, state: dict[str, str]) -> Iterator[Ve
 
 
 def _compare_with_luck(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
-    """Points that compare the best trial with guessers and with equal trials."""
+    """Yield points that compare the best trial with guessers and with equal trials."""
     luck = findings.overall
+    guessing = percent(luck.guessing)
+    p_guessing = probability(luck.p_guessing)
     yield VerdictPoint(
-        f"The best of as many guessers that prefer what these trials prefer would reach {percent(luck.guessing)}, "
-        f"and with probability {probability(luck.p_guessing)} what was reached here.",
+        f"The best of as many guessers that prefer what these trials prefer would reach {guessing}, "
+        f"and with probability {p_guessing} what was reached here.",
         BAD if state[GUESSERS] == AT else GOOD,
         {GUESSERS: state[GUESSERS]},
     )
@@ -91,16 +95,16 @@ def _compare_with_luck(findings: SearchFindings, state: dict[str, str]) -> Itera
         is_ahead = state[EQUALS] == ABOVE
         ahead = "is ahead by more than that" if is_ahead else "cannot be distinguished from such luck"
         p = probability(luck.p_equal) if luck.p_equal < 0.001 else f"= {probability(luck.p_equal)}"
+        equal = percent(luck.equal)
         yield VerdictPoint(
-            f"Were all trials as good as the middle one, the best would reach {percent(luck.equal)}; the best here "
-            f"{ahead} (p {p}).",
+            f"Were all trials as good as the middle one, the best would reach {equal}; the best here {ahead} (p {p}).",
             PLAIN,
             {EQUALS: state[EQUALS]},
         )
 
 
 def _compare_formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """Points on the medians of formalizations and the spread within them."""
+    """Yield points on the medians of formalizations, and on the range within one."""
     spreads = {finding.formalization: finding.spread for finding in findings.found if finding.spread is not None}
     if len(spreads) > 1:
         medians = {name: spread.median for name, spread in spreads.items()}
@@ -119,6 +123,7 @@ def _compare_formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
 
 
 def _describe_degenerate_trials(findings: SearchFindings, kind: str) -> VerdictPoint:
+    """Return a point on the number of degenerate trials. `kind` is NONE, SOME or ALL."""
     if kind == NONE:
         return VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
     degenerate_count = sum(finding.degenerate for finding in findings.found)
@@ -129,7 +134,7 @@ def _describe_degenerate_trials(findings: SearchFindings, kind: str) -> VerdictP
 
 
 def _describe_tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """The score of the trial chosen on the dev set on each test set."""
+    """Yield a point for each test set, on the score of the chosen trial."""
     for name, dataset in findings.tests.items():
         row = findings.best.score(CHOSEN, name)
         if row is None:

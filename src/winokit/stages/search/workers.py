@@ -1,12 +1,12 @@
-"""Workers that run trials: this process, processes side by side, or a Ray cluster.
+"""Workers that run trials: this process, several processes, or a Ray cluster.
 
-A worker is a Python of its own that reads tasks from its standard input. When this process dies, however it dies, the
-inputs close and the workers end, so that no trial is run twice at a time. Ctrl-C reaches this process alone. Run as a
-module (`python -m`), this is such a worker.
+A worker is a Python process that reads tasks from its standard input. When the main process dies, for whatever reason,
+the inputs close and the workers end, so that no trial is run twice at a time. Ctrl-C reaches the main process alone.
+Run as a module (`python -m`), this file is such a worker.
 
-On Ray each trial is a task, wherever there is room, and what it wrote comes back to the search's folder. Where the
-folder is shared, a trial that Ray moves to another machine goes on from its checkpoint; elsewhere it begins again, with
-the same settings and seed.
+On Ray each trial is a task on any machine, and its files are copied to the search's folder. If that folder is shared, a
+trial that Ray moves to another machine continues from its checkpoint. Otherwise it begins again, with the same settings
+and seed.
 """
 
 import math
@@ -33,16 +33,16 @@ from winokit.models.hf_settings import usable_device
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
 Asking: TypeAlias = Callable[[], SearchTask | None]
-"""Gives the next task, or None where none is left."""
+"""A function that returns the next task, or None if there is none."""
 Moving: TypeAlias = Callable[[SearchTask, float], None]
-"""Told what share of a trial is done."""
+"""A function that is called with a trial and its finished share."""
 Answers: TypeAlias = Iterator[tuple[SearchTask, EndedTrial]]
 Engine: TypeAlias = "Callable[[SearchJob, Asking, TrialCrew, Moving], Answers]"
 RunTrials: TypeAlias = Callable[[SearchJob, Asking, Moving], Answers]
-"""Trains every task it is given."""
+"""A function that trains all tasks, and yields each with its outcome."""
 WORKER = ("-m", "winokit.stages.search.workers")
 OFTEN = 0.5
-"""Seconds between two words of a worker about how far a trial has come."""
+"""Seconds between two messages of a worker on the finished share of a trial."""
 STEP = "step"
 END = "end"
 REFUSED = "refused"
@@ -55,24 +55,28 @@ class TrialCrew:
 
     workers: int = 1
     devices: tuple[str, ...] = ()
-    """Devices in turn: with two devices and four workers each device has two."""
+    """Devices that workers get in turn: with two devices and four workers, each device has two."""
     threads: int | None = None
-    """Of each worker on the CPU; None for an equal share of the cores."""
+    """CPU threads of each worker; None for an equal share of the cores."""
 
     def device(self, worker: int) -> str | None:
-        """Device of a worker, or None for the best one."""
-        return self.devices[worker % len(self.devices)] if self.devices else None
+        """Return the device of the worker with this number, or None for the best one."""
+        if not self.devices:
+            return None
+        return self.devices[worker % len(self.devices)]
 
     @property
     def threads_each(self) -> int:
-        """Number of threads per worker."""
-        return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
+        """Number of CPU threads per worker."""
+        core_count = os.cpu_count() or 1
+        return self.threads or max(1, core_count // self.workers)
 
 
 def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
-    """Return the call that trains trials.
+    """Return the function that trains trials with a crew.
 
-    Raises BadInput if this machine does not have one of the crew's devices.
+    `name` is `local` or `ray`, and `address` that of the Ray cluster. Raises BadInput if this machine does not have one
+    of the crew's devices.
     """
     engine: Engine = one_by_one if crew.workers == 1 else side_by_side
     if name == "ray":
@@ -84,31 +88,34 @@ def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
 
 
 def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
-    """Run trials in this process."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(crew.threads or before)
+    """Run trials in this process, and yield their outcomes."""
+    previous_threads = torch.get_num_threads()
+    torch.set_num_threads(crew.threads or previous_threads)
     try:
         while (task := ask()) is not None:
             report = partial(_report_share, partial(moved, task))
             yield task, attempt(job, task, crew.device(0), report)
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(previous_threads)
 
 
 def _report_share(moved: Callable[[float], None], done: float, of: float) -> None:
+    """Call `moved` with the finished share of a trial."""
     moved(done / max(1, of))
 
 
 def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
-    """Run trials in worker processes.
+    """Run trials in worker processes, and yield their outcomes.
 
-    If a worker dies, its trial fails and another worker starts.
+    If a worker dies, its trial fails and another worker starts. Raises WinokitError for an error that would stop every
+    trial.
     """
     messages: SimpleQueue[tuple[_TrialWorker, str, Any]] = SimpleQueue()
     busy: dict[_TrialWorker, SearchTask] = {}
     with ExitStack() as open_workers:
 
         def give(place: int, worker: _TrialWorker | None = None) -> None:
+            """Give the next task to a worker, or to a new one at this place."""
             task = ask()
             if task is not None:
                 if worker is None:
@@ -119,28 +126,31 @@ def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) ->
         for place in range(crew.workers):
             give(place)
         while busy:
-            worker, kind, what = messages.get()
-            if worker not in busy:  # its last word was that it has gone, and that is known
+            worker, kind, content = messages.get()
+            if worker not in busy:  # it has died, and its trial has failed already
                 continue
             task = busy[worker]
             if kind == STEP:
-                moved(task, what)
+                moved(task, content)
                 continue
             if kind == REFUSED:
-                raise WinokitError(what)
+                raise WinokitError(content)
             del busy[worker]
-            yield task, what
+            yield task, content
             give(worker.place, None if kind == GONE else worker)
 
 
 class _TrialWorker:
-    """A process that runs one trial after the other, and a thread that listens to it."""
+    """A process that runs trials, and a thread that receives its messages.
+
+    `place` is the worker's number. The thread puts each message into `messages`, as worker, kind and content.
+    """
 
     def __init__(
-        self, place: int, job: SearchJob, crew: TrialCrew, said: "SimpleQueue[tuple[_TrialWorker, str, Any]]"
+        self, place: int, job: SearchJob, crew: TrialCrew, messages: "SimpleQueue[tuple[_TrialWorker, str, Any]]"
     ) -> None:
         self.place = place
-        self._said = said
+        self._messages = messages
         self.log = job.out / "workers" / f"{place}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
@@ -155,23 +165,25 @@ class _TrialWorker:
         self._ear = threading.Thread(target=self._forward_messages, daemon=True)
         self._ear.start()
 
-    def send(self, what: Any) -> None:
-        """Give it a task, or first what all tasks have in common."""
+    def send(self, content: Any) -> None:
+        """Send a task to the process, or at first the settings of all tasks."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it has died, and the listener says so
-            pickle.dump(what, self._process.stdin)
+        with suppress(BrokenPipeError):  # it has died, and the thread reports that
+            pickle.dump(content, self._process.stdin)
             self._process.stdin.flush()
 
     def _forward_messages(self) -> None:
+        """Pass on the process's messages, and its failure at the end."""
         assert self._process.stdout is not None
         try:
             while True:
-                kind, what = pickle.load(self._process.stdout)
-                self._said.put((self, kind, what))
+                kind, content = pickle.load(self._process.stdout)
+                self._messages.put((self, kind, content))
         except (EOFError, pickle.UnpicklingError):
             code = self._process.wait()
             reason = f"its worker ended with code {code} ({self.log} has its output)"
-            self._said.put((self, GONE, EndedTrial(FAILED, why=reason)))
+            failure = EndedTrial(FAILED, why=reason)
+            self._messages.put((self, GONE, failure))
 
     def __enter__(self) -> "_TrialWorker":
         return self
@@ -182,16 +194,17 @@ class _TrialWorker:
         self._ear.join()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with suppress(BrokenPipeError):  # what was still to be sent has no reader any more
+                with suppress(BrokenPipeError):  # data that was not sent yet has no reader any more
                     pipe.close()
 
 
 def work() -> None:
-    """Run the tasks that come by standard input.
+    """Run the tasks that arrive on standard input.
 
-    The process ends when standard input is closed, even in the middle of a trial.
+    Messages go to standard output. Both are pickled objects. The process ends when standard input is closed, even in
+    the middle of a trial.
     """
-    # Standard output for answers alone: whatever a library prints goes to the log.
+    # Standard output is for messages alone: text that a library prints goes to the log.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     job, device, threads = pickle.load(sys.stdin.buffer)
@@ -199,12 +212,13 @@ def work() -> None:
     tasks: SimpleQueue[SearchTask] = SimpleQueue()
     last = time.monotonic()
 
-    def answer(kind: str, what: Any) -> None:
-        pickle.dump((kind, what), answers)
+    def answer(kind: str, content: Any) -> None:
+        """Send a message to the main process."""
+        pickle.dump((kind, content), answers)
         answers.flush()
 
     def report(done: float, of: float) -> None:
-        """Say now and then what share of a trial is done."""
+        """Send the finished share of a trial, every `OFTEN` seconds at most."""
         nonlocal last
         if time.monotonic() - last >= OFTEN:
             last = time.monotonic()
@@ -228,7 +242,10 @@ def work() -> None:
 
 
 def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address: str | None = None) -> Answers:
-    """Run trials as tasks of Ray, as many at a time as there are workers."""
+    """Run trials as tasks of Ray, and yield their outcomes.
+
+    As many run at a time as the crew has workers.
+    """
     ray = started(address, "searching on Ray")
     shared = ray.put(job)
     run = ray.remote(**resources(ray.cluster_resources(), crew))(_run_remotely)
@@ -248,7 +265,9 @@ def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address:
 
 
 def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
-    """Resources of the cluster that a trial takes: threads, and a share of a GPU.
+    """Return the resources that Ray reserves for a trial: threads, and a share of a GPU.
+
+    `there` has the resources of the cluster.
 
     >>> resources({"CPU": 64.0, "GPU": 2.0}, TrialCrew(workers=8, threads=4))
     {'num_cpus': 4, 'num_gpus': 0.25}
@@ -259,12 +278,13 @@ def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
     if gpus:
         workers_per_gpu = math.ceil(crew.workers / gpus)
         gpu_share = 1 / max(1, workers_per_gpu)
-    # More than a machine has would wait for ever.
-    return {"num_cpus": max(1, min(crew.threads_each, cores)), "num_gpus": gpu_share}
+    # Ray would wait for ever for more cores than there are.
+    thread_count = max(1, min(crew.threads_each, cores))
+    return {"num_cpus": thread_count, "num_gpus": gpu_share}
 
 
 def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
-    """Run a trial on a Ray worker, and return its outcome and files."""
+    """Run a trial on a Ray worker, and return its outcome and its files by path."""
     torch.set_num_threads(threads)
     ended = attempt(job, task)
     folder = job.out / task.folder
@@ -273,13 +293,17 @@ def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[Ended
 
 
 def _receive_result(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
-    """Return the outcome of a task, and write its files to the search's folder."""
+    """Return the outcome of a task, and write its files to the search's folder.
+
+    `ready` is Ray's reference to the task. Files that exist already are not overwritten.
+    """
     try:
         ended, files = ray.get(ready)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except ray.exceptions.RayError as error:
-        return EndedTrial(FAILED, why=f"Ray lost it: {next(iter(str(error).splitlines()), type(error).__name__)}")
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)
+        return EndedTrial(FAILED, why=f"Ray lost it: {first_line}")
     for name, content in files.items():
         path = job.out / task.folder / name
         if not path.exists():
