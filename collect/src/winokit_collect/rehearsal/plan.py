@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class RehearsalPlan:
-    """The size of a rehearsal and what goes wrong in it."""
+    """Settings of a rehearsal: its size, its people, and what goes wrong."""
 
     pairs: int
     """Pairs of twins that are written, or groups of problems that are asked about."""

@@ -1,4 +1,4 @@
-"""A study played through in a copy of its folder, against a platform's stand-in.
+"""Play a study through in a copy of its folder, against a stand-in for its platform.
 
 The copy has its own clock.
 """
@@ -54,7 +54,7 @@ LOOK_AFTER = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class MoneyPlayed:
-    """Money that was owed and that left, in hundredths."""
+    """Money that was owed and paid in a rehearsal, in hundredths."""
 
     owed_cents: int
     """All that people earned by the ledger."""
@@ -75,7 +75,7 @@ class MoneyPlayed:
 
 @dataclass(frozen=True)
 class HourPlayed:
-    """Earnings of a worker's hour."""
+    """Hourly earnings of careful people in a rehearsal."""
 
     minutes_a_visit: float
     hourly_cents: int
@@ -87,7 +87,7 @@ class HourPlayed:
 
 @dataclass(frozen=True)
 class VerdictsPlayed:
-    """Verdicts on problems, all of which were good."""
+    """Counts of verdicts on the problems of a rehearsal, all of which were good."""
 
     valid: int
     invalid: int
@@ -104,7 +104,7 @@ class VerdictsPlayed:
 
 @dataclass(frozen=True)
 class PowerPlayed:
-    """Power of the finished study to see 5 points."""
+    """Power of the finished study to detect a difference of 5 points between two models."""
 
     problems: int
     """Valid problems that are expected of the whole study."""
@@ -115,7 +115,7 @@ class PowerPlayed:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Numbers of one rehearsal."""
+    """All numbers of one rehearsal."""
 
     title: str
     plan: RehearsalPlan
@@ -129,18 +129,24 @@ class Rehearsal:
 
 
 class RehearsalClock:
-    """A time that the rehearsal sets."""
+    """A clock that the rehearsal sets.
+
+    Calling it returns the simulated time.
+    """
 
     def __init__(self, start: datetime) -> None:
         self.moment = start
 
     def __call__(self) -> datetime:
-        """Now."""
+        """Return the simulated time."""
         return self.moment
 
 
 def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
-    """Play a copy of the study in a folder through."""
+    """Play a copy of the study in a folder through, with made-up people and payments.
+
+    The study in the folder is not changed.
+    """
     config = read_config(folder / FILE)
     with ExitStack() as stack:
         copy_folder = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
@@ -181,7 +187,11 @@ class _CopiedStudy:
 
 
 def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
-    """Seconds that a task of each kind takes, measured or assumed."""
+    """Median seconds of a task, by kind.
+
+    Kinds without enough submissions have an assumed time. `db` is the URL of the database, if it is not the study's
+    usual one.
+    """
     seconds = dict(ASSUMED_SECONDS)
     url = make_url(database_url(folder, db))
     if url.get_backend_name() != "sqlite" or Path(url.database or "").is_file():
@@ -193,7 +203,10 @@ def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
 def _copy_study(
     folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
 ) -> _CopiedStudy:
-    """Copy settings and texts, for a smaller study on the stand-in."""
+    """Copy a study's settings and texts into `place`, as a smaller study on the stand-in.
+
+    The adversary and its bonus are left out. Returns the number of problems that the real study will have.
+    """
     shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     sections = config.model_dump(mode="json", by_alias=True)
     reward = str(config.platform.base_reward)
@@ -224,7 +237,7 @@ def _open_copy(place: Path, clock: RehearsalClock) -> Study:
 
 @contextmanager
 def _set_fake_token() -> Iterator[None]:
-    """Put a token that means nothing in the place of a real one."""
+    """Set the environment's Prolific token to a fake one while the block runs."""
     before = os.environ.get(prolific.TOKEN)
     os.environ[prolific.TOKEN] = "rehearsal"
     try:
@@ -237,7 +250,10 @@ def _set_fake_token() -> Iterator[None]:
 
 
 def _run_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
-    """Let people come until all is done, and count them."""
+    """Let people arrive and work until no task is left or nobody comes any more.
+
+    Returns the number of people who arrived. `clock` is moved to the time of each step.
+    """
     arrived = 0
     steps = 0
     next_arrival = clock.moment
@@ -261,16 +277,16 @@ def _run_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: Rehears
 
 
 def _is_open(study: Study) -> bool:
-    """Whether something is still asked for."""
+    """Whether any task still needs submissions."""
     is_missing = (Task.asked.is_not(None), Task.accepted < Task.asked)
     with study.store.read() as session:
         return session.scalar(select(Task.id).where(*is_missing).limit(1)) is not None
 
 
 def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
-    """Pay all that is owed.
+    """Pay everything that is owed, while calls to the platform fail at random.
 
-    Returns the numbers of payouts in doubt and looked up.
+    Returns how many payouts were uncertain at some time, and how many of them a requester had to look up.
     """
     draw = Random(f"{plan.seed} money")
     _approve_some(books, draw, plan.approved_share)
@@ -291,16 +307,17 @@ def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, 
 
 
 def _approve_some(books: ProlificStandIn, draw: Random, share: float) -> None:
-    """Let the platform approve some visits by itself."""
+    """Let the platform approve a share of the open visits by itself."""
     for session, submission in books.submissions.items():
         if submission["status"] == "ACTIVE" and draw.random() < share:
             books.ends(session, "APPROVED")
 
 
 def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, int] | None:
-    """Choose the trouble of one call for money, or None.
+    """Choose at random how one call to the platform's API fails.
 
-    Trouble comes before or after the call is done, with a status.
+    A pair: whether it fails before or after the call is done, and the HTTP status. None if the call succeeds, or if it
+    pays nothing.
     """
     if not path.rstrip("/").endswith(MONEY_CALLS):
         return None
@@ -310,7 +327,10 @@ def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, 
 
 
 def _settle_doubts(study: Study) -> set[int]:
-    """Say of doubtful payouts that they were not paid, as a requester who looked them up."""
+    """Mark all uncertain payouts as not paid, as a requester would who looked them up.
+
+    Returns the ids of these payouts.
+    """
     doubtful = _find_jobs(study, schema.UNCERTAIN)
     for job_id in doubtful:
         payout.settle(study, job_id, paid=False, actor="rehearsal")
@@ -318,13 +338,14 @@ def _settle_doubts(study: Study) -> set[int]:
 
 
 def _find_jobs(study: Study, *states: str) -> set[int]:
+    """Ids of the payouts in any of these states."""
     query = select(PayoutJob.id).where(PayoutJob.state.in_(states))
     with study.store.read() as session:
         return set(session.scalars(query))
 
 
 def _is_money_owed(study: Study) -> bool:
-    """Whether somebody is owed more than nothing."""
+    """Whether any worker is owed a positive amount."""
     owed = select(Payment.worker_id).where(Payment.settled_at.is_(None)).group_by(Payment.worker_id)
     owed = owed.having(func.sum(Payment.cents) > 0).limit(1)
     with study.store.read() as session:
@@ -332,13 +353,17 @@ def _is_money_owed(study: Study) -> bool:
 
 
 def _do_not_wait(seconds: float) -> None:
-    """Pass the time that a platform asks to wait."""
+    """Ignore the seconds that a platform asks to wait."""
 
 
 def _sum_money(
     study: Study, books: ProlificStandIn, doubts: tuple[int, int], differences: tuple[int, int]
 ) -> MoneyPlayed:
-    """Add up all earnings and payments."""
+    """Add up all earnings and payments, in hundredths.
+
+    `doubts` are the two counts of `_pay_everybody`. `differences` are the amounts on which ledger and platform
+    disagreed before and after the correction.
+    """
     earned = select(func.sum(Payment.cents)).where(Payment.reason != schema.VISIT)
     open_lines = select(func.sum(Payment.cents)).where(Payment.settled_at.is_(None))
     with study.store.read() as session:
@@ -348,7 +373,7 @@ def _sum_money(
 
 
 def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
-    """Add up the hours and earnings of careful people."""
+    """Compute what careful people, who are no bots, earn in an hour."""
     careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
     worked = [times for times in careful if times.by_kind and times.seconds]
     hourly_cents = [times.earned_cents * 3600 / times.seconds for times in worked]
@@ -367,7 +392,7 @@ def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
 
 
 def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
-    """Count verdicts, and those that depend on somebody unreliable."""
+    """Count the verdicts, and how many of them depend on bots or blocked workers."""
     origins = (schema.WRITTEN, schema.IMPORTED)
     problems = select(ProblemRow).where(ProblemRow.origin.in_(origins))
     problems = problems.options(
@@ -398,7 +423,10 @@ def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
 
 
 def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
-    """Workers without whose vote the verdict on a problem would be another."""
+    """Ids of workers whose single vote decides the verdict on a problem.
+
+    Without that vote, the verdict by `rule` would be another.
+    """
     votes = deciding_votes(complete_votes(row, schema.VALIDATE))
     if not votes or row.answer is None:
         return set()
@@ -407,7 +435,7 @@ def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
 
 
 def _count_doubted(rows: Sequence[ProblemRow]) -> int:
-    """Number of votes in whose place somebody else was asked."""
+    """Number of votes that were replaced by asking somebody else."""
     count = 0
     for row in rows:
         count += sum(vote.doubted for vote in row.votes)
@@ -415,9 +443,9 @@ def _count_doubted(rows: Sequence[ProblemRow]) -> int:
 
 
 def _find_power(problems: int) -> PowerPlayed:
-    """Power of a paired test at 5 % for models 5 points apart.
+    """Power of a paired test at level 5 %, for two models 5 points apart.
 
-    They disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair were answered
+    The models disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair were answered
     independently.
     """
     normal = NormalDist()
@@ -430,7 +458,7 @@ def _find_power(problems: int) -> PowerPlayed:
 
 
 def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> tuple[str, ...]:
-    """List reservations about the numbers."""
+    """List the limits of what the rehearsal's numbers show."""
     notes = []
     if config.platform.name != "prolific":
         notes.append(
@@ -447,18 +475,18 @@ def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> 
 
 
 def check_shares(bot_share: float) -> None:
-    """Refuse a share of bots with which nobody careful comes."""
+    """Refuse a share of bots that leaves no careful people. Raises BadInput."""
     if not 0 <= bot_share < 1:
         raise BadInput(f"--bots: expected a share from 0 to below 1, found {bot_share}")
 
 
 def stand_in_contract() -> str:
-    """Assumptions of the stand-in about its platform."""
+    """The stand-in's assumptions about its platform, in one line."""
     return " ".join(str(stand_in.__doc__).split())
 
 
 def to_record(rehearsal: Rehearsal) -> dict[str, Any]:
-    """The numbers of a rehearsal, for scripts."""
+    """The numbers of a rehearsal as plain data, for scripts."""
     parts = {"money": rehearsal.money, "verdicts": rehearsal.verdicts, "power": rehearsal.power}
     record: dict[str, Any] = {name: vars(part) for name, part in parts.items()}
     hour = rehearsal.hour

@@ -1,12 +1,12 @@
-"""Gold questions: judgements whose answer is known, mixed into the work so that nobody can tell them from it.
+"""Gold questions: tasks with a known answer, mixed with other tasks to check workers.
 
-They are problems of the study itself that people have settled: all votes are in and say the same, and that is what the
-author, or the dataset, says. Until a study has enough of its own, and where twins are written, those that come with
-winokit stand in, or a file of the requester's; they are written like what workers write.
+They are problems of the study itself that people have settled: all votes are in and say the same, and that is what
+the author, or the dataset, says. Until a study has enough of its own, and where twins are written, those that come
+with winokit stand in, or a file of the requester's; they are written like what workers write.
 
-Nothing about them is special to whoever looks: the same page, pay, lease and receipt, the same number of statements,
-and a count of what is left that goes down by one whatever comes. When one comes is drawn with the study's secret. One
-that is skipped, or left until its time is over, counts as not right.
+Nothing about them is special to whoever looks: the same page, pay, lease and receipt, the same number of
+statements, and a count of what is left that goes down by one whatever comes. When one comes is drawn with the
+study's secret. One that is skipped, or left until its time is over, counts as not right.
 """
 
 from typing import Any
@@ -60,9 +60,9 @@ _SCORE = Prepared(select(func.count(), _RIGHT, _MISSED.scalar_subquery()).where(
 
 
 def has_given_gold(study: Study) -> bool:
-    """Whether a study has gold questions from a file.
+    """Whether a study uses gold questions from a file.
 
-    The file is the requester's, or the bundled one of questions that are like written twins.
+    The file is the requester's, or the bundled one if the study's workers write twins.
     """
     kinds = set(study.config.tasks.kinds)
     own_file = study.config.gold
@@ -72,9 +72,9 @@ def has_given_gold(study: Study) -> bool:
 
 
 def add_given(study: Study, session: Session) -> None:
-    """Add the gold questions of the study's file.
+    """Store the gold questions of the study's file, with a task for each kind that fits.
 
-    Twins stay together, so that nobody gets both.
+    Twins are stored as one group, so that no worker gets both.
     """
     gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
     groups = {name: schema.Group(name=name, origin=schema.GOLD) for name in gold.groups}
@@ -92,9 +92,9 @@ def add_given(study: Study, session: Session) -> None:
 
 
 def gold_answer(problem: Problem, kind: str) -> int | None:
-    """The choice that a vote on a gold question must make.
+    """The right choice for a gold question of a kind of task.
 
-    None if it is not known or the question cannot be shown.
+    None if the answer is not known, or if the problem cannot be shown as this kind of task.
     """
     if kind in (schema.VALIDATE, schema.EVALUATE):
         return problem.answer
@@ -106,7 +106,10 @@ def gold_answer(problem: Problem, kind: str) -> int | None:
 
 
 def is_right(study: Study, leased: Row[Any], choice: int | None) -> bool:
-    """Whether a vote on a gold question is the known one."""
+    """Whether a vote on a gold question has the right choice.
+
+    `leased` is the row of the vote's task. A choice of None, "cannot tell", is wrong.
+    """
     # Earlier versions, which had no gold of the study's own, did not store it.
     answer = (leased.topic or {}).get("answer")
     if answer is None:
@@ -116,11 +119,10 @@ def is_right(study: Study, leased: Row[Any], choice: int | None) -> bool:
 
 
 def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None:
-    """Store the decision about a problem by the votes of some kinds.
+    """Store the decision on a problem, from its votes of some kinds.
 
-    Without kinds, by all of them.
-
-    What follows is written down too: whether it is gold now, and what is owed for fooling the model.
+    Without `kinds`, from the votes of all kinds. Also updates whether the problem is a gold question, and the bonus for
+    fooling the model.
     """
     if not kinds or schema.VALIDATE in kinds:
         settle_problem(session, rule_of(session, study, row.settings_id), row)
@@ -131,6 +133,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
+    """Make a problem a gold question if its votes agree, or stop asking it if they do not."""
     votes_on = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
     problem = schema.to_problem(row, study.config.language)
     reference = gold_answer(problem, kind)
@@ -148,19 +151,17 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
 
 
 def _make_gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
-    """Make a judgement that everybody gets.
+    """Make a gold task: a judgement that every worker may get.
 
-    A problem of the study's own has a rank below zero.
+    `rank` is below zero for a problem of the study itself.
     """
     return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 
 def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
-    """Ask a gold question of the study's own with another answer.
+    """Change the right answer of a gold question made from a problem of the study.
 
-    If its answer is not known any more, it is no longer asked.
-
-    What was said to it then counts neither for nor against anybody.
+    With None as the answer it is no longer asked. Earlier votes on it then count neither for nor against their workers.
     """
     task = session.get_one(Task, task_id)
     if answer is not None and task.topic == {"answer": answer}:
@@ -174,15 +175,19 @@ def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
 
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
-    """Numbers of gold questions that a worker was asked, and got right."""
+    """Number of gold questions that a worker has had, and number answered right.
+
+    Skipped questions count as had and not right.
+    """
     seen_count, right_count, skipped_count = _SCORE.all(session, me=worker_id)[0]
     return seen_count + skipped_count, right_count
 
 
 def looks_last(study: Study, leased: Row[Any]) -> bool:
-    """Whether a vote on gold is treated like the last on a problem.
+    """Whether a vote on a gold question is processed like the last vote on a problem.
 
-    That is as often as for other problems, and drawn with the study's secret.
+    This is so as often as for other problems, so that the time it takes reveals nothing. It is drawn with the study's
+    secret.
     """
     vote_name = f"{leased.worker_id} {leased.problem_id} {leased.kind}"
     digits = study.signer.digest("last vote", vote_name)[:13]

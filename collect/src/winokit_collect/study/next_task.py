@@ -1,4 +1,4 @@
-"""Choice of the task that a worker gets next.
+"""Choose the task that a worker gets next.
 
 Rules, which always hold:
 
@@ -56,11 +56,12 @@ ENOUGH = 20
 
 
 def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[Any]:
-    """A worker's position in a kind of task, in one query.
+    """Read, in one query, what decides which task of a kind a worker gets next.
 
-    A row of `under_way` (the token of the task they have now), `paused` (the study's state), `last_rank` (where they
-    stopped), `had` (how many tasks they have had), and the ids of a gold question for them: `own_gold`, of the study's
-    own, of which there are `own_count` or more, and `given_gold`.
+    The row has `under_way` (token of the task they have now), `paused` (whether the study is), `last_rank` (rank of
+    their last task), `had` (number of tasks they have had), `own_gold` and `given_gold` (ids of a gold question that
+    they may get, made of the study's problems or from a file), and `own_count` (number of gold questions made of the
+    study's problems, counted up to ENOUGH).
     """
     anywhere = _draw_chance(study, worker_id, f"{kind}, from", 0)
     query = _build_situation(*_read_query_options(study.config, kind))
@@ -70,9 +71,10 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
 
 
 def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:
-    """Lock the next task with a free place that a worker may have.
+    """Find and lock the next task of a kind that a worker may have.
 
-    Returns its id and the token of the worker's expired lease on it, or None.
+    Returns the task's id and the token of the worker's own expired lease on it, or None if there is no task. With
+    `waits`, it waits for tasks that another transaction has locked.
     """
     first_ranks = dict.fromkeys((last_rank, BEFORE_ALL))
     # A task that another transaction is looking at is passed over, and waited for only if there is no other.
@@ -87,11 +89,9 @@ def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, 
 
 
 def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
-    """For each kind, the numbers of tasks a worker could have, has had, and has now.
+    """Count the tasks of each kind that a worker could get, has had, and has now.
 
-    One query. The first is counted up to `most`.
-
-    Kinds whose quiz they have failed for good are left out.
+    The first number is counted up to `most`. Kinds whose quiz the worker has failed for good are left out.
     """
     kinds = config.tasks.kinds
     query = _build_counts(tuple(_read_query_options(config, kind) for kind in kinds), most)
@@ -105,7 +105,7 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -
 
 
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
-    """Whether a gold question is due after `had` tasks.
+    """Whether a worker who has had `had` tasks of a kind gets a gold question next.
 
     Drawn with the study's secret, so that nobody can foresee it.
     """
@@ -115,9 +115,9 @@ def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
 
 
 def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[int, str | None] | None:
-    """The gold question that is due, as `free_task` returns a task.
+    """Choose the gold question that a worker gets next, as (task id, None).
 
-    None if none is due, or the worker has had them all. There is no lease.
+    None if none is due, or if the worker has had them all. `now` is the row of `situation`.
     """
     if not is_gold_turn(study, worker_id, kind, now.had):
         return None
@@ -133,11 +133,10 @@ def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[i
 
 
 def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
-    """Number of tasks, gold among them, until a worker has had `free` free ones.
+    """Number of tasks that a worker will get until `free` ordinary tasks are done.
 
-    At most `most`.
-
-    Whatever is handed in or skipped next, there is one less.
+    Gold questions between them are counted, at most up to `most`. So the number shown goes down by one with each task,
+    gold or not.
     """
     total = 0
     while free > 0 and total < most:
@@ -148,7 +147,7 @@ def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most
 
 
 def _draw_chance(study: Study, worker_id: int, purpose: str, had: int) -> float:
-    """Draw a number from 0 to 1 with the study's secret."""
+    """Draw a number from 0 to 1 with the study's secret, the same for the same arguments."""
     digest = study.signer.digest("gold", f"{worker_id} {purpose} {had}")
     digits = digest[:13]  # as many as a float holds
     return int(digits, 16) / float(16**13)
@@ -176,7 +175,10 @@ _SITUATION = select(
 
 @cache
 def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
-    """Build the query of `situation`."""
+    """Build the query of `situation`.
+
+    `apart` says whether a worker may never judge both twins, `clauses` whether the study has clauses judged alone.
+    """
     if kind == schema.WRITE:
         no_gold = [null().label(name) for name in ("own_gold", "given_gold", "own_count")]
         return Prepared(_SITUATION.add_columns(*no_gold))
@@ -200,15 +202,16 @@ def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
 
 
 def _read_query_options(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
-    """Return what a query depends on: the kind, whether twins stay apart, whether clauses are judged."""
+    """Read the settings on which the queries depend: kind, twins apart, clauses judged."""
     return kind, config.tasks.twins_apart == "always", schema.ASSOCIATIVE in config.tasks.kinds
 
 
 @cache
 def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Prepared, ...]:
-    """Build the queries to try, the stricter first.
+    """Build the queries that look for a task, in the order in which to try them.
 
-    Cached, since building them takes longer than running them.
+    The first leaves out twins of problems that the worker has judged. `passing_over` skips tasks that others have
+    locked. Cached, since building takes longer than running.
     """
     rules = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
     rules = rules.with_for_update(skip_locked=passing_over, of=TASKS)
@@ -219,9 +222,9 @@ def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) ->
 
 @cache
 def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
-    """Select the tasks that the rules let a worker have.
+    """Select the tasks with a free place that the rules let a worker have.
 
-    Each has the token of the worker's own lease on it, if that has expired.
+    Each row has the task's id, and the token of the worker's own expired lease on it, or null.
     """
     lease = LEASES.alias()
     is_own_lease = (lease.c.worker_id == ME, lease.c.task_id == TASKS.c.id)
@@ -236,7 +239,7 @@ def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
 
 
 def _list_rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
-    """Return the conditions that always hold for a judgement."""
+    """SQL conditions that every judgement must fulfil for its worker."""
     other = TASKS.alias()
     rules = [TASKS.c.author_id.is_distinct_from(ME)]
     if kind == schema.EVALUATE:
@@ -252,7 +255,7 @@ def _list_rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
 
 @cache
 def _build_counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
-    """Build the query of `how_many`."""
+    """Build the query of `how_many`, for the options of each kind."""
     numbers = []
     for kind, apart, clauses in asked:
         own_leases = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
@@ -266,13 +269,14 @@ def _build_counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepa
 
 
 def _is_twin_unseen() -> ColumnElement[bool]:
+    """SQL condition: the worker has not had a task on the twin of this task's problem."""
     other = TASKS.alias()
     is_twin = (other.c.group_id == TASKS.c.group_id, other.c.problem_id != TASKS.c.problem_id)
     return ~_has_had(other, *is_twin)
 
 
 def _has_waiting_clause() -> ColumnElement[bool]:
-    """Whether the worker could still judge the clause of this task's problem."""
+    """SQL condition: the worker could still judge the clause of this task's problem alone."""
     clause = TASKS.alias()
     lease = LEASES.alias()
     had = exists().where(lease.c.worker_id == ME, lease.c.task_id == clause.c.id)
@@ -281,9 +285,10 @@ def _has_waiting_clause() -> ColumnElement[bool]:
 
 
 def _has_had(other: FromClause, *which: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether the worker has had another task like this, in whatever way it ended.
+    """SQL condition: the worker has had another task, however it ended.
 
-    Two questions in one another, so that SQLite looks for the few other tasks first and not for all of the worker's.
+    `other` is the table of other tasks and `which` the conditions on them. Two nested conditions, so that SQLite looks
+    up the few other tasks first, and not all tasks of the worker.
     """
     lease = LEASES.alias()
     has_lease = exists().where(lease.c.worker_id == ME, lease.c.task_id == other.c.id)

@@ -1,4 +1,4 @@
-"""Pay per hour, and the least that it should be: of the platform, or of study.toml.
+"""Hourly pay of a study, and the minimum that the platform or study.toml sets.
 
 The prices of the papers come to less than most minimum wages, which nobody notices who only reads cents per task.
 """
@@ -17,7 +17,7 @@ ASSUMED_SECONDS: Mapping[str, float] = {WRITE: 255.0} | dict.fromkeys(VOTES, 24.
 
 @dataclass(frozen=True)
 class PayFloor:
-    """The least that an hour should pay."""
+    """The minimum hourly pay of a study, and who sets it."""
 
     cents: int
     """Zero if there is no such thing in the study's currency."""
@@ -27,7 +27,7 @@ class PayFloor:
 
 @dataclass(frozen=True)
 class PriceCheck:
-    """The hourly pay at the price of one kind of task."""
+    """The price of one kind of task, and the hourly pay it comes to."""
 
     kind: str
     cents: int
@@ -40,14 +40,14 @@ class PriceCheck:
 
     @property
     def is_low(self) -> bool:
-        """Whether an hour pays less than it should."""
+        """Whether the price is below the one that reaches the minimum hourly pay."""
         return self.cents < self.needed_cents
 
 
 def pay_floor(config: StudyConfig) -> PayFloor:
-    """The least that an hour should pay in a study.
+    """The minimum hourly pay that applies to a study.
 
-    `pay.least_per_hour` overrules a general minimum, but not that of a platform that refuses to pay less.
+    `pay.least_per_hour` replaces a platform's recommended minimum, but not one that the platform enforces.
     """
     platform = PLATFORMS[config.platform.name]
     own_cents = int(config.pay.least_per_hour * 100)
@@ -59,7 +59,10 @@ def pay_floor(config: StudyConfig) -> PayFloor:
 
 
 def check_prices(config: StudyConfig, measured: Mapping[str, float]) -> list[PriceCheck]:
-    """Hourly pay at each price of a study, from the `measured` seconds by kind."""
+    """Compute the hourly pay at each price of a study.
+
+    `measured` has the median seconds of a task by kind. Kinds that are missing in it get an assumed time.
+    """
     floor = pay_floor(config)
     checks = []
     for kind in config.tasks.kinds:

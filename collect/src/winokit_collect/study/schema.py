@@ -1,8 +1,9 @@
-"""The tables of a study.
+"""Tables of a study's database.
 
-A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while; a
-*submission* is what came back, and a *vote* is the judgement of a problem in it. Each task has two counters, `accepted`
-and `held`, with one constraint over them. So the database itself refuses a place too many, whatever happens at once.
+A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while;
+a *submission* is what came back, and a *vote* is the judgement of a problem in it. Each task has two counters,
+`accepted` and `held`, with one constraint over them. So the database itself refuses a place too many, whatever
+happens at once.
 
 People are pseudonymous: everything refers to a worker's code. Only the table `identities` knows who that is on a
 platform, and it can be emptied without touching the rest.
@@ -61,17 +62,20 @@ SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 
 
 class Moment(sa.TypeDecorator[datetime]):
-    """A moment in UTC, with its zone, which SQLite forgets."""
+    """Column type for a moment in UTC, with its time zone.
+
+    SQLite stores no time zones, so it is added when a moment is read.
+    """
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Convert a moment to UTC, on the way in."""
+        """Convert a moment to UTC before it is stored."""
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Give a moment its zone, on the way out."""
+        """Add the time zone UTC to a moment that was read."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -95,9 +99,9 @@ COLUMN_TYPES: dict[Any, Any] = {
 
 
 class Base(DeclarativeBase):
-    """Base of all tables: naming of constraints, and the types behind the hints.
+    """Base class of all tables.
 
-    A migration refers to a constraint by its name.
+    It names all constraints, so that migrations can refer to them, and maps type hints to column types.
     """
 
     metadata = sa.MetaData(naming_convention=CONSTRAINT_NAMES)
@@ -105,14 +109,14 @@ class Base(DeclarativeBase):
 
 
 class Numbered(Base):
-    """A table whose rows have numbers."""
+    """Base class of the tables whose rows are numbered by `id`."""
 
     __abstract__ = True
     id: Mapped[int] = mapped_column(primary_key=True)
 
 
 def _make_condition(condition: str) -> dict[str, Any]:
-    """Options that limit an index to the rows with a condition."""
+    """Options of an index that covers only the rows with a condition, for both databases."""
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
@@ -129,7 +133,7 @@ ANSWERS = ("choice", "equally_plausible", "local_decides")
 
 
 class Worker(Numbered):
-    """Somebody who writes or judges, under a pseudonym."""
+    """A person who writes or judges problems, known by a pseudonymous code."""
 
     __tablename__ = "workers"
     code: Mapped[str] = mapped_column(sa.String(24), unique=True)
@@ -158,7 +162,7 @@ class Worker(Numbered):
 
 
 class Identity(Base):
-    """A worker's name on a platform: the only personal data.
+    """A worker's id on their platform, the only personal data.
 
     It is never exported, and deleted on request.
     """
@@ -178,10 +182,10 @@ class Identity(Base):
 
 
 class PlatformVisit(Numbered):
-    """One visit of a worker: by a link, or one that a platform approves and pays.
+    """One visit of a worker, by an invite link or from a platform.
 
-    The columns that tie it to a person (`study_id`, `session_id`, `browser`) are emptied with their identity. The money
-    stays.
+    A platform approves and pays each visit separately. The columns that tie it to a person (`study_id`, `session_id`,
+    `browser`) are emptied when the identity is deleted. The money stays.
     """
 
     __tablename__ = "visits"
@@ -208,7 +212,7 @@ class PlatformVisit(Numbered):
 
 
 class ConsentText(Base):
-    """A text that workers were asked to agree to, exactly as they read it."""
+    """A consent text, exactly as workers read it."""
 
     __tablename__ = "consent_texts"
     sha256: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
@@ -218,7 +222,7 @@ class ConsentText(Base):
 
 
 class Consent(Numbered):
-    """One worker's agreement to one text."""
+    """A worker's agreement to one consent text."""
 
     __tablename__ = "consents"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -228,7 +232,7 @@ class Consent(Numbered):
 
 
 class SettingsVersion(Numbered):
-    """The settings of the study from one moment on, until the next row.
+    """The study's settings, in force until the next row.
 
     Rows are added, never changed.
     """
@@ -243,7 +247,7 @@ class SettingsVersion(Numbered):
 
 
 class QuizAttempt(Numbered):
-    """One try at the qualification quiz."""
+    """One attempt of a worker at the quiz."""
 
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -256,7 +260,7 @@ class QuizAttempt(Numbered):
 
 
 class Requester(Numbered):
-    """Somebody who runs the study."""
+    """A person who runs the study, with a login."""
 
     __tablename__ = "requesters"
     name: Mapped[str] = mapped_column(sa.String(64), unique=True)
@@ -268,9 +272,9 @@ class Requester(Numbered):
 
 
 class LoginFailure(Numbered):
-    """A failed login, under a keyed hash of the name or the address.
+    """A failed login, counted under a keyed hash of the name or the address.
 
-    That is enough to count, and not enough to follow anybody.
+    Neither can be read from the hash.
     """
 
     __tablename__ = "login_failures"
@@ -280,7 +284,7 @@ class LoginFailure(Numbered):
 
 
 class Invite(Base):
-    """A link that was handed out, with its uses and its end."""
+    """An invite link, with its number of uses and its expiry."""
 
     __tablename__ = "invites"
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
@@ -295,7 +299,7 @@ class Invite(Base):
 
 
 class Group(Numbered):
-    """Problems that belong together: twins, or a group of an imported dataset."""
+    """A group of problems: twins, or a group of an imported dataset."""
 
     __tablename__ = "problem_groups"
     name: Mapped[str | None]
@@ -353,9 +357,9 @@ PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query"
 
 
 def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
-    """A row for a problem, with other known columns.
+    """Make a database row of a problem.
 
-    A variant belongs to its original's family.
+    `columns` has further columns by name. A variant gets its original's id as `family`.
     """
     stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
     stored["candidates"] = list(problem.candidates)
@@ -369,7 +373,10 @@ def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original
 
 
 def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
-    """The problem of a row, or of its columns, in the study's language."""
+    """Make a Problem of a database row, or of its columns.
+
+    `language` is the study's language.
+    """
     fields = {name: getattr(row, name) for name in PROBLEM_COLUMNS}
     fields["candidates"] = tuple(row.candidates)
     fields["labels"] = dict(row.labels)
@@ -377,10 +384,10 @@ def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
 
 
 class Task(Numbered):
-    """A number of submissions of one kind that are asked for.
+    """A request for a number of submissions of one kind, usually about one problem.
 
-    `held` counts the places given to leases that have neither been submitted nor given back, `accepted` the
-    submissions that count. A task without a number (`asked` is null) is a gold question: everybody may get it.
+    `asked` is that number. `accepted` counts the submissions that count, `held` the places reserved by leases that are
+    neither submitted nor given back. If `asked` is null the task is a gold question, which every worker may get.
     """
 
     __tablename__ = "tasks"
@@ -408,15 +415,18 @@ class Task(Numbered):
 
 
 def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
-    """A judgement of a problem."""
+    """Make a task that asks to judge or solve a problem.
+
+    `rank` is its place in the order of tasks. `columns` has further columns by name.
+    """
     shared_columns = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
     return Task(kind=kind, rank=rank, problem_id=row.id, **shared_columns, **columns)
 
 
 class Lease(Numbered):
-    """A place of a task, given to a worker for a while.
+    """The reservation of one place of a task for a worker, for a limited time.
 
-    There is one row per worker and task, however often it is given.
+    There is one row per worker and task, even if the worker gets the task again.
     """
 
     __tablename__ = "leases"
@@ -436,9 +446,9 @@ class Lease(Numbered):
 
 
 class Draft(Base):
-    """A worker's unfinished form.
+    """The unfinished form of a lease.
 
-    It outlives a closed tab and an expired lease.
+    It is kept when the browser tab is closed or the lease expires.
     """
 
     __tablename__ = "drafts"
@@ -448,9 +458,9 @@ class Draft(Base):
 
 
 class Submission(Numbered):
-    """The work that a worker handed in, whether it counts or not.
+    """Work that a worker has handed in, whether it counts or not.
 
-    There is one per lease, so a replay adds none.
+    There is one per lease, so sending a form twice adds none.
     """
 
     __tablename__ = "submissions"
@@ -486,7 +496,7 @@ class Submission(Numbered):
 class Vote(Numbered):
     """One worker's judgement of one problem.
 
-    `choice` is a candidate's index, or 1 for yes and 0 for no.
+    `choice` is a candidate's index, or 1 for yes and 0 for no. It is null if the worker cannot tell.
     """
 
     __tablename__ = "votes"
@@ -519,7 +529,7 @@ class Vote(Numbered):
 
 
 class Event(Numbered):
-    """A small thing that happened while somebody worked: a paste, a tab left, a draft saved."""
+    """A signal from a task's page, such as a paste or leaving the tab."""
 
     __tablename__ = "events"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -530,7 +540,7 @@ class Event(Numbered):
 
 
 class Remark(Numbered):
-    """A worker's remark on an item, instead of a judgement or beside it.
+    """A worker's remark on a problem, instead of a judgement or with it.
 
     Only the last one under a lease is kept.
     """
@@ -548,9 +558,9 @@ class Remark(Numbered):
 
 
 class Payment(Numbered):
-    """A line of the ledger: an amount owed, and when it was settled.
+    """A line of the ledger: an amount owed to a worker, and when it was paid.
 
-    In hundredths of the study's currency.
+    In hundredths of the study's currency. Negative lines are corrections or deductions.
     """
 
     __tablename__ = "payments"
@@ -578,10 +588,9 @@ class Payment(Numbered):
 
 
 class PayoutJob(Numbered):
-    """One worker's payout: planned, sent, then confirmed, refused or uncertain.
+    """A payout to one worker: planned, sent, then confirmed, refused or uncertain.
 
-    It is sent from `planned` only, by whoever has moved it to `sent`. The database keeps a second one of a worker out
-    while one is under way.
+    Only the server that moved it from `planned` to `sent` sends it. An index allows one unfinished payout per worker.
     """
 
     __tablename__ = "payout_jobs"
@@ -612,9 +621,9 @@ class PayoutJob(Numbered):
 
 
 class Adjudication(Numbered):
-    """A requester's decision over the votes on a problem.
+    """A requester's decision on a problem, which overrules its votes.
 
-    The last one counts.
+    Only the last one on a problem is in force.
     """
 
     __tablename__ = "adjudications"
@@ -627,7 +636,7 @@ class Adjudication(Numbered):
 
 
 class LogEntry(Numbered):
-    """A line of the audit log: who did what to what.
+    """A line of the audit log: who did what to which object.
 
     Rows are added, never changed.
     """
@@ -642,7 +651,7 @@ class LogEntry(Numbered):
 
 
 class State(Base):
-    """Single facts about the study: whether it is paused, what was prepared."""
+    """A single fact about the study by key, such as whether it is paused."""
 
     __tablename__ = "state"
     key: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
