@@ -13,7 +13,11 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twi
 
 
 def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
-    """Questions before money is spent, or a worker or a pilot's data is removed."""
+    """Ask for confirmation before a command spends money or deletes data.
+
+    `given` has the command's arguments. Returns the question by the name of the argument it answers. Empty if none is
+    needed.
+    """
     if given.get("yes", True):
         return {}
     if "visits" in given:
@@ -34,7 +38,7 @@ app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
 
 
 def code_of_check(answer: verbs.StudyAnswer) -> int:
-    """1 if something has to be done before a study is served."""
+    """Exit code of `check`: 1 if something has to be done before the study is served."""
     return int(not answer.record["ready"])
 
 

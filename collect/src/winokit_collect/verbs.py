@@ -41,16 +41,16 @@ Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyon
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """The result of a verb: as plain data, and in lines and tables to read."""
+    """Result of a command: `record` as plain data for scripts, `lines` for people to read."""
 
     record: Any
     lines: Lines
 
 
 def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to_read: bool = False) -> closing[Study]:
-    """The study of a folder, to be closed at the end of a `with`.
+    """Open a study as a context that closes it at the end of the block.
 
-    As a `pilot`, or only `to_read` it.
+    With `pilot`, workers who join are marked. With `to_read`, the database may be one that cannot be written.
     """
     from winokit_collect.study.study import Study
 
@@ -58,7 +58,10 @@ def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to
 
 
 def links_begin(study: Study, url: str | None) -> str:
-    """The address that the links of a study begin with."""
+    """Public address of a study, with which its links begin.
+
+    `url`, else the one in study.toml, else this machine's. It has no slash at the end.
+    """
     return (url or study.config.server.url or "http://127.0.0.1:8000").rstrip("/")
 
 
@@ -198,11 +201,10 @@ def serve(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """Open a listening socket at an address.
 
-    Port 0 takes any free port. An address in use is an error in one line.
-
-    Whoever connects before the pages are served waits for them.
+    Port 0 chooses a free port. Connections made before the pages are served wait. Raises BadInput if the address is in
+    use.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only if it knows that this is TCP.
@@ -219,7 +221,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
-    """Print the address of the pages, and what whoever serves them should know."""
+    """Say the address of the pages, warnings, and the link that makes the first account.
+
+    `say` is called with each line.
+    """
     from winokit_collect.platforms.base import platform_of, warn_of_reward
     from winokit_collect.study.requesters import setup_path
 
@@ -238,9 +243,9 @@ def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
 
 
 def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool) -> None:
-    """Serve the pages at a socket, in this process, until Ctrl-C.
+    """Serve a study's pages at a socket in this process, until Ctrl-C.
 
-    `base` is the address people see.
+    `base` is the public address. With `behind_proxy`, addresses of clients are read from a proxy's headers.
     """
     import uvicorn
 
@@ -259,10 +264,10 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
 
 @contextmanager
 def _stop_on_term() -> Iterator[None]:
-    """Let SIGTERM end the block as an exception would.
+    """Let SIGTERM end the block by an exception, so that databases are closed.
 
-    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again. Without a handler
-    that would end the process at once.
+    Only in the main thread. uvicorn handles the signal first and then raises it again, which would end the process at
+    once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -277,7 +282,7 @@ def _stop_on_term() -> Iterator[None]:
 def _start_servers(processes: int, *how: Any) -> None:
     """Serve in several processes until Ctrl-C.
 
-    If one ends by itself all do, so that whoever started them can start them again.
+    `how` has the arguments of `_run_server`. If one process ends, the others are stopped and WinokitError is raised.
     """
     spawn = multiprocessing.get_context("spawn")
     children = [spawn.Process(target=_run_server, args=how) for _ in range(processes)]
@@ -297,9 +302,9 @@ def _start_servers(processes: int, *how: Any) -> None:
 
 
 def _run_server(place: socket.socket, base: str, behind_proxy: bool, folder: Path, db: str | None, pilot: bool) -> None:
-    """Serve in one of several processes, all at one socket.
+    """Serve the pages in a child process, at a socket that all processes share.
 
-    It ends with the process that started it, in whatever way that ends.
+    It ends when its parent process ends.
     """
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
@@ -311,6 +316,7 @@ def _run_server(place: socket.socket, base: str, behind_proxy: bool, folder: Pat
 
 
 def _stop_with_parent() -> None:
+    """Wait until the parent process has ended, then end this one."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -318,9 +324,9 @@ def _stop_with_parent() -> None:
 
 
 def _freeze_loaded_objects() -> None:
-    """Keep the garbage collector from objects that are loaded by now and stay.
+    """Exclude all objects loaded by now from garbage collection.
 
-    A pass over them stops everybody for 0.1 s.
+    A pass over them would stop all pages for 0.1 s.
     """
     gc.collect()
     gc.freeze()

@@ -49,7 +49,7 @@ TRIES = 5
 
 @dataclass(frozen=True)
 class BookItem:
-    """An amount in one of the two books."""
+    """One payment, as the ledger or the platform records it."""
 
     kind: str
     """`visit`, the platform's own reward, or `bonus`."""
@@ -64,7 +64,7 @@ class BookItem:
 
 @dataclass(frozen=True)
 class Difference:
-    """An amount on which the two books disagree."""
+    """A payment on which the ledger and the platform disagree."""
 
     code: str
     """The worker's code; empty if the platform's person is not known here."""
@@ -76,13 +76,13 @@ class Difference:
 
     @property
     def cents(self) -> int:
-        """The amount by which they disagree."""
+        """The amount, in hundredths, by which they disagree."""
         return abs(self.platform_cents - self.ledger_cents)
 
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """Both books compared."""
+    """Result of comparing the ledger with the platform's records."""
 
     platform: str
     currency: str
@@ -96,11 +96,11 @@ class Reconciliation:
 
     @property
     def disagreement_cents(self) -> int:
-        """The one number: money on which the two books disagree."""
+        """Sum of all differences, in hundredths."""
         return sum(difference.cents for difference in self.differences)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The comparison as plain data, for scripts."""
         record = asdict(self)
         record["differences"] = [asdict(difference) | {"cents": difference.cents} for difference in self.differences]
         record["at"] = self.at.isoformat()
@@ -109,21 +109,21 @@ class Reconciliation:
 
 @dataclass(frozen=True)
 class PlatformBooks:
-    """A platform's own books: its visits, and the reward of each of its studies."""
+    """The platform's records: visits with their bonuses, and the reward of each study."""
 
     reports: Sequence[VisitReport]
     rewards: dict[str | None, BaseReward | None]
 
     def base(self, report: VisitReport) -> int:
-        """Hundredths that the platform has paid for a visit by itself."""
+        """Reward in hundredths that the platform paid for a visit, 0 if it is not approved."""
         reward = self.rewards.get(report.study_id)
         return reward.cents if reward is not None and report.state == APPROVED else 0
 
 
 def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Reconciliation:
-    """Compare the ledger with the platform's books.
+    """Compare the ledger with the platform's records, without changing either.
 
-    Nothing is changed.
+    `wait` is called with the seconds that the platform asks to wait.
     """
     platform = platform_of(study)
     books = _read_patiently(study, platform, wait)
@@ -155,12 +155,10 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
 
 
 def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
-    """Enter into the ledger the platform's own payments for visits.
+    """Correct the ledger to what the platform has paid for visits by itself.
 
-    Returns the number of visits that changed.
-
-    A reward that was more than the ledger says is deducted from what its worker is owed next. Bonuses are left to the
-    requester: only they know the reason of a payment by hand.
+    Returns the number of visits that changed. A reward above what the ledger says is deducted from what its worker
+    earns next. Bonuses are left to the requester, who alone knows the reason of a payment by hand.
     """
     books = _read_patiently(study, platform_of(study), wait)
     changed = 0
@@ -190,9 +188,9 @@ def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.slee
 
 
 def _read_patiently(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
-    """Read everything that the platform has of this study.
+    """Read the platform's records, and wait whenever it asks to.
 
-    After "too many requests" it waits and tries again, some times.
+    Raises Busy if it still asks to after several tries.
     """
     for _ in range(TRIES - 1):
         try:
@@ -203,6 +201,7 @@ def _read_patiently(study: Study, platform: Platform, wait: Callable[[float], No
 
 
 def _read_books(study: Study, platform: Platform) -> PlatformBooks:
+    """Read all visits to the study's offers, and their rewards."""
     offers = offers_of(study)
     reports = list(platform.visits(offers))
     study_ids = {report.study_id for report in reports}
@@ -211,7 +210,7 @@ def _read_books(study: Study, platform: Platform) -> PlatformBooks:
 
 
 def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
-    """Read visits and workers by the platform's ids, and workers' codes."""
+    """Read the study's visits by session id, its workers by external id, and their codes."""
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
     people = select(Identity.external_id, Identity.worker_id).where(Identity.platform == name)
@@ -228,9 +227,9 @@ def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int]
 def _list_ledger_items(
     study: Study, visits: dict[str, PlatformVisit]
 ) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
-    """List the amounts paid by the ledger, and those in doubt.
+    """List the payments that the ledger says were made through the platform.
 
-    An amount in doubt is a pair of visit and cents.
+    Also returns the uncertain ones, as pairs of visit and cents.
     """
     remembered = {visit.id for visit in visits.values()}
     of_platform = Worker.platform == study.config.platform.name
@@ -259,7 +258,7 @@ def _list_ledger_items(
 def _list_platform_items(
     books: PlatformBooks, visits: dict[str, PlatformVisit], people: dict[str, int]
 ) -> Iterator[BookItem]:
-    """List the amounts that the platform says it paid."""
+    """Yield the payments that the platform says it made."""
     for report in books.reports:
         visit = visits.get(report.session_id)
         worker_id = people.get(report.external_id) if visit is None else visit.worker_id
@@ -274,9 +273,9 @@ def _list_platform_items(
 def _split_bases(
     ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
 ) -> Iterator[Difference]:
-    """Split off the visits for which both books have a reward, but not the same.
+    """Yield the differences between rewards that both sides have for the same visit.
 
-    They are removed from both lists.
+    Both items of such a difference are removed from their lists.
     """
     bases = {item.visit_id: item for item in ours if item.kind == VISIT and item.visit_id is not None}
     visit_items = [item for item in theirs if item.kind == VISIT and item.visit_id is not None]
@@ -291,7 +290,11 @@ def _split_bases(
 
 
 def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
-    """Remove the amounts on which both books agree, the surest pairs first."""
+    """Remove the payments that are on both lists.
+
+    Payments for the same visit are matched first, then those to the same worker, then those of workers whose identity
+    was deleted.
+    """
 
     def same_visit(item: BookItem) -> object:
         return item.visit_id
@@ -319,7 +322,10 @@ def _match_pairs(
     place: Callable[[BookItem], object],
     may_pair: Callable[[BookItem, BookItem], bool],
 ) -> None:
-    """Remove pairs of the same kind, amount and place."""
+    """Remove pairs of items with the same kind, the same cents and the same `place`.
+
+    `place` maps an item to its visit or worker, and `may_pair` says whether two items may be matched.
+    """
     waiting: dict[object, list[BookItem]] = defaultdict(list)
     for item in theirs:
         waiting[item.kind, item.cents, place(item)].append(item)
@@ -333,7 +339,7 @@ def _match_pairs(
 
 
 def _describe_ours(item: BookItem, platform: Platform) -> str:
-    """Describe why an amount may be in the ledger alone."""
+    """Explain a payment that only the ledger has."""
     if item.is_forgotten:
         return f"its worker was forgotten here; {platform.title} shows no such amount for anybody unknown"
     if item.kind == VISIT:
@@ -342,7 +348,10 @@ def _describe_ours(item: BookItem, platform: Platform) -> str:
 
 
 def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
-    """Describe why an amount may be on the platform alone."""
+    """Explain a payment that only the platform has.
+
+    `doubtful` has the uncertain payouts, as pairs of visit and cents.
+    """
     if item.worker_id is None:
         return f"{platform.title} paid somebody who is not known here"
     if item.kind == VISIT:
@@ -353,7 +362,7 @@ def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int
 
 
 def _list_notes(books: PlatformBooks, platform: Platform) -> Iterator[str]:
-    """List notes on what the comparison cannot see."""
+    """Yield notes on payments that the comparison cannot check."""
     screened = sum(report.state == SCREENED_OUT for report in books.reports)
     if screened:
         yield f"{screened} screened out: {platform.title} pays them a fixed reward of its own, which is not compared"

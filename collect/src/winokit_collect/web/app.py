@@ -66,15 +66,15 @@ WHYS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
 
 
 class TooLarge(Refused):
-    """A body is larger than any form of ours sends."""
+    """The request's body is larger than any form of the app."""
 
     status = 413
 
 
 class RateLimit:
-    """A limit on something in a minute, for each who asks.
+    """A limit on how often something may happen in a minute, for each key.
 
-    Kept in memory: a restarted server begins to count again, and each of its processes counts by itself.
+    Counted in memory, by each server process separately.
     """
 
     def __init__(self, most: int) -> None:
@@ -82,9 +82,9 @@ class RateLimit:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def count(self, who: object = "") -> int:
-        """Count one more.
+        """Count one event for the key `who`.
 
-        Returns 0, or the seconds to wait if it is one too many.
+        Returns 0, or the seconds to wait if there were too many.
         """
         if self._limiter.hit(self._most, str(who)):
             return 0
@@ -94,14 +94,17 @@ class RateLimit:
 
 
 class CollectMiddleware:
-    """An ASGI layer around everything, static files and errors included."""
+    """ASGI layer that adds security headers, limits bodies, and handles unexpected errors.
+
+    `secure` says whether people reach the app over TLS.
+    """
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self.app = app
         self.secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one ASGI connection. Anything but HTTP is passed on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -137,6 +140,7 @@ class CollectMiddleware:
             await page(scope, receive, send_with_headers)
 
     def _add_headers(self, headers: MutableHeaders, lasts: bool) -> None:
+        """Add the security headers. `lasts` lets browsers keep the file for a year."""
         headers.update(ALWAYS)
         headers.setdefault("Content-Security-Policy", policy())
         if headers["Content-Security-Policy"].endswith(NO_FRAMES):
@@ -148,9 +152,9 @@ class CollectMiddleware:
 
 
 def _count_body(receive: Receive) -> Receive:
-    """Count the bytes of a body.
+    """Wrap `receive` so that it counts the bytes of the body.
 
-    Raises TooLarge as soon as it has grown too large, whatever its sender said about it.
+    It raises TooLarge once there are more than allowed, whatever Content-Length says.
     """
     total = 0
 
@@ -166,9 +170,9 @@ def _count_body(receive: Receive) -> Receive:
 
 
 def refusal_page(request: Request, error: Exception) -> Response:
-    """The page for something refused.
+    """Page that says why a request was refused.
 
-    If it looks like an attack, it also makes a line in the audit log.
+    Suspicious requests are also written into the audit log, up to a limit per minute.
     """
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
     why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
@@ -191,11 +195,12 @@ def refusal_page(request: Request, error: Exception) -> Response:
 
 
 def accident_page(request: Request) -> Response:
-    """The page for an error of ours."""
+    """Page for an unexpected error of the app."""
     return _render_refusal(request, 500, say("refusals.accident"))
 
 
 def _render_refusal(request: Request, status: int, why: str) -> Response:
+    """Render an error page, or a piece of it if a script asks."""
     visit = Visit(request)
     why = visit.texts.say(why)
     if visit.is_htmx:
@@ -206,9 +211,9 @@ def _render_refusal(request: Request, status: int, why: str) -> Response:
 
 
 def _handle_study_error(request: Request, error: Exception) -> Response:
-    """Handle an error in the study itself.
+    """Handle an error of the study itself, such as a missing file.
 
-    Its requester sees the message. Others have no use for names of files.
+    A requester sees its message. Anybody else sees a general one, and it is logged.
     """
     if request.url.path.startswith(DASHBOARD):
         return refusal_page(request, error)
@@ -217,9 +222,9 @@ def _handle_study_error(request: Request, error: Exception) -> Response:
 
 
 def _handle_http_error(request: Request, error: Exception) -> Response:
-    """Return the page for an error that FastAPI raises.
+    """Page for an error that FastAPI raised.
 
-    An error of ours while it read a form is raised again.
+    If our own error is its cause, that is raised again.
     """
     if isinstance(error.__cause__, (TooLarge, ClientDisconnect)):
         raise error.__cause__
@@ -227,27 +232,28 @@ def _handle_http_error(request: Request, error: Exception) -> Response:
 
 
 def _handle_misfit(request: Request, error: RequestValidationError) -> Response:
-    """Return the page for an address or a form that does not fit."""
+    """Page for an address or a form whose values are not valid."""
     return refusal_page(request, misfits(request, error))
 
 
 def _redirect_elsewhere(request: Request, error: Exception) -> Response:
+    """Redirect to the path of a GoTo error, also if a script made the request."""
     if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": str(error)})
     return RedirectResponse(str(error), 303)
 
 
 def _describe_address(scope: Scope) -> str:
-    """Return the pattern of an address, in one line.
+    """Pattern of a request's path, for logs.
 
-    The address itself may hold a token.
+    The path itself may contain a secret token.
     """
     pattern = getattr(scope.get("route"), "path", None) or plain(scope["path"])
     return " ".join(str(pattern).split())[:200]
 
 
 def _find_actor(request: Request) -> str:
-    """Return the name that the audit log has for somebody."""
+    """Name of the person who made a request, as the audit log writes it."""
     if request.url.path.startswith(DASHBOARD):
         requester = known_requester(request)
         if requester is not None:
@@ -257,9 +263,9 @@ def _find_actor(request: Request) -> str:
 
 
 def health(request: Request) -> Response:
-    """Whether pages can be made, for whoever monitors the server.
+    """Tell a monitor whether the database can be read and the disk has room.
 
-    It tells nothing that a stranger should not know.
+    Status 200 or 503, without details.
     """
     try:
         with request.app.state.study.store.read() as session:
@@ -274,7 +280,7 @@ def health(request: Request) -> Response:
 
 
 def _load_study(app: FastAPI) -> None:
-    """Load what takes long in a large study, before anybody waits for it."""
+    """Load data that takes long in a large study, before the first request."""
     app.state.study.earlier.load(app.state.study)
     if app.state.snapshots.keeps:
         app.state.snapshots.get()
@@ -282,7 +288,7 @@ def _load_study(app: FastAPI) -> None:
 
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[None]:
-    """Limit the threads, and keep payouts going, as long as the app runs."""
+    """Run the app's background threads while it serves requests."""
     current_default_thread_limiter().total_tokens = THREADS
     await run_in_threadpool(_load_study, app)
     with app.state.payouts, app.state.second_opinions:
@@ -290,9 +296,10 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
 
 
 def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
-    """The app that serves a study.
+    """Make the web app of a study.
 
-    `secure` if people reach it over TLS, at the `url` that links begin with.
+    `secure` says whether people reach it over TLS. `url` is the public address with which links begin, empty for the
+    one that the browser uses.
     """
     handlers: dict[int | type[Exception], Any] = {
         GoTo: _redirect_elsewhere,
