@@ -39,9 +39,9 @@ ServedToken: TypeAlias = tuple[str | None, float | None]
 
 
 class PlacedToken(NamedTuple):
-    """Start and end of a token in the text, and its log-probability.
+    """Place of a token in a text, and its log-probability.
 
-    Both count characters, the space before the token included.
+    `start` and `end` count characters. The space before a token belongs to it.
     """
 
     start: int
@@ -56,21 +56,21 @@ _make_placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] 
 
 
 def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Place each token in the text, or return None if the tokens belong to something else.
+    """Find the place of each of a server's tokens in the text that was sent.
 
-    A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
-    Tokens of the text as Unicode's normal forms write it, which some tokenizers read, will do.
+    None if the tokens are not those of the text. A token before the text (BOS) gets an empty place at its start.
+    Generated tokens after it are left out. Tokens may spell a Unicode normal form of the text (NFC or NFKC), which some
+    tokenizers read.
     """
     return _align_plain_tokens(text, tokens) or _align_any_spelling(text, tokens)
 
 
 def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Align tokens whose texts joined together are the text, ten times faster.
+    """Align tokens that, joined together, are the text.
 
-    Does what `_align_any_spelling` does.
-
-    There may be one before them (BOS), one behind them (generated), and a space too many at their start; a space may be
-    written as one of `SPACE_MARKS`. None where it is not as simple as that.
+    Gives what `_align_any_spelling` gives, ten times faster. One BOS token before the text, one generated token after
+    it, and one extra space at the start are allowed, and spaces may be written as one of `SPACE_MARKS`. None for
+    anything less simple.
     """
     texts, logprobs = zip(*tokens, strict=True) if tokens else ((), ())
     if not text or text[0].isspace() or text[-1].isspace() or None in texts:
@@ -104,7 +104,7 @@ def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 
 
 def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Align tokens of any spelling, as `align` does."""
+    """Align tokens in whatever way they are spelt. None if they do not fit the text."""
     for form in FORMS:
         clusters = list(text) if form is str else _split_into_clusters(text)
         encoded_clusters = [form(cluster).encode() for cluster in clusters]
@@ -120,9 +120,9 @@ def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 
 
 def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
-    """Borders by the spelling that places most tokens.
+    """Find the borders of the tokens, under the way of spelling that places most of them.
 
-    A token of unknown spelling may cover what belongs to other tokens.
+    Borders are byte positions, one more than there are placed tokens. None if no way of spelling fits.
     """
     best: list[Collection[int]] | None = None
     for spell in (
@@ -142,9 +142,10 @@ def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Colle
 
 
 def _find_borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Byte positions at which tokens that cover the text may begin and end.
+    """Find the byte positions at which each token may begin and end.
 
-    The list is longer by one than that of the tokens.
+    Tokens before the text, such as BOS, get position 0. The list has one entry more than there are placed tokens. None
+    if the tokens do not fit.
     """
     for special in range(min(3, len(spelt))):  # tokens before the text: BOS, a prefix
         borders = _lay_tokens(text, spelt[special:])
@@ -156,9 +157,9 @@ def _find_borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int
 
 
 def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Borders of tokens placed one after the other.
+    """Place tokens one after the other from the start of the text, and return their borders.
 
-    None if they do not fit, or end too early.
+    None if they do not fit, or do not reach the end of the text.
     """
     stop = len(text.rstrip())
     steps = list[dict[int, list[int]]]()
@@ -182,9 +183,9 @@ def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]]
 def _choose_borders(
     text: bytes, spelt: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
 ) -> list[Collection[int]]:
-    """Keep the borders from which the end of the text can be reached.
+    """Keep only the borders from which the end of the text can be reached.
 
-    A step maps each start of a token to its possible ends.
+    `steps` has, for each token, its possible ends by start. The text ends at `stop`, spaces at its end aside.
     """
     last_ends = set(chain.from_iterable(steps[-1].values()))
     ways = [{end for end in last_ends if end >= stop}]
@@ -200,7 +201,7 @@ def _choose_borders(
 
 
 def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
-    """Possible ends of a token that begins at a position, or after spaces there."""
+    """Byte positions at which a token may end that begins at `at`, or after spaces there."""
     if token is None:
         return list(range(at, min(at + REACH, len(text) + 1)))
     if isinstance(token, re.Pattern):
@@ -215,7 +216,7 @@ def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
 
 
 def _split_into_clusters(text: str) -> list[str]:
-    """Characters, each with the accents that follow it."""
+    """Split a text into characters, each with the combining accents after it."""
     clusters: list[str] = []
     for character in text:
         if clusters and combining(character):
@@ -226,9 +227,9 @@ def _split_into_clusters(text: str) -> list[str]:
 
 
 def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Lists from each byte to the character that begins there and to the one that ends.
+    """Map each byte position to the character that begins there, and to the one that ends there.
 
-    Inside a character they name its own edges.
+    `written` has the bytes of each cluster. Positions inside a character map to its own start and end.
     """
     starts = list[int]()
     ends = list[int]()
@@ -242,9 +243,9 @@ def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) 
 
 
 def _parse_plain_spelling(token: str) -> Spelling:
-    """Bytes of a token that is spelt as it reads, or as bytes.
+    r"""Bytes of a token that is written as text, as "<0xE2>", or as "bytes:\xe2".
 
-    A pattern if part of a character is lost.
+    A pattern of bytes if a part of a character is lost ("\ufffd").
     """
     if "\ufffd" in token:
         parts = token.lstrip().encode(errors="replace").split("\ufffd".encode())
@@ -259,14 +260,14 @@ def _parse_plain_spelling(token: str) -> Spelling:
 
 
 def _decode_part(code: str, character: str) -> bytes:
-    """The byte of an escape, or the bytes of a character if there is no escape."""
+    r"""Byte of an escape such as \xe2, or the bytes of a character if `code` is empty."""
     return bytes.fromhex(code) if code else character.encode()
 
 
 def _parse_byte_level_spelling(token: str) -> Spelling:
-    """Bytes of a token spelt as GPT-2's tokenizer does.
+    """Bytes of a token that is written in GPT-2's alphabet, one character for each byte.
 
-    It has a printable character for each byte. BOS stays as it is.
+    A token with other characters, such as BOS, is read as plain text.
     """
     if all(character in ALPHABET for character in token):
         return bytes(ALPHABET[character] for character in token)

@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 class BatchBudget:
-    """The tokens of a batch.
+    """Number of tokens that a batch may have, which adapts to the memory.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class BatchBudget:
         self.notes: tuple[str, ...] = ()
 
     def settle(self) -> None:
-        """Recall the number, or find it, if that has not been done."""
+        """Look up the remembered number of tokens, or find and remember it, once."""
         attempt = self.attempt
         self.attempt = None
         if attempt is None or self.name is None:
@@ -69,9 +69,9 @@ class BatchBudget:
             self._remember_budget()
 
     def halve(self, spent: int, error: RuntimeError) -> None:
-        """Halve the budget after memory ran out.
+        """Halve the number of tokens after memory ran out, and note that.
 
-        A second time it is an error. `spent` is the number of tokens that the failed batch had.
+        `spent` is the number of tokens of the failed batch. Raises BadInput the second time.
         """
         if self.notes:
             raise BadInput(
@@ -83,6 +83,7 @@ class BatchBudget:
         self._remember_budget()
 
     def _remember_budget(self) -> None:
+        """Store the number of tokens in the user's cache folder, if it has a name."""
         if self.name is not None:
             path = user_cache(REMEMBERED)
             budgets = _load_remembered_budgets() | {self.name(): self.tokens}
@@ -96,7 +97,8 @@ def in_batches(
 ) -> Iterator[tuple[int, R]]:
     """Run items in batches, the most expensive first, yielding (index, result).
 
-    Where memory does not hold a batch, it and all that are left are made again, half as large.
+    `costs` has the tokens of each item. If a batch does not fit into memory, it and all later ones are packed again
+    with half the budget.
     """
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:
@@ -111,7 +113,7 @@ def in_batches(
 
 
 def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
-    """Pack the indices of all batches again, for another budget."""
+    """Pack the items of all batches again, into batches of at most `tokens` tokens."""
     indices = list(chain.from_iterable(batches))
     repacked = packed([costs[index] for index in indices], tokens, ALIKE)
     return [[indices[at] for at in batch] for batch in repacked]
@@ -120,6 +122,10 @@ def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], toke
 def _run_batch(
     run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], spent: int, budget: BatchBudget
 ) -> Sequence[R] | None:
+    """Run one batch. None if memory ran out, after which the budget is halved.
+
+    Raises BadInput if a single item is too large.
+    """
     try:
         return run(items)
     except RuntimeError as error:  # torch.OutOfMemoryError is one
@@ -134,7 +140,7 @@ def _run_batch(
 
 
 def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
-    """The largest of tokens, its doubles and its halves that memory holds."""
+    """Find the largest number of tokens that memory holds, by doubling or halving `tokens`."""
     if _fits_in_memory(attempt, tokens):
         while tokens < MOST and _fits_in_memory(attempt, 2 * tokens):
             tokens *= 2
@@ -147,6 +153,7 @@ def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
 
 
 def _fits_in_memory(attempt: Callable[[int], object], tokens: int) -> bool:
+    """Whether a batch of this many tokens can be read without running out of memory."""
     try:
         attempt(tokens)
         return True
@@ -159,9 +166,9 @@ def _fits_in_memory(attempt: Callable[[int], object], tokens: int) -> bool:
 
 
 def _load_remembered_budgets() -> dict[str, int]:
-    """Budgets found by earlier runs, by their names.
+    """Numbers of tokens that earlier runs have found, by model and device.
 
-    A file that cannot be read counts as an empty one.
+    Empty if the file cannot be read.
     """
     with suppress(OSError, ValueError):
         budgets = json.loads(user_cache(REMEMBERED).read_bytes())
@@ -171,19 +178,13 @@ def _load_remembered_budgets() -> dict[str, int]:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch reports with this error that memory ran out.
-
-    Backends other than CUDA say so only in the message.
-    """
+    """Whether an error of torch means that memory ran out."""
     message = str(error).lower()
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
 
 
 def free_memory() -> None:
-    """Free the memory that nothing refers to any more.
-
-    Layers and their hooks refer to each other, and CUDA keeps memory that it once had.
-    """
+    """Return unused memory to the device."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -26,18 +26,18 @@ ALONE = "a single token with nothing before it has no probability; ?bos=on puts 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A continuation as tokens, and the place of each scored one in its text."""
+    """A tokenised continuation: its tokens, and the places of the scored ones in its text."""
 
     scored: ScoredText
     places: list[tuple[int, int]]
 
     def pieces(self, logprobs: Sequence[float]) -> base.Pieces:
-        """The scored tokens with their log-probabilities."""
+        """Make pieces of the scored tokens, given their log-probabilities in order."""
         return tuple(base.Piece(*place, logprob) for place, logprob in zip(self.places, logprobs, strict=True))
 
 
 class Boundary:
-    """A tokenizer that splits requests into what is given and what is scored.
+    """A tokenizer that splits requests into context tokens and scored tokens.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class Boundary:
         self.start_text = None if self.start is None else tokenizer.decode(self.start)
 
     def encode(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Encode each text, with BOS or without, as ids and places.
+        """Tokenise distinct texts, with or without BOS, as (ids, places) by text.
 
-        Other special tokens are those that the tokenizer adds.
+        Other special tokens are those that the tokenizer adds by itself.
         """
         start = "" if self.verbatim else self.start_text
         marked = [text for text in texts if start is not None and text.startswith(start)]
@@ -72,9 +72,10 @@ class Boundary:
         return encoded_texts
 
     def split(self, requests: Sequence[base.Continuation], most: int = sys.maxsize) -> list[EncodedText | base.Refusal]:
-        """Encode each request and find which of its tokens are scored.
+        """Tokenise each request, and find the first token that is scored.
 
-        `most` is the number of tokens that the model reads. A text that cannot be read or scored gives a Refusal.
+        `most` is the largest number of tokens that the model reads. A text that cannot be read or scored gives a
+        Refusal.
         """
         sides = [moved(request) for request in requests]
         encoded_wholes = self.encode([context + text for context, text in sides])
@@ -101,7 +102,7 @@ class Boundary:
         return encoded
 
     def _apply_bos(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
-        """Add BOS to an encoded text or remove it, as the settings say."""
+        """Add BOS to a tokenised text, or remove it, as `bos` says."""
         begins = ids[:1] == [self.start]
         if self.start is None or begins == self.bos:
             return ids, places
@@ -110,6 +111,7 @@ class Boundary:
         return [self.start, *ids], [(0, 0), *places]
 
     def _tokenize_texts(self, texts: list[str], *, special: bool) -> dict[str, Any]:
+        """Tokenise texts, with the tokenizer's special tokens or without."""
         if not texts:
             return {}
         encoded = self.tokenizer(
@@ -119,9 +121,10 @@ class Boundary:
 
 
 def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[int]) -> bool:
-    """Whether a token of the whole reaches across the border of the context.
+    """Whether a token of the whole text reaches across the end of the context.
 
-    This compares tokens, and only for letters that are not ASCII.
+    `ids` are the tokens of the whole, `own` those of the context alone. Only checked if the characters at the border
+    are not ASCII.
     """
     around_border = context[-1:] + text[:1]
     begins_alike = list(ids[: len(own)]) == list(own)
@@ -129,9 +132,9 @@ def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[in
 
 
 def after_a_space(prompt: str) -> tuple[str, str]:
-    """Return a prompt and the space that separates it from an option.
+    """Return a prompt, and the space to put between it and an option.
 
-    The space is empty if the prompt ends with one.
+    The space is empty if the prompt is empty or ends with white space.
     """
     return prompt, "" if not prompt or prompt[-1].isspace() else " "
 
@@ -139,11 +142,10 @@ def after_a_space(prompt: str) -> tuple[str, str]:
 def parts_of(
     model: base.Model, requests: Sequence[base.Request], opened: Callable[[str], tuple[str, str]] = after_a_space
 ) -> list[tuple[int, base.Continuation]]:
-    """Continuations that the requests need, each with its request's index.
+    """Split requests into continuations, each with the index of its request.
 
-    Raises BadInput for a request that the model cannot answer.
-
-    An `Ask` is one for each option, after the prompt as `opened` has it; a space at its end is moved there anyway.
+    A `Continuation` is one part. An `Ask` gives one part for each option: `opened` returns its prompt and the gap
+    before an option. Raises BadInput for a request that the model cannot answer.
     """
     parts: list[tuple[int, base.Continuation]] = []
     for index, request in enumerate(requests):
@@ -162,11 +164,10 @@ def joined(
     owners: Sequence[int],
     read: Iterable[tuple[int, base.Answer]],
 ) -> Iterator[tuple[int, base.Answer]]:
-    """Join the answers of parts to answers of requests.
+    """Combine the answers to parts into answers to requests, yielding (index, answer).
 
-    Each is yielded when its last part is read or one of them is refused.
-
-    The reply to an `Ask` has the summed log-probabilities of its options; nothing is said, so that there is no text.
+    A request is answered when its last part is, or when one of them is refused. The reply to an `Ask` has the summed
+    log-probability of each option, no choice and no text.
 
     Parameters
     ----------
@@ -192,13 +193,13 @@ def joined(
 
 
 def moved(request: base.Continuation) -> tuple[str, str]:
-    """Context and text, after spaces at the context's end moved to the text."""
+    """Context and text of a request, after the context's final spaces moved to the text."""
     context = request.context.rstrip()
     return context, request.context[len(context) :] + request.text
 
 
 def _count_tokens_within(places: Sequence[tuple[int, int]], border: int) -> int:
-    """Number of tokens before the first one that reaches beyond a border."""
+    """Number of tokens before the first that ends beyond the character position `border`."""
     for index, (_, end) in enumerate(places):
         if end > border:
             return index
@@ -206,9 +207,10 @@ def _count_tokens_within(places: Sequence[tuple[int, int]], border: int) -> int:
 
 
 def _shift_places(places: Sequence[tuple[int, int]], shift: int, length: int) -> list[tuple[int, int]]:
-    """Turn places in the whole into places in the text.
+    """Convert places in the whole text to places in the scored text.
 
-    What lies before the text counts as its beginning.
+    `shift` is the start of the scored text in the whole, `length` its length. Places outside of it are cut to its
+    edges.
     """
     shifted_places: list[tuple[int, int]] = []
     for start, end in places:

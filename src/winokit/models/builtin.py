@@ -37,16 +37,16 @@ BUDGET = 1024
 
 
 def load(spec: Spec) -> "BuiltinModel":
-    """Load the built-in model. Its only option is the number of `threads`."""
+    """Load the built-in model. The SPEC's only option is the number of `threads`."""
     spec.no_place()
     spec.only("threads")
     return BuiltinModel(str(spec), spec.number("threads", usable_threads(), least=1, most=1024))
 
 
 def usable_threads() -> int:
-    """Number of threads that OMP_NUM_THREADS names, else of usable processors.
+    """Number of threads to use: that of OMP_NUM_THREADS, else one per usable processor.
 
-    onnxruntime's own default pins its threads to processors, and two runs side by side would fight over the same ones.
+    onnxruntime's own default pins its threads to processors, and two runs side by side would compete for the same ones.
     """
     stated = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if stated.isdecimal() and int(stated) > 0:
@@ -55,7 +55,7 @@ def usable_threads() -> int:
 
 
 class BuiltinModel:
-    """The built-in model, loaded."""
+    """The built-in masked language model, run by onnxruntime."""
 
     kind = "masked"
     can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Embed})
@@ -77,17 +77,14 @@ class BuiltinModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the weights and the tokenizer.
-
-        Nothing else changes an answer by more than rounding.
-        """
+        """Hash of the weights and the tokenizer."""
         digest = hashlib.blake2b(digest_size=16)
         for name in ("model_int8.onnx", "tokenizer.json"):
             digest.update((FOLDER / name).read_bytes())
         return f"builtin {digest.hexdigest()}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests, window by window and in each the longest texts first."""
+        """Answer requests in windows of many, the longest texts of each window first."""
         for window in windows(requests, WINDOW):
             plan = planned(self, window, self._read_texts, self._mask)
             yield from plan.refused.items()
@@ -95,11 +92,15 @@ class BuiltinModel:
             yield from self._compute_vectors(plan.pools)
 
     def _read_texts(self, texts: list[str]) -> list[TextReading]:
+        """Tokenise texts, with the place and the word of each token."""
         encodings = self._tokenizer.encode_batch(texts)
         return [TextReading.of(text, encoding, LONGEST) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _compute_logprobs(self, wanted: Mapping[Ids, list[Guess]]) -> Iterator[tuple[Guess, float]]:
-        """Each guess with its log-probability."""
+        """Yield each guess with its log-probability.
+
+        `wanted` has the guesses by the masked text in which they are made.
+        """
         texts = list(wanted.items())
         for batch in packed([len(ids) for ids, _ in texts], BUDGET):
             rows = [texts[at] for at in batch]
@@ -114,7 +115,10 @@ class BuiltinModel:
     def _compute_vectors(
         self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]
     ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        """Each request with the mean of its hidden states."""
+        """Yield the vector for each request: the mean of hidden states at its positions.
+
+        `wanted` has pairs of request index and positions, by text.
+        """
         texts = list(wanted)
         for batch in packed([len(ids) for ids in texts], BUDGET):
             hidden = self._run_graph([texts[at] for at in batch], [], "last_hidden_state")
@@ -125,7 +129,10 @@ class BuiltinModel:
     def _run_graph(
         self, texts: Sequence[Sequence[int]], positions: Sequence[tuple[int, int]], output: str
     ) -> npt.NDArray[np.float32]:
-        """Compute one output of the graph for a batch of padded texts."""
+        """Run the network on a batch of texts, padded, and return one of its outputs.
+
+        `positions` are the (row, column) pairs for which logits are computed.
+        """
         ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
         attended = np.zeros_like(ids)
         for row, text in enumerate(texts):

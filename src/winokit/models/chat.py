@@ -44,7 +44,7 @@ BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", 
 
 
 def load(spec: Spec) -> "ChatModel":
-    """Connect to the server that the SPEC names. Nothing is sent yet."""
+    """Make the model of a chat SPEC. Nothing is sent to its server yet."""
     spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
@@ -66,7 +66,10 @@ def load(spec: Spec) -> "ChatModel":
 
 
 def _parse_marks(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """Marks around thoughts, from the option `thoughts=OPEN,CLOSE`."""
+    """Read the marks around thoughts from the option `thoughts=OPEN,CLOSE`.
+
+    Empty without the option. Raises BadInput if it has no closing mark.
+    """
     if "thoughts" not in spec.options:
         return ()
     start, comma, end = spec.options["thoughts"].partition(",")
@@ -79,7 +82,10 @@ def _parse_marks(spec: Spec) -> tuple[tuple[str, str], ...]:
 
 
 class ChatModel:
-    """A model that is talked to."""
+    """A chat model behind an OpenAI-compatible server.
+
+    `marks` are pairs of strings around a thought, in addition to the usual ones.
+    """
 
     kind = "chat"
     can: frozenset[type] = frozenset({Ask})
@@ -110,18 +116,19 @@ class ChatModel:
         with names compared to the letter."""
 
     def constrain(self, kind: str | None) -> None:
-        """Constrain replies from now on. They are kept apart from free ones."""
+        """Constrain later replies by a kind of constraint, or by none if `kind` is None.
+
+        It is part of the fingerprint, so that constrained and free replies are stored apart.
+        """
         self.constraint = kind
         if kind is not None:
             self.fingerprint = f"chat:{json.dumps({**self._determining, 'constrain': kind}, sort_keys=True)}"
             self.earlier = []
 
     def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
-        """The first kind of constraint that the server obeys, or None.
+        """Find the first of some kinds of constraint that the server obeys, or None.
 
-        `constraint_notes` then says what it does with each.
-
-        What it does with each is told in `constraint_notes`.
+        Asks the server. The result is described in `constraint_notes`.
         """
         outcomes = []
         for way in CONSTRAINTS:
@@ -140,19 +147,19 @@ class ChatModel:
         return None
 
     def identify(self) -> ServerIdentity:
-        """Return the model that the server says it serves."""
+        """Ask the server which model it serves."""
         return self._client.server.identify()
 
     @property
     def samples(self) -> bool:
-        """Whether the same question may get another reply.
-
-        A server may turn out to accept no temperature.
-        """
+        """Whether the same question may get different replies, since the temperature is above 0."""
         return float(self._client.server.settings.get("temperature", 1.0)) > 0
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """Text that the server reads for a request, and the most tokens it may write."""
+        """Text that is sent for a request, with the largest number of tokens of the reply.
+
+        0 means that there is no such limit.
+        """
         settings = self._client.server.settings
         most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
         messages = self._build_messages(request) if isinstance(request, Ask) else []
@@ -161,10 +168,7 @@ class ChatModel:
 
     @property
     def plan(self) -> str:
-        """Describes how answers are read and what was changed for this server.
-
-        Empty until the server has answered.
-        """
+        """Description of how answers are read, and of settings the server did not accept."""
         notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
             return "; ".join(notes)
@@ -177,9 +181,10 @@ class ChatModel:
         return "; ".join([how, *often, *notes])
 
     def reread(self, request: Request, place: int, kept: Answer) -> Answer:
-        """Read a reply kept under `earlier[place]` again, as it is read now.
+        """Read a stored reply again with the present rules.
 
-        Only if it has no choice, or if its thought was read too.
+        It was stored under the fingerprint `earlier[place]`. Only replies without a choice are read again, or those
+        whose thought was read as part of the answer. Others are returned as they are.
         """
         if not (isinstance(request, Ask) and isinstance(kept, Reply)):
             return kept
@@ -189,7 +194,7 @@ class ChatModel:
         return reply(request, Completion(kept.text), self._parse_marks)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Ask all, several at once, yielding replies as they come."""
+        """Send all questions, several at once, yielding (index, reply) as replies arrive."""
         asks = [request for request in requests if isinstance(request, Ask)]
         if len(asks) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
@@ -200,7 +205,7 @@ class ChatModel:
             yield index, too_long or reply(asks[index], completion, self._parse_marks, self.constraint)
 
     def _find_way(self, kind: str) -> None:
-        """Find the server's way to a kind of constraint, or raise BadInput."""
+        """Find how the server is told to use a kind of constraint. Raises BadInput if it obeys none."""
         if self.find_constraint([kind]) is None:
             reason = self.constraint_notes.pop().partition(": ")[2]
             raise BadInput(
@@ -209,7 +214,10 @@ class ChatModel:
             )
 
     def _complete_asks(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
-        """The completions of questions, several of one question at once."""
+        """Yield the completion of each question, by index.
+
+        Questions with the same request are samples, which are requested together.
+        """
         bodies = [self._build_body(ask) for ask in asks]
         samples: dict[str, list[int]] = {}
         for index, body in enumerate(bodies):
@@ -223,7 +231,7 @@ class ChatModel:
             yield next(waiting[number]), completion
 
     def _build_body(self, ask: Ask) -> Body:
-        """The body of a question, with a seed for each sample."""
+        """Build the request for a question, with a different seed for each sample."""
         body: dict[str, Any] = {"messages": self._build_messages(ask)}
         seed = self._client.server.settings.get("seed")
         if seed is not None and ask.sample:
@@ -231,6 +239,7 @@ class ChatModel:
         return body if self._way is None else {**body, **self._way.body(ask.options)}
 
     def _build_messages(self, ask: Ask) -> Messages:
+        """Build the messages for a question: the system's, if there is one, and the user's."""
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
@@ -240,10 +249,9 @@ def reply(
 ) -> Reply:
     """Read the reply in a completion.
 
-    It has log-probabilities if the server gives them. A refusal chooses nothing.
-
-    A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
-    is of a text that was cut off: what does not begin with its answer has not come to it.
+    `marks` are pairs of strings around a thought. `constraint` is the kind of constraint the reply was held to, if any.
+    A refusal has no choice, and neither has a reply that ended within its thought. If a reply was cut off and has no
+    marks, it may be all thought: then only an answer at its beginning counts.
     """
     text = completion.text
     answer = answer_in(text, marks)
@@ -260,7 +268,7 @@ def reply(
 
 
 def _explain_silence(completion: Completion, answer: str | None) -> str | None:
-    """Why a completion chooses nothing, or None if its answer cannot be read."""
+    """Reason why a completion has no answer, or None if its answer is unreadable."""
     if completion.cut:
         return UNFINISHED
     if answer is None:
@@ -269,18 +277,22 @@ def _explain_silence(completion: Completion, answer: str | None) -> str | None:
 
 
 def _unwrap_answer(answer: str, constraint: str | None) -> str:
-    """An answer without the JSON that it was held to."""
+    """Return the answer without the JSON object of a JSON constraint."""
     return said_in_json(answer) if constraint == JSON else answer
 
 
 def _find_choice(ask: Ask, answer: str, in_thought: bool) -> int | None:
+    """Index of the option that an answer chooses, or None.
+
+    With `in_thought`, only an answer at its beginning counts.
+    """
     return choice_in(answer, ask.options, ask.aliases, filled=filled_text(ask.prompt), only_leading=in_thought)
 
 
 def _find_answer_tokens(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
-    """The tokens from the beginning of the answer on.
+    """Tokens of a reply from the beginning of its answer on.
 
-    Those of the thought may come before them or be missing.
+    Empty if the answer is not found in them. Tokens of the thought may come before, or be missing.
     """
     position = "".join(token.text for token in tokens).rfind(answer)
     for index, token in enumerate(tokens):
@@ -291,21 +303,20 @@ def _find_answer_tokens(tokens: Sequence[ChatToken], answer: str) -> Sequence[Ch
 
 
 def filled_text(prompt: str) -> FilledText | None:
-    """Text around the blank of a question.
+    """The text around the blank of a prompt, for replies that repeat it.
 
-    None if no line has a blank, or several lines have one.
+    None unless exactly one line of the prompt has a blank.
     """
     lines = BLANKED_LINE.findall(prompt)
     return FilledText.of(*lines[0]) if len(lines) == 1 else None
 
 
 def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
-    """Log-probability of each option at the token that names the chosen one.
+    """Log-probability of each option, at the token that names the chosen one.
 
-    None if no token shows it.
-
-    An option's probability is that of all listed tokens that begin it and no other ("B", " b", "(B"). One that is not
-    listed gets the smallest that is, which it cannot exceed.
+    None if there is no such token, or if it has no alternatives. An option's probability is the sum over the listed
+    tokens that begin this option and no other ("B", " b", "(B"). An option without such a token gets the smallest
+    listed probability, which is the largest it can have.
     """
     lowered_options = [option.lower() for option in options]
     chosen = lowered_options[choice]
@@ -322,7 +333,10 @@ def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice:
 
 
 def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple[float, ...] | None:
-    """Log-probability of each option from a token's alternatives, or None if there is only one."""
+    """Log-probability of each option among a token's alternatives.
+
+    None if fewer than two alternatives are listed.
+    """
     listed: list[float] = []
     by_option: dict[int | None, list[float]] = defaultdict(list)
     for text, logprob in token.alternatives:
@@ -337,7 +351,7 @@ def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple
 
 
 def _find_begun_option(token: str, wanted: Sequence[str]) -> int | None:
-    """Index of the one option that a token begins, or None."""
+    """Index of the only option that begins with a token, or None."""
     bare = token.strip(AROUND + "*`").lower()
     begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None

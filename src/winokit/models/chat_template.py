@@ -25,7 +25,10 @@ THOUGHTS = ("<think>", "[THINK]", "<reasoning>", "<seed:think>")
 
 
 class ChatTemplate:
-    """A tokenizer with the template it is to use."""
+    """A chat template with its tokenizer.
+
+    `place` names the model in errors. `gap` is the white space that the template writes before an answer.
+    """
 
     def __init__(self, tokenizer: Any, template: str, place: str) -> None:
         self._tokenizer = tokenizer
@@ -50,9 +53,9 @@ class ChatTemplate:
 
     @classmethod
     def of(cls, option: str | None, tokenizer: Any, place: str) -> "ChatTemplate | None":
-        """The template that the option means, or None if it names none.
+        """Load the template that the option `chat_template` names, or None without the option.
 
-        `auto` is the tokenizer's own, anything else is a file.
+        `auto` is the tokenizer's own template, anything else a Jinja file.
         """
         if option is None:
             return None
@@ -68,10 +71,14 @@ class ChatTemplate:
             ) from None
 
     def opened(self, prompt: str) -> tuple[str, str]:
-        """The conversation up to the answer, and the gap before the answer."""
+        """The conversation with the prompt as the user's turn, up to the answer, and the gap."""
         return self._render_turns(("user", prompt)), self.gap
 
     def _render_turns(self, *turns: tuple[str, str], answered: bool = False) -> str:
+        """Render turns, each a pair of role and content.
+
+        Without `answered`, the text ends where the assistant begins to answer.
+        """
         messages = [{"role": role, "content": content} for role, content in turns]
         try:
             text: str = self._tokenizer.apply_chat_template(

@@ -29,7 +29,7 @@ FRUITS = ("quince", "medlar")
 
 @dataclass(frozen=True)
 class Constraint:
-    """One way to tell a server which replies are allowed."""
+    """One way to tell a server that a reply must be one of the options."""
 
     kind: str
     field: str
@@ -37,16 +37,16 @@ class Constraint:
     value_of: Callable[[Sequence[str]], Any]
 
     def body(self, options: Sequence[str]) -> Body:
-        """The fields of a request beside its messages."""
+        """Fields of a request that hold the reply to some options."""
         return {self.field: self.value_of(options)}
 
     def said(self, answer: str) -> str:
-        """The answer, without its JSON if it has one."""
+        """The option that a constrained reply says, taken out of its JSON if it has one."""
         return said_in_json(answer) if self.kind == JSON else answer
 
 
 def said_in_json(answer: str) -> str:
-    """The answer in a reply of JSON, or the reply itself.
+    """The answer in a JSON reply. Any other reply is returned as it is.
 
     >>> said_in_json('{"answer": "B"}'), said_in_json("B")
     ('B', 'B')
@@ -60,7 +60,7 @@ def said_in_json(answer: str) -> str:
 
 
 def _make_grammar(options: Sequence[str]) -> str:
-    """A grammar of llama.cpp that allows the options alone.
+    """Write a llama.cpp grammar that allows only the options.
 
     >>> _make_grammar(["A", "B"])
     'root ::= "A" | "B"'
@@ -69,7 +69,7 @@ def _make_grammar(options: Sequence[str]) -> str:
 
 
 def _make_schema(options: Sequence[str]) -> Body:
-    """A response format of OpenAI with one field, an option."""
+    """Build OpenAI's response format for an object with one field, one of the options."""
     schema = {
         "type": "object",
         "properties": {ANSWER: {"type": "string", "enum": list(options)}},

@@ -34,7 +34,7 @@ BATCH = 512
 
 
 def load(spec: Spec) -> "GgufModel":
-    """The model in the file that the SPEC names."""
+    """Load the model in the GGUF file that a SPEC names."""
     spec.only(*DEFAULTS, "bos")
     options = {name: spec.number(name, default, least=-inf) for name, default in DEFAULTS.items()}
     bos = spec.switch("bos")
@@ -70,7 +70,7 @@ class GgufModel:
         self.notes = (unmarked,) if reader.unmarked else ()
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Score in the order of tokens, so that neighbours share what they begin with."""
+        """Answer requests, sorted by tokens, so that the cache of one serves the next."""
         parts = parts_of(self, requests)
         owners = [index for index, _ in parts]
         part_answers = self._read([part for _, part in parts])
@@ -84,6 +84,7 @@ class GgufModel:
         self._reader = base.LetGo(self.spec)
 
     def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
+        """Yield the pieces of each continuation, by its number."""
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:
@@ -97,11 +98,10 @@ class GgufModel:
             yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
     def _split_tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
-        """Tokens of a continuation, and the index of the first one scored.
+        """Tokenise a continuation, and find the index of the first token that is scored.
 
-        The border is that of lm-evaluation-harness.
-
-        The border is that of lm-evaluation-harness.
+        The border is that of lm-evaluation-harness. Raises Unreadable if there is no token to score, or if there are
+        too many.
         """
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
@@ -121,7 +121,7 @@ class GgufModel:
 
 
 class _Reader:
-    """llama.cpp with the tokens it read last still in its cache."""
+    """llama.cpp, with the tokens that it has read last in its cache."""
 
     def __init__(self, library: Any, llama: Any, bos: bool | None) -> None:
         self._library = library
@@ -143,15 +143,15 @@ class _Reader:
         self._library.llama_batch_free(self._batch)
 
     def tokens(self, text: str) -> list[int]:
-        """The tokens of a text and nothing else."""
+        """Tokenise a text, without special tokens."""
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def spelling(self, token: int) -> bytes:
-        """Bytes that a token spells."""
+        """Bytes of a token."""
         return bytes(self._llama.detokenize([token]))
 
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
-        """Log-probability of each token from `first` on, given all before it."""
+        """Log-probability of each token from index `first` on, given all tokens before it."""
         inputs = tokens[:-1]
         shared_count = sum(takewhile(bool, map(eq, self._cached, inputs)))
         cached_count = min(shared_count, first - 1)
@@ -171,9 +171,9 @@ class _Reader:
         return np.asarray(scored_logits - totals, np.float64)
 
     def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
-        """Read tokens at positions from `start`.
+        """Read tokens whose positions begin at `start`.
 
-        Returns the logits of the positions from `wanted` on.
+        Returns the logits at the positions from `wanted` on, of shape (positions, vocabulary).
         """
         batch = self._batch
         batch.n_tokens = len(tokens)
@@ -197,14 +197,10 @@ class _Reader:
 
 
 def _find_borders(text: str, spellings: Sequence[bytes]) -> list[int]:
-    """Borders of tokens in a text, counted from its end.
+    """Character positions of the borders of a text's tokens, one more than there are tokens.
 
-    The first token may begin before the text. A token may hold part of a character's bytes, and its border is then
-    that of the character.
-
-    The first token may begin before the text.
-
-    A token may hold part of a character's bytes; its border is then that of the character.
+    Counted from the end, since the first token may begin before the text. A border inside a character is moved to that
+    character's start.
     """
     raw = text.encode()
     places = [len(raw)]

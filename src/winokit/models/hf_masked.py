@@ -45,7 +45,10 @@ R = TypeVar("R")
 
 
 def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
-    """Load tokenizer and weights."""
+    """Load a masked model with its tokenizer.
+
+    A model without a masked-LM head can only give vectors. With `kind=masked` in the SPEC, a missing head is an error.
+    """
     tokenizer = load_tokenizer(settings)
     if tokenizer.mask_token_id is None:
         raise BadInput(f"{settings.place}: its tokenizer has no mask token, so nothing can be masked")
@@ -57,10 +60,7 @@ def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
 
 
 class MaskedModel(HfModel):
-    """A loaded masked language model.
-
-    A sentence encoder without its head gives vectors only.
-    """
+    """A masked language model, or a sentence encoder, which gives vectors only."""
 
     kind = "masked"
 
@@ -78,12 +78,12 @@ class MaskedModel(HfModel):
 
     @property
     def plan(self) -> str:
-        """Describes the way of reading texts."""
+        """Description of how texts are read."""
         where = "logits where masked" if self.gathers else "logits everywhere"
         return where if self.pads else f"{where}, texts of one length a batch"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests, window by window, with the longest texts of each first."""
+        """Answer requests in windows of many, the longest texts of each window first."""
         if requests:
             self.budget.settle()
         readings = partial(read, self.tokenizer, most=self.longest)
@@ -101,9 +101,9 @@ class MaskedModel(HfModel):
         budget: BatchBudget,
         power: int = 1,
     ) -> Iterator[R]:
-        """Results of `run` for each text, batch by batch.
+        """Run a function on batches of texts, and yield its results.
 
-        A text of n tokens costs n to the `power` of the budget.
+        `wanted` has, by text, the items to compute in it. A text of n tokens costs n to the `power` of the budget.
         """
         alike: dict[int, list[tuple[Ids, list[W]]]] = defaultdict(list)
         for item in wanted.items():
@@ -115,14 +115,14 @@ class MaskedModel(HfModel):
 
     @torch.inference_mode()
     def read_filler(self, tokens: int) -> None:
-        """Read `tokens` tokens without meaning, and guess one of each text."""
+        """Read a batch of `tokens` arbitrary tokens, to see whether memory holds it."""
         ids = (self._encode_probe()[1] * FILLER)[: min(FILLER, self.longest)]
         rows = max(tokens // len(ids), 1)
         places = [(row, 1) for row in range(rows)]
         self._compute_logits([ids] * rows, places, gather=self.gathers)
 
     def _compute_logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
-        """Each guess with its log-probability."""
+        """Log-probability of each guess in a batch, by text."""
         pairs, at, tokens = lookups(batch)
         logits = self._compute_logits([ids for ids, _ in batch], pairs, gather=self.gathers).float()
         totals = logits.logsumexp(-1)
@@ -130,7 +130,7 @@ class MaskedModel(HfModel):
         return [list(zip(guesses, logprobs, strict=False)) for _, guesses in batch]
 
     def _compute_attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
-        """Each request with its attention, by target, layer and head."""
+        """Attention for each request in a batch, by text, as arrays of (target, layer, head)."""
         with eager(self.model):
             inputs = self._build_inputs([ids for ids, _ in batch])
             layers = self.model.base_model(**inputs, output_attentions=True).attentions
@@ -146,7 +146,7 @@ class MaskedModel(HfModel):
     def _compute_vectors(
         self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]
     ) -> list[list[tuple[int, Vector]]]:
-        """Each request with the mean of its hidden states."""
+        """Vector for each request in a batch, by text: the mean of hidden states at its positions."""
         hidden = self.model.base_model(**self._build_inputs([ids for ids, _ in batch])).last_hidden_state
         answers: list[list[tuple[int, Vector]]] = []
         for row, (_, pools) in enumerate(batch):
@@ -158,14 +158,15 @@ class MaskedModel(HfModel):
         return answers
 
     def _compute_logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
-        """Logits at (row, column) pairs."""
+        """Logits at (row, column) pairs of a batch."""
         return logits_at(self.model, self._build_inputs(texts), *zip(*asked, strict=True), gather=gather)
 
     def _build_inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
+        """Padded token ids and attention mask, by the names of the network's arguments."""
         return dict(zip(("input_ids", "attention_mask"), self._pad_ids(texts), strict=True))
 
     def _ignores_padding(self) -> bool:
-        """Whether a text gets the same logits alone and beside a longer one."""
+        """Whether a text gets the same logits alone and padded beside a longer text."""
         texts = self._encode_probe()
         probe_places = [(0, column) for column in range(len(texts[0]))]
         with torch.inference_mode():
@@ -174,13 +175,14 @@ class MaskedModel(HfModel):
         return same(logits_alone, logits_together)
 
     def _encode_probe(self) -> list[Ids]:
+        """Token ids of the two texts that are read to test the model."""
         return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
 
 
 def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places, *, gather: bool) -> torch.Tensor:
-    """Logits at these rows and columns.
+    """Logits of a masked model at some rows and columns of a batch.
 
-    With `gather` the head is given these positions only.
+    With `gather`, the head is applied to these positions only.
     """
     logits: torch.Tensor
     if gather:
@@ -192,11 +194,9 @@ def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Plac
 
 
 def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places) -> bool:
-    """Whether the head gives the same logits when it gets only some positions.
+    """Whether the head gives the same logits if it is applied to some positions only.
 
-    A head that looks at more than one position does not, nor does a body that is not where we look for it.
-
-    A head that looks at more than one position, or a body that is not where we look for it, would not.
+    It does not if it looks at several positions, or if the network's body is not found.
     """
     with torch.inference_mode():
         every = logits_at(model, inputs, rows, columns, gather=False)
@@ -210,7 +210,7 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
 
 
 def same(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether two computations of logits differ only by rounding."""
+    """Whether two tensors of logits differ only by rounding."""
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
     if first.shape != second.shape:
         return False
@@ -218,9 +218,9 @@ def same(first: torch.Tensor, second: torch.Tensor) -> bool:
 
 
 def most_tokens(model: Any) -> int:
-    """Number of tokens that the model has positions for.
+    """Number of tokens for which the model has positions.
 
-    RoBERTa's first positions are not used, up to that of the padding.
+    In RoBERTa, the first positions, up to that of padding, are not used.
     """
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
@@ -229,9 +229,9 @@ def most_tokens(model: Any) -> int:
 
 
 def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
-    """Reduce attention of shape [layer, head, from, to] to [target, layer, head].
+    """Reduce attention of shape (layer, head, from, to) to (target, layer, head).
 
-    This takes the mean over the source's tokens and the maximum over a target's.
+    The mean over the source's tokens, and the maximum over each target's tokens.
     """
     by_source = paid[:, :, gaze.source].mean(2)
     by_target = [by_source[:, :, target].amax(-1) for target in gaze.targets]
@@ -241,9 +241,9 @@ def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
 
 @contextmanager
 def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[None]:
-    """Let the body return only the hidden states at these rows and columns.
+    """Let a network's body return hidden states at some rows and columns only.
 
-    In the context, they look like one text of that many tokens.
+    In the block, they look like one text of that many tokens.
     """
 
     def gather(module: torch.nn.Module, arguments: Any, output: Any) -> Any:
@@ -259,10 +259,7 @@ def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[No
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Compute attention in the plain way inside the context.
-
-    The faster ways never store it.
-    """
+    """Let the model compute attention without fused kernels, which do not return its weights."""
     usual = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:

@@ -25,7 +25,7 @@ DEVICE = "WINOKIT_DEVICE"
 
 @dataclass(frozen=True, slots=True)
 class HfSettings:
-    """Settings to load and run a model, with defaults filled in."""
+    """Settings with which a model is loaded and run, defaults filled in."""
 
     place: str
     kind: str | None  # until `hf.load` has looked at the configuration
@@ -50,7 +50,7 @@ class HfSettings:
 
     @classmethod
     def of(cls, spec: Spec) -> "HfSettings":
-        """Read the options of a SPEC and check each, and all together."""
+        """Read and check the options of a SPEC."""
         options = spec.only(*OPTIONS)
         _check_together(options)
         device_map = _parse_device_map(options.get("device_map"))
@@ -93,13 +93,13 @@ class HfSettings:
 
     @property
     def source(self) -> dict[str, Any]:
-        """Arguments of `from_pretrained` that say which files to load."""
+        """Arguments of `from_pretrained` that select the files to load."""
         source = {"revision": self.revision, "gguf_file": self.gguf_file}
         return {name: value for name, value in source.items() if value is not None}
 
 
 def _resolve_place(place: str) -> str:
-    """Resolve a place to a folder's path or a hub name, as transformers expects."""
+    """Path of a model's folder, or its name on the hub. Raises BadInput for anything else."""
     path = Path(place).expanduser()
     if path.is_dir():
         return str(path)
@@ -109,14 +109,14 @@ def _resolve_place(place: str) -> str:
 
 
 def _choose_compute_dtype(load_in: str | None, dtype: str | None) -> str | None:
-    """Precision of products with weights in 4 bits, or None for other weights."""
+    """Precision of products with 4-bit weights, or None for other weights."""
     if load_in != "4bit":
         return None
     return "bfloat16" if dtype in (None, "auto") else dtype
 
 
 def _check_together(options: Mapping[str, str]) -> None:
-    """Refuse options that contradict each other."""
+    """Raise BadInput for options that contradict each other."""
     contradictions = {
         ("device", "device_map"): "the one puts a model on one device, the other spreads it over several",
         ("gguf_file", "load_in"): "a GGUF file is quantised already",
@@ -131,9 +131,9 @@ def _check_together(options: Mapping[str, str]) -> None:
 
 
 def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
-    """Parse the way to spread a model.
+    """Read the option `device_map`: a way that accelerate knows, or the map in a JSON file.
 
-    It is a way of accelerate, or the map in a JSON file.
+    None if the option is not given.
     """
     if given is None or given in DEVICE_MAPS:
         return given
@@ -148,9 +148,9 @@ def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
 
 
 def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
-    """Parse limits of memory into bytes by device.
+    """Read the option `max_memory` as bytes by device.
 
-    `0:20GiB,cpu:60GiB` limits these two, `20GiB` every GPU and leaves the CPU what it has.
+    `0:20GiB,cpu:60GiB` limits these two devices, `20GiB` every GPU. None if the option is not given.
     """
     if given is None:
         return None
@@ -173,7 +173,7 @@ def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
 
 
 def _count_bytes(size: re.Match[str]) -> int:
-    """Bytes of a match of `SIZE`, such as 20GiB or 20GB."""
+    """Bytes of a size such as 20GiB or 20GB, given its match with SIZE."""
     number, unit, is_binary = size.groups()
     base = 1024 if is_binary else 1000
     exponent = "KMGT".index(unit.upper()) + 1
@@ -181,7 +181,7 @@ def _count_bytes(size: re.Match[str]) -> int:
 
 
 def _limit_every_gpu(limit: int) -> dict[int | str, int]:
-    """Free memory of all devices, with this limit for GPUs."""
+    """Free bytes of all devices, with `limit` in place of those of the GPUs."""
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
     limits: dict[int | str, int] = {}
@@ -191,13 +191,13 @@ def _limit_every_gpu(limit: int) -> dict[int | str, int]:
 
 
 def _list_devices() -> list[str]:
-    """Kinds of device on this machine, the best first."""
+    """Types of device on this machine, the fastest first."""
     gpus = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     return [*(name for name, count in gpus.items() if count), "cpu"]
 
 
 def usable_device(name: str | None) -> str:
-    """The device asked for, else that of $WINOKIT_DEVICE, else the best one.
+    """The device with a name, else that of $WINOKIT_DEVICE, else the fastest one.
 
     Raises BadInput if it is not on this machine.
     """

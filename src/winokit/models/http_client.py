@@ -43,23 +43,20 @@ UNTRUSTED = "check the URL, or set SSL_CERT_FILE to the certificate of whoever s
 
 
 class ExchangeFailed(Exception):
-    """No reply came back.
+    """No HTTP reply was received.
 
-    There was no connection, it broke, or the server does not speak HTTP.
+    The connection failed or broke, or the server does not speak HTTP.
     """
 
 
 class NotConnected(ExchangeFailed):
-    """No connection could be made.
-
-    There is no such host, nobody listens there, or the network is down.
-    """
+    """No connection could be made, for example since no server is running there."""
 
 
 class CannotConnect(NotConnected):
-    """No connection can be made, however often it is tried.
+    """No connection can be made, and trying again will not help.
 
-    A certificate is not trusted, or a proxy refuses.
+    For example, a certificate is not trusted. `way_out` says what the user can do.
     """
 
     def __init__(self, fact: str, way_out: str) -> None:
@@ -69,7 +66,7 @@ class CannotConnect(NotConnected):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A reply of any status. Names of headers are in lower case."""
+    """An HTTP reply of any status. Names of headers are in lower case."""
 
     status: int
     reason: str
@@ -81,7 +78,7 @@ Outcome: TypeAlias = HttpReply | ExchangeFailed
 
 
 def open_client(url: str, key: str | None, connections: int) -> "HttpClient":
-    """Return a client for one address that sends a key with every request.
+    """Make a client for one URL that sends an API key with every request.
 
     Raises BadInput if the environment names a proxy that is no HTTP proxy.
     """
@@ -90,7 +87,9 @@ def open_client(url: str, key: str | None, connections: int) -> "HttpClient":
 
 
 class HttpClient:
-    """Sends requests to one address and returns replies under their tickets.
+    """Sends requests to one URL in the background, and returns the replies.
+
+    Each request has a `ticket`, any hashable object, with which its reply is returned.
 
     Parameters
     ----------
@@ -121,19 +120,20 @@ class HttpClient:
         ).result()
 
     def send(self, ticket: Any, body: bytes | None) -> None:
-        """Send a POST of JSON, or a GET if there is no body.
+        """Send a POST of JSON, or a GET if `body` is None.
 
-        Redirects are replies like others.
+        Redirects are not followed but returned as replies.
         """
         self._sent += 1
         self._underway[ticket] = self._sent
         self._loop.call_soon_threadsafe(self._start_task, ticket, self._sent, body)
 
     def _start_task(self, ticket: Any, number: int, body: bytes | None) -> None:
+        """Start sending a request. Runs in the loop's thread."""
         self._tasks[number] = self._loop.create_task(self._exchange_once(ticket, number, body))
 
     async def _exchange_once(self, ticket: Any, number: int, body: bytes | None) -> None:
-        """Put the outcome of one request where the caller's thread finds it."""
+        """Send one request, and put its outcome into the queue of the caller's thread."""
         try:
             outcome = await self._send_request(body)
         except Exception as error:  # No reply may keep its caller waiting, whatever a server has made of it.
@@ -143,6 +143,7 @@ class HttpClient:
         self._arrived.put((ticket, number, outcome))
 
     async def _send_request(self, body: bytes | None) -> Outcome:
+        """Send one request and read its reply."""
         method = "GET" if body is None else "POST"
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = io.BytesIO(body) if body and len(body) >= LARGE_BODY else body
@@ -157,9 +158,9 @@ class HttpClient:
             return HttpReply(response.status, response.reason or "", names, content)
 
     def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
-        """Return the replies that have arrived, each with its ticket.
+        """Return the outcomes that have arrived since the last call, each with its ticket.
 
-        If there are none, wait for one at most `seconds`.
+        If there are none, wait at most `seconds` for the first.
         """
         replies: list[tuple[Any, Outcome]] = []
         pause = seconds
@@ -173,21 +174,23 @@ class HttpClient:
         return replies
 
     def forget(self, ticket: Any) -> None:
-        """Stop waiting for a reply and close its connection."""
+        """Stop waiting for the reply to a request, and close its connection."""
         self._loop.call_soon_threadsafe(self._cancel_task, self._underway.pop(ticket))
 
     def _cancel_task(self, number: int) -> None:
+        """Cancel a request that is under way. Runs in the loop's thread."""
         if number in self._tasks:
             self._tasks[number].cancel()
 
     def close(self) -> None:
-        """Stop waiting for replies, and end the thread."""
+        """Cancel all requests, and end the background thread."""
         asyncio.run_coroutine_threadsafe(self._close_session(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     async def _close_session(self) -> None:
+        """Cancel all requests, and close the connections."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -199,6 +202,7 @@ class HttpClient:
 async def _open_session(
     headers: Mapping[str, str], connections: int, certificates: ssl.SSLContext | bool
 ) -> "ClientSession":
+    """Open aiohttp's session with the client's headers and certificates."""
     import aiohttp
 
     # With brotli or zstd installed aiohttp would offer these too.
@@ -214,7 +218,7 @@ async def _open_session(
 
 
 async def _read_content(response: "ClientResponse") -> bytes:
-    """Return all of a reply, unpacked. Raises ValueError if it has no end."""
+    """Read the whole body of a response, decompressed. Raises ValueError if it is too large."""
     pieces: list[bytes] = []
     size = 0
     async for piece in response.content.iter_any():
@@ -226,9 +230,9 @@ async def _read_content(response: "ClientResponse") -> bytes:
 
 
 def _convert_error(error: Exception) -> ExchangeFailed:
-    """Return an error of this module for one of aiohttp's.
+    """Convert an error of aiohttp to one of this module.
 
-    Its text has no user and no password.
+    Its message has neither a user's name nor a password.
     """
     import aiohttp
 
@@ -255,16 +259,16 @@ def _convert_error(error: Exception) -> ExchangeFailed:
 
 
 def _explain_cause(cause: OSError) -> object:
-    """The system's words for an error, if it has any."""
+    """Message of an operating system's error."""
     if cause.errno and cause.errno > 0:
         return strerror(cause.errno)
     return cause.strerror or cause
 
 
 def _convert_proxy_error(status: int, reason: str | None) -> NotConnected:
-    """Return the error of a proxy that answers for itself.
+    """Make the error for a proxy that answers instead of the server.
 
-    A proxy that refuses is not asked again.
+    CannotConnect if the proxy refuses for good.
     """
     fact = f"the proxy answers with status {status} {reason or ''}".strip()
     if status == PROXY_REFUSES:
@@ -275,7 +279,7 @@ def _convert_proxy_error(status: int, reason: str | None) -> NotConnected:
 
 
 def _find_proxy(url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None."""
+    """URL of the proxy that the environment names for a URL, or None."""
     parts = urlsplit(url)
     proxies = getproxies()
     name = parts.scheme if parts.scheme in proxies else "all"
@@ -292,9 +296,9 @@ def _find_proxy(url: str) -> str | None:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """Return the certificates that a server's own is checked with.
+    """Load the certificates that servers are checked against.
 
-    They are those of $SSL_CERT_FILE, else the system's, else certifi's.
+    Those of $SSL_CERT_FILE, else the system's, else certifi's.
     """
     own_file = os.environ.get("SSL_CERT_FILE") or None
     if own_file and not Path(own_file).is_file():
@@ -311,6 +315,7 @@ def trusted_certificates() -> ssl.SSLContext:
 
 
 def _has_certificates(paths: ssl.DefaultVerifyPaths) -> bool:
+    """Whether the system has any certificates."""
     if paths.cafile:
         return True
     return paths.capath is not None and any(Path(paths.capath).iterdir())

@@ -34,7 +34,7 @@ Entry: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ServerIdentity:
-    """A server's statements about the model it serves."""
+    """A server's description of the model that it serves."""
 
     facts: Mapping[str, str | int] = field(default_factory=dict)
     """Of id, root, owned_by, created and tokens those that say something; empty if no such model is listed."""
@@ -45,20 +45,20 @@ class ServerIdentity:
 
     @property
     def tells(self) -> bool:
-        """Whether the same identity means the same model.
+        """Whether an equal identity means that the model is the same.
 
-        It does if a model has a date of its own, or a corpus its size.
+        It does if the model has a date of creation, or the corpus a number of tokens.
         """
         return self.confirmed and not TELLING.isdisjoint(self.facts)
 
     @property
     def text(self) -> str:
-        """The facts as they are written in keys, or an empty text."""
+        """The facts as JSON, as they are stored in keys. Empty if there are none."""
         return json.dumps(self.facts, sort_keys=True) if self.facts else ""
 
     @classmethod
     def recall(cls, text: str) -> "ServerIdentity":
-        """Parse an identity from its JSON text. An empty text is an empty identity."""
+        """Parse an identity from its text. An empty text gives an empty identity."""
         return cls(json.loads(text) if text else {})
 
 
@@ -86,10 +86,7 @@ def read_identity(payload: Any, name: str, asked_at: float) -> ServerIdentity:
 
 
 def server_time(headers: Mapping[str, str]) -> float:
-    """Seconds since 1970 by the `Date` of a reply.
-
-    By our own clock if the reply has none.
-    """
+    """Seconds since 1970 by the `Date` header of a reply, else by our own clock."""
     try:
         return parsedate_to_datetime(headers.get("date", "")).timestamp()
     except ValueError:
@@ -97,6 +94,7 @@ def server_time(headers: Mapping[str, str]) -> float:
 
 
 def _list_entries(payload: Any) -> list[Entry]:
+    """Entries of the models in the JSON of `/models`. Empty if it has another form."""
     listed = payload.get("data") if isinstance(payload, dict) else payload
     if not isinstance(listed, list):
         return []
@@ -104,7 +102,7 @@ def _list_entries(payload: Any) -> list[Entry]:
 
 
 def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
-    """The entry of a model's name, or the only entry."""
+    """Find the entry of the model with a name, else the only entry, else None."""
     for entry in entries:
         if entry.get("id") in (name, f"{name}{OLLAMA_TAG}"):
             return entry
@@ -112,9 +110,9 @@ def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
 
 
 def _read_creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
-    """Seconds since 1970 at which the model was created.
+    """Time at which a model was created, as its entry has it.
 
-    None if its `created` is not a date of its own.
+    None if `created` is the time of the request, or the same for all models.
     """
     created = entry.get("created")
     if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created <= LATEST:

@@ -24,14 +24,17 @@ HEADS = 4
 
 
 def load(spec: Spec) -> "RandomModel":
-    """Make the guesser with the seed of the SPEC."""
+    """Make the random model with the seed of a SPEC."""
     spec.no_place()
     spec.only("seed")
     return RandomModel(spec.number("seed", 0, least=-inf), str(spec))
 
 
 class RandomModel:
-    """A model that answers anything at random."""
+    """A model that answers every request at random.
+
+    The same seed and request give the same answer.
+    """
 
     kind = "any"
     can: frozenset[type] = frozenset(
@@ -53,13 +56,14 @@ class RandomModel:
         self.fingerprint = f"random:{seed}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Guess, in the order asked."""
+        """Answer each request at random, in order."""
         for index, request in enumerate(requests):
             digest = hashlib.blake2b(repr((self.seed, request)).encode(), digest_size=16).digest()
             yield index, _guess_answer(request, Random(int.from_bytes(digest, "big")))
 
 
 def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
+    """Draw a random answer of the type that the request needs."""
     match request:
         case base.Continuation() | base.Fill():
             return _guess_piece(request.text, 0, len(request.text), draws)
@@ -82,11 +86,12 @@ def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
 
 
 def _guess_piece(text: str, start: int, end: int, draws: Random) -> base.Pieces | base.Refusal:
+    """Draw the log-probability of a span, as one piece. A span without text is refused."""
     if not text[start:end].strip():
         return base.NothingToScore(text[start:end]).refusal
     return (base.Piece(start, end, log(_draw_numbers(draws, 1)[0])),)
 
 
 def _draw_numbers(draws: Random, count: int) -> list[float]:
-    """Draw numbers above 0 and up to 1, which have a logarithm."""
+    """Draw numbers above 0 and up to 1."""
     return [1.0 - draws.random() for _ in range(count)]

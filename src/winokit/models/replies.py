@@ -87,7 +87,7 @@ NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
 class NamedPlace(NamedTuple):
-    """A name in a reply: its span, its option, and the character for it."""
+    """A name in a reply: its span, its option's index, and the character that stands for it."""
 
     start: int
     end: int
@@ -97,20 +97,26 @@ class NamedPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilledText:
-    """Letters before and after a blank that a reply may have filled."""
+    """Letters of a text before and after its blank.
+
+    A reply may repeat them with the blank filled in.
+    """
 
     before: str
     after: str
 
     @classmethod
     def of(cls, before: str, after: str) -> "FilledText":
-        """The letters around a blank."""
+        """Take the letters of the text before and after a blank."""
         return _build_filled_text(before, after)
 
 
 @dataclass(frozen=True, slots=True)
 class OptionNames:
-    """All names of the options, without those that two options share."""
+    """Names of the options, by several ways of comparing them.
+
+    Names that two options share are left out.
+    """
 
     spelled: dict[str, int]
     """Options by their names in lower case, to the letter."""
@@ -130,12 +136,12 @@ def choice_in(
     filled: FilledText | None = None,
     only_leading: bool = False,
 ) -> int | None:
-    """Index of the option that a reply chooses, or None if it is not clear.
+    """Index of the option that a reply chooses, or None if that is not clear.
 
-    In this order: the reply is the option; it is the text with its blank filled; it is a numbered list, of which the
-    first counts; "the answer is B"; it begins with the option and punctuation; one option stands in parentheses; it
-    says how the text ends with one option only; it ends with the only option it names; it names the alias of exactly
-    one option, is sure of itself, and does not say "not". What it thinks before it answers does not count.
+    The first of these that applies: the reply is the option; it is the text with its blank filled; it is a numbered
+    list, whose first item counts; "the answer is B"; it begins with the option and punctuation; one option is in
+    parentheses; it puts one option before the end of the text; it ends with the only option it names; it names exactly
+    one option by an alias, without doubt or negation. Thoughts before the answer do not count.
 
     Parameters
     ----------
@@ -158,7 +164,7 @@ def choice_in(
 
 
 def plain_reply(text: str) -> str:
-    """A reply without its thought, ornaments, tags and bullets."""
+    """A reply without thought, Markdown, tags and bullets."""
     answer = answer_in(text) or ""
     if not answer.isascii():
         answer = PRIVATE.sub(" ", unicodedata.normalize("NFC", answer.translate(NARROW)))
@@ -173,7 +179,7 @@ def plain_reply(text: str) -> str:
 
 
 def letters_of(text: str) -> str:
-    """The letters and digits of a text, whatever their case, width, accents and marks.
+    """Letters and digits of a text, without case, width, accents and other marks.
 
     >>> letters_of("Joe’s t-shirt, naïve") == letters_of("JOES T SHIRT naive")
     True
@@ -188,7 +194,7 @@ def letters_of(text: str) -> str:
 
 @lru_cache(1 << 12)
 def _fold_word(word: str) -> str:
-    """A word as it is compared."""
+    """A word without accents and case, for comparison."""
     if not word.isascii():
         parts = unicodedata.normalize("NFKD", word)
         word = "".join([part for part in parts if unicodedata.category(part) != "Mn"])
@@ -197,12 +203,13 @@ def _fold_word(word: str) -> str:
 
 @lru_cache(1 << 12)
 def _build_filled_text(before: str, after: str) -> FilledText:
+    """Take the letters around a blank, once for each text."""
     return FilledText(letters_of(before), letters_of(after))
 
 
 @lru_cache(1 << 12)
 def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...]) -> OptionNames:
-    """The names of some options."""
+    """Collect the names of options, given aliases for each."""
     names: list[tuple[str, int]] = []
     for index, option in enumerate(options):
         ways = (option, *aliases[index]) if index < len(aliases) else (option,)
@@ -216,12 +223,12 @@ def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...])
 
 
 def _strip_name(name: str) -> str:
-    """A name without the marks around it."""
+    """A name without punctuation around it."""
     return (name if name.isascii() else name.translate(NARROW)).strip(AROUND)
 
 
 def _drop_shared_names(names: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Options by their names, without the names that two options share."""
+    """Map names to option indices, without names that several options share."""
     owners: dict[str, int] = {}
     shared = {name for name, index in names if owners.setdefault(name, index) != index}
     for name in shared:
@@ -230,7 +237,10 @@ def _drop_shared_names(names: Sequence[tuple[str, int]]) -> dict[str, int]:
 
 
 class ReplyReading:
-    """A reply, read for the options that it names."""
+    """A reply, searched for the options that it names.
+
+    Methods return option indices. None or an empty set means that the rule does not apply.
+    """
 
     def __init__(self, text: str, names: OptionNames) -> None:
         self.text = text
@@ -250,15 +260,15 @@ class ReplyReading:
 
     @cached_property
     def edges(self) -> dict[int, int]:
-        """Index of the word that begins at each edge among the letters.
+        """Index of the word that begins at each position among the letters.
 
-        The last edge is the end.
+        The end of the letters is included.
         """
         edges = accumulate(map(len, self.words), initial=0)
         return {edge: index for index, edge in enumerate(edges)}
 
     def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
-        """The option that the reply chooses."""
+        """The option that the reply chooses, by the rules of `choice_in`."""
         exact = self.exact()
         if exact is not None:
             return exact
@@ -276,14 +286,14 @@ class ReplyReading:
         return _get_only(options)
 
     def exact(self) -> int | None:
-        """The option whose name is all that the reply says."""
+        """The option whose name is the whole reply."""
         option = self.names.spelled.get(self.text.strip(AROUND).lower())
         return self.names.lettered.get(self.letters) if option is None else option
 
     def solved(self, filled: FilledText | None) -> int | None:
-        """The option that fills the blank, if the reply repeats the text.
+        """The option with which the reply repeats the text.
 
-        The reply may be the whole text, the end of it, or all of it up to the blank.
+        The reply may be the whole text, its end from the option on, or its beginning up to the option.
         """
         if filled is None or len(self.words) < 2:
             return None
@@ -297,17 +307,14 @@ class ReplyReading:
         return self.names.lettered[max(fitting, key=len)] if fitting else None
 
     def _repeats_text(self, end: str, before: str) -> bool:
-        """Whether the reply ends in `end` and begins like the end of `before`.
-
-        It may also begin with `end`.
-        """
+        """Whether the reply ends with `end`, after nothing but an end of `before`."""
         if not self.letters.endswith(end):
             return False
         start = self.letters.removesuffix(end)
         return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
-        """The one option that the reply puts before the text after the blank."""
+        """The only option that stands before the text's end in the reply."""
         if filled is None or len(filled.after) < LEAST_ENDING:
             return None
         options = set()
@@ -333,12 +340,13 @@ class ReplyReading:
         return first_items if are_single and first_items != second_items else set()
 
     def _list_name_words(self, place: NamedPlace) -> list[str]:
+        """Words of a name in the reply."""
         return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
 
     def declared(self, *, at_once: bool = False) -> set[int]:
         """Options after "the answer is", "Choice:" and similar words.
 
-        With `at_once` only if a text begins so.
+        With `at_once`, only at the beginning of the reply.
         """
         if not self.mentions or (self.is_ascii and DECLARING.isdisjoint(self.words)):
             return set()
@@ -356,11 +364,10 @@ class ReplyReading:
         return _decode_options(marks)
 
     def leading(self) -> set[int]:
-        """The option before the first punctuation, and any right after it.
+        """Options at the beginning of the reply, before punctuation.
 
-        An option listed below it counts as well.
-
-        "B is right" begins with its answer; "the jug was poured out" need not.
+        Includes an option right after it, and options listed below. "B is right" begins with its answer, "the jug was
+        poured out" need not.
         """
         marked = self.marked
         first = LEADING.match(marked) if self.mentions else None
@@ -373,14 +380,14 @@ class ReplyReading:
         return _decode_options([first[1] or first[2], *near, *below])
 
     def bracketed(self) -> set[int]:
-        """Options in parentheses."""
+        """Options in parentheses or brackets."""
         marked = self.marked
         if "(" in marked or "[" in marked or "「" in marked:
             return _decode_options(BRACKETED.findall(marked))
         return set()
 
     def closing(self) -> set[int]:
-        """The option that ends a text, if it is the only one named."""
+        """The option at the end of the reply, if it is the only one named."""
         mentions = self.mentions
         if not mentions:
             return set()
@@ -390,7 +397,7 @@ class ReplyReading:
         return options if is_last and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
-        """Options named by a word that means nothing else."""
+        """Options named anywhere in the reply, by names that mean nothing else."""
         return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
@@ -401,7 +408,7 @@ class ReplyReading:
 
     @cached_property
     def marked(self) -> str:
-        """The reply with one character in place of each name."""
+        """The reply, with one character of its option in place of each name."""
         parts: list[str] = []
         at = 0
         for mention in self.mentions:
@@ -411,9 +418,9 @@ class ReplyReading:
 
     @cached_property
     def mentions(self) -> list[NamedPlace]:
-        """Names in the reply that are not denied, in order.
+        """Names in the reply that are not negated, in order.
 
-        Of names within names the longest counts.
+        If one name contains another, the longer one counts.
         """
         mentions: list[NamedPlace] = []
         reached = 0
@@ -426,10 +433,7 @@ class ReplyReading:
         return mentions
 
     def _find_spans(self) -> list[tuple[int, int]]:
-        """Spans of words that are a name together.
-
-        Each is the index of its first word and of the one after its last.
-        """
+        """Spans of words that make up a name, as (first word, word after the last)."""
         spans: list[tuple[int, int]] = []
         if not self.names.single.isdisjoint(self.words):
             spans += [(at, at + 1) for at, word in enumerate(self.words) if word in self.names.single]
@@ -442,7 +446,7 @@ class ReplyReading:
         return spans
 
     def _make_named_place(self, name: str, first: int, last: int) -> NamedPlace:
-        """The place of a name, with the character for its option."""
+        """Describe the place of a name that spans some words."""
         kind = IN_WORDS
         if len(name) == 1:
             kind = SAID_ONCE
@@ -454,14 +458,17 @@ class ReplyReading:
         return NamedPlace(start, end, option, chr(kind + option))
 
     def _is_denied(self, first: int, last: int) -> bool:
-        """Whether the text before some words, or right after them, denies them."""
+        """Whether the text before or after a span of words negates it."""
         _, end = self.places[last - 1]
         if not self.is_ascii and DENIED.match(self.text, end):
             return True
         return self._is_negated(first)
 
     def _is_name_said(self, name: str, first: int, last: int) -> bool:
-        """Whether the words from `first` to `last` are really that name."""
+        """Whether words are a name of an option, and not part of another word or a number.
+
+        `first` and `last` are indices of words, both included.
+        """
         start = self.places[first][0]
         end = self.places[last][1]
         before = self.text[start - 1 : start]
@@ -480,15 +487,15 @@ class ReplyReading:
         return not _continues_beyond(name, self.text[end - 1], after)
 
     def _leads_reply(self, start: int, end: int) -> bool:
-        """Whether a letter begins the reply, with a stop after it.
+        """Whether a letter begins the reply and is followed by a stop.
 
-        Its case does not count then.
+        Its case does not matter then.
         """
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
     def _is_negated(self, word: int) -> bool:
-        """Whether the text before a word denies what begins there."""
+        """Whether the text before a word negates it."""
         if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
         start = self.places[word][0]
@@ -496,11 +503,10 @@ class ReplyReading:
 
 
 def _continues_beyond(name: str, edge: str, beyond: str) -> bool:
-    """Whether a word continues beyond the edge of a name.
+    """Whether the character next to a name belongs to the same word.
 
-    This matters in scripts without spaces between words.
-
-    One of katakana ends where katakana end (アン is not in アンディ), as does a single character of Han.
+    This matters in scripts without spaces between words. Katakana continue a katakana word (アン is not in アンディ). A
+    character of Han continues a name of one character.
     """
     if not beyond or edge.isascii():
         return False
@@ -512,10 +518,10 @@ def _continues_beyond(name: str, edge: str, beyond: str) -> bool:
 
 
 def _get_only(options: set[int]) -> int | None:
-    """The only one of some options, or None."""
+    """The only member of a set of options, or None."""
     return next(iter(options)) if len(options) == 1 else None
 
 
 def _decode_options(marks: Sequence[str]) -> set[int]:
-    """Options of the characters that replace names."""
+    """Options of the characters that stand for names."""
     return {ord(mark) & 0x3FF for mark in marks}

@@ -84,7 +84,7 @@ T = TypeVar("T")
 class Complaint(BadInput):
     """The server refuses one request for good.
 
-    `text` is what the server says, without its address and a way out.
+    `text` is the server's message, without its address and advice.
     """
 
     def __init__(self, message: str, text: str, status: int) -> None:
@@ -97,9 +97,9 @@ class Complaint(BadInput):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Limits on requests at once, on waiting and on retries.
+    """Limits for concurrent requests, waiting and retries.
 
-    A request may wait its turn behind others at the server, so that as long as anybody is answered none is given up.
+    `timeout` is the longest time in seconds without any reply from the server.
     """
 
     concurrency: int = 8
@@ -112,9 +112,10 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Joins at most `most` bodies in one call, and splits its answer.
+    """A way to send several requests in one call.
 
-    `part` raises an error if the answer does not fit the bodies.
+    `join` makes one body of at most `most` bodies. `part` splits the response, and raises an error if it does not fit
+    them.
     """
 
     most: int
@@ -123,7 +124,10 @@ class Bundle:
 
 
 class _Failed(Exception):
-    """A try that failed. Another may succeed later."""
+    """A call failed, but may succeed if it is sent again.
+
+    `pause` is the wait in seconds that the server asks for.
+    """
 
     def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
         super().__init__(f"status {status}: {reason}" if status and status != 200 else reason)
@@ -133,7 +137,7 @@ class _Failed(Exception):
 
 
 def connect(spec: Spec, **settings: Any) -> "ModelServer":
-    """Connect to the server of a SPEC `MODEL@URL`. Nothing is sent yet.
+    """Make the server of a SPEC `MODEL@URL`. Nothing is sent to it yet.
 
     Parameters
     ----------
@@ -148,7 +152,10 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
 
 
 def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
-    """Read the policy that the options of a SPEC name."""
+    """Read the limits for requests from a SPEC's options.
+
+    `usual` has the defaults.
+    """
     return RetryPolicy(
         concurrency=spec.number("concurrency", usual.concurrency, least=1),
         timeout=spec.number("timeout", usual.timeout, least=0.001),
@@ -159,9 +166,9 @@ def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
 
 
 class ModelServer:
-    """A server and the settings that go into every request.
+    """A server of a model, with the settings that go into every request.
 
-    A caller may change the settings when the server complains.
+    Callers may change `settings` when the server complains about one.
 
     Parameters
     ----------
@@ -190,20 +197,18 @@ class ModelServer:
         """When the next call may be sent, by the monotonic clock."""
 
     def seconds_to_turn(self) -> float:
-        """Seconds until the next call may be sent, by the rate."""
+        """Seconds until the next call may be sent under the rate limit."""
         return max(self._next_turn - monotonic(), 0.0)
 
     def take_turn(self) -> None:
-        """Count a call against the rate."""
+        """Count one call for the rate limit."""
         self._next_turn = max(self._next_turn, monotonic()) + 1 / self._policy.rate
 
     def identify(self) -> ServerIdentity:
-        """Return the model that the server says it serves.
+        """Ask the server which model it serves.
 
-        It counts against no limit. The identity is empty if the server has no such list, and unconfirmed if it is
-        out of order for now, or not there.
-
-        Empty if the server has no such list; unconfirmed if it is out of order for now, or not there.
+        It counts against no limit. The identity is empty if the server has no list of models, and unconfirmed if it
+        does not answer.
         """
         outcome = self.ask_identity(IDENTITY_PATH)
         payload = identity_payload(outcome)
@@ -213,9 +218,9 @@ class ModelServer:
         return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
 
     def ask_identity(self, path: str, body: Body | None = None) -> Outcome:
-        """Ask what is served, with a GET, or a POST of a body.
+        """Send one request about the server's identity, and return its outcome.
 
-        It is asked once more if that may help.
+        A GET without `body`, else a POST. It is repeated a few times if the server may answer later.
         """
         give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
         sent = None if body is None else json.dumps({**self.settings, **body}).encode()
@@ -233,10 +238,7 @@ class ModelServer:
         return outcome
 
     def _fetch_once(self, path: str, give_up_at: float, body: bytes | None) -> Outcome:
-        """Send one request and wait for its outcome until a time.
-
-        The time is that of the monotonic clock.
-        """
+        """Send one request, and wait for its outcome until a time of the monotonic clock."""
         with closing(open_client(self.address(path), self._key, 1)) as http:
             self.take_turn()
             http.send(path, body)
@@ -246,11 +248,9 @@ class ModelServer:
         return ExchangeFailed("no reply in time")
 
     def post(self, path: str, body: Body | None, *, retries: int | None = None) -> dict[str, Any]:
-        """Send one request and return the JSON of its answer.
+        """Send one request, and return the JSON of its response.
 
-        It counts against no limit of requests.
-
-        With no body it is fetched.
+        It counts against no limit of requests. A `body` of None is sent as a GET.
         """
         answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body], free=True, retries=retries))
         return answers[0][1]
@@ -267,7 +267,7 @@ class ModelServer:
         retries: int | None = None,
         bundle: Bundle | None = None,
     ) -> Iterator[tuple[int, T]]:
-        """Send every body, yielding (index, answer) as soon as each is known.
+        """Send every body, yielding (index, answer) as replies arrive.
 
         Parameters
         ----------
@@ -292,9 +292,9 @@ class ModelServer:
         return _Exchange(self, path, bodies, read, refused, policy, bundle, free, first_alone).answers()
 
     def address(self, path: str) -> str:
-        """URL of a request with a path.
+        """URL of a path.
 
-        It is below the server's URL, or below the host if two slashes begin the path.
+        A path that begins with two slashes is below the host, any other below the server's URL.
         """
         if not path.startswith("//"):
             return f"{self.url}{path}"
@@ -302,23 +302,22 @@ class ModelServer:
         return f"{parts.scheme}://{parts.netloc}{path[1:]}"
 
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
-        """Return an error in one line, without the key.
-
-        Some servers repeat the key in what they say.
-        """
+        """Make an error of one line, with the URL but without the API key."""
         return BadInput(self._format_line(path, fact, way_out))
 
     def _format_line(self, path: str, fact: str, way_out: str = "") -> str:
+        """Write a message with the URL, without the API key."""
         line = f"{self.address(path)}: {fact}"
         if way_out:
             line += f"; {way_out}"
         return self._hide_key(line)
 
     def _hide_key(self, text: str) -> str:
+        """Replace the API key in a text, since some servers repeat it."""
         return text.replace(self._key, "…") if self._key else text
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
-        """Refuse answers of another model than those before."""
+        """Raise BadInput if a response is of another model than earlier ones."""
         served = payload.get("model")
         if not isinstance(served, str):
             return
@@ -328,9 +327,9 @@ class ModelServer:
         self._served = served
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
-        """Count the tokens of an answer.
+        """Add the tokens of a request and its response to the usage.
 
-        If the server does not say, they are estimated by the length of what was sent and received.
+        Estimated from the length of the texts if the server does not report them.
         """
         sent = body or {}
         reported = payload.get("usage") or payload.get("meta_info")
@@ -350,7 +349,7 @@ class ModelServer:
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """One HTTP request: its numbered bodies and its tries."""
+    """One HTTP call: its bodies with their indices, and how often it was tried."""
 
     numbered: list[tuple[int, Body | None]]
     tries: int = 0
@@ -367,9 +366,9 @@ class _Call:
 
 @dataclass(eq=False)
 class _Exchange:
-    """Sends requests to one path of a server and collects the replies.
+    """Sends all bodies of a `stream`, and collects the replies.
 
-    A reply makes room for the next request before it is read, which takes longer than a fast server needs to answer.
+    A reply makes room for the next call before it is read.
     """
 
     server: ModelServer
@@ -398,7 +397,7 @@ class _Exchange:
         self._answered = self._told = False
 
     def answers(self) -> Iterator[tuple[int, Any]]:
-        """Send all bodies, yielding (index, answer) as replies come."""
+        """Send all bodies, yielding (index, answer) as replies arrive."""
         url = self.server.address(self.path)
         with closing(open_client(url, self.server._key, self.policy.concurrency)) as http:
             while self._pending or self._underway or self._waiting or self._unread or self._ready:
@@ -412,9 +411,9 @@ class _Exchange:
                     yield self._ready.popleft()
 
     def _receive_replies(self, http: HttpClient) -> None:
-        """Take the replies that have come, or wait for one.
+        """Take the replies that have arrived, or wait for one.
 
-        If no reply comes for too long, all calls are given up.
+        After `timeout` seconds without any reply, all calls count as failed.
         """
         replies = http.replies(self._compute_wait())
         now = monotonic()
@@ -431,7 +430,7 @@ class _Exchange:
             self._adjust_pace(now - call.sent_at, len(call.numbered))
 
     def _compute_wait(self) -> float:
-        """Seconds until there is something to do, even without a reply."""
+        """Seconds to wait for a reply, until there is something else to do."""
         if self._ready or self._unread:
             return 0.0
         turn = monotonic() + self.server.seconds_to_turn()
@@ -443,10 +442,7 @@ class _Exchange:
         return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
 
     def _send_more(self, http: HttpClient) -> None:
-        """Send as many calls as may be under way.
-
-        Those that were tried before go first.
-        """
+        """Send calls, up to the limit of concurrent ones, repeated calls first."""
         now = monotonic()
         for call in [call for call in self._waiting if call.due <= now]:
             if len(self._underway) < int(self.server._limit) and not self.server.seconds_to_turn():
@@ -475,12 +471,12 @@ class _Exchange:
         return numbered
 
     def _may_ask(self) -> bool:
-        """Whether the limit of requests allows one more."""
+        """Whether the limit of requests allows another one."""
         usage = self.server.usage
         return self.free or usage.may_ask is None or usage.may_ask()
 
     def _has_room(self) -> bool:
-        """Whether one more call may be made of bodies that were not tried yet."""
+        """Whether a new call may be sent now."""
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
@@ -490,6 +486,7 @@ class _Exchange:
         return has_slot and len(self._unread) < most_unread
 
     def _send_call(self, http: HttpClient, call: _Call) -> None:
+        """Send one call. Raises BadInput for a text that is not valid Unicode."""
         call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
@@ -509,16 +506,19 @@ class _Exchange:
         self._underway.add(call)
 
     def _adjust_pace(self, seconds: float, taken: int) -> None:
-        """Adjust the number of bodies in the next call to the time of the last."""
+        """Choose the number of bodies for the next call.
+
+        More if the last reply was quick, fewer if it was slow. `taken` is the number of bodies of the last call.
+        """
         if seconds < PROMPT_REPLY and self.bundle:
             self.server._at_a_time = max(self.server._at_a_time, min(2 * taken, self.bundle.most))
         elif seconds > 4 * PROMPT_REPLY:
             self.server._at_a_time = max(min(self.server._at_a_time, taken // 2), 1)
 
     def _settle_call(self, call: _Call, outcome: Outcome) -> list[tuple[int, Any]]:
-        """Return the answers to a call, each with its body's index.
+        """Process the outcome of a call, and return its answers with their indices.
 
-        Empty if the call is to be sent again.
+        Empty if its bodies are sent again. Raises the server's complaint if nothing can be changed.
         """
         server = self.server
         alone = len(call.numbered) == 1
@@ -548,7 +548,7 @@ class _Exchange:
         return []
 
     def _postpone_call(self, call: _Call, failed: _Failed) -> None:
-        """Choose when a failed call is sent again, and slow down if the server is asked too much."""
+        """Choose when a failed call is sent again, and halve the concurrency of a busy server."""
         server = self.server
         if failed.crowded:
             call.refusals += 1
@@ -563,9 +563,9 @@ class _Exchange:
             LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
 
     def _divide_call(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
-        """Send the bodies of a failed call one by one.
+        """Send the bodies of a failed call one by one, and return no answers.
 
-        With `shorter`, later calls have fewer bodies. There is no answer yet.
+        With `shorter`, later calls have fewer bodies.
         """
         if shorter and self.bundle:
             self.bundle = replace(self.bundle, most=max(len(call.numbered) // 2, 1))
@@ -574,7 +574,11 @@ class _Exchange:
         return []
 
     def _read_answers(self, call: _Call, outcome: Outcome) -> list[Any]:
-        """Read the answers to the bodies of a call."""
+        """Read the answers to the bodies of a call.
+
+        Raises _Failed if it may be sent again, Complaint if the server refuses it, and BadInput if there is no way to
+        the server.
+        """
         server = self.server
         if isinstance(outcome, CannotConnect):
             raise server.error(self.path, str(outcome), outcome.way_out)
@@ -598,7 +602,7 @@ class _Exchange:
             raise _Failed(f"not a valid answer: {_extract_complaint(outcome, server._hide_key)}", status) from None
 
     def _read_payload(self, call: _Call, payload: Any) -> list[Any]:
-        """Check and charge the JSON of a reply, and read its parts."""
+        """Check the JSON of a response, count its tokens, and read its answers."""
         if not isinstance(payload, dict):
             raise TypeError(payload)
         self.server.check_same_model(self.path, payload)
@@ -610,9 +614,10 @@ class _Exchange:
         return [self.read(part) for part in parts]
 
     def _compute_pause(self, failed: _Failed, tries: int, refusals: int) -> float:
-        """Seconds until the next try.
+        """Seconds until a failed call is sent again.
 
-        They double each time, give or take a half, and are never fewer than the server asks for.
+        They double with each try, are varied at random by up to a half, and are at least what the server asks for.
+        Raises BadInput after too many tries.
         """
         error = self.server.error
         policy = self.policy
@@ -633,33 +638,33 @@ class _Exchange:
 
 
 def _list_sent_texts(body: Body) -> list[str]:
-    """Texts of a request: its messages joined, or its prompts."""
+    """Texts of a request: its messages joined into one, or its prompts."""
     conversation = "\n".join(message["content"] for message in body.get("messages", ()))
     texts = body.get("prompt") or body.get("text") or conversation
     return [texts] if isinstance(texts, str) else texts
 
 
 def _list_written_texts(payload: Mapping[str, Any]) -> list[str]:
-    """Texts that a server wrote to each request, thoughts included."""
+    """Texts of a response, one for each choice, with thoughts."""
     messages = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
     return list(map(_join_fields, messages))
 
 
 def _join_fields(message: Mapping[str, Any]) -> str:
-    """The text of a message, its thought first."""
+    """Text of a message, its thought first."""
     names = ("reasoning_content", "reasoning", "content", "text")
     return "".join(str(message.get(name) or "") for name in names)
 
 
 def _may_pass(status: int) -> bool:
-    """Whether a server that answers with this status may answer otherwise soon."""
+    """Whether a request with this HTTP status may succeed later."""
     return status in (408, 409, 429) or status >= 500
 
 
 def _extract_complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
-    """The server's complaint in one line.
+    """The server's message in one line of at most 300 characters.
 
-    The key is hidden first, since what is cut off may begin in it.
+    `hide` removes the API key, before the text is cut.
     """
     text = response.content.decode(errors="replace")
     try:
@@ -677,10 +682,7 @@ def _extract_complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
 
 
 def _parse_requested_pause(response: HttpReply) -> float:
-    """Seconds of a Retry-After header, or 0 without one.
-
-    The header may be a date.
-    """
+    """Seconds that a Retry-After header asks to wait, or 0 without one."""
     header = response.headers.get("retry-after", "")
     with suppress(ValueError):
         return max(0.0, float(header))  # in this order, so that NaN is none
@@ -690,7 +692,10 @@ def _parse_requested_pause(response: HttpReply) -> float:
 
 
 def identity_payload(outcome: Outcome) -> Any:
-    """JSON of a reply about what is served, or a `ServerIdentity` without one."""
+    """JSON of a response about the server's identity.
+
+    If there is none, an empty or unconfirmed `ServerIdentity` instead.
+    """
     if isinstance(outcome, ExchangeFailed):
         # A server that is there, and only does not say who it is, may still answer, and then be another.
         return ServerIdentity(confirmed=False, reached=not isinstance(outcome, NotConnected))
@@ -705,9 +710,9 @@ def identity_payload(outcome: Outcome) -> Any:
 
 
 def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tuple[str, str]:
-    """Split the place of a SPEC at the last '@' into name and URL.
+    """Split the place of a SPEC at its last '@' into name and URL.
 
-    Without one, it is the usual server.
+    Without an '@', the URL is `usual_url`. Raises BadInput if it is no HTTP URL.
     """
     location = spec.place_or_fail(expected)
     name, at, url = location.rpartition("@")
@@ -729,7 +734,10 @@ def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tup
 
 
 def _make_token_counter(tokenizer: str) -> Callable[[str], int]:
-    """Make a function that counts tokens with a tokenizer of the hub or a folder."""
+    """Make a function that counts the tokens of a text with a tokenizer.
+
+    `tokenizer` is its name on the hub, or its folder.
+    """
     with needing("?tokenizer=", "hf"):
         from transformers import AutoTokenizer
     try:
@@ -740,9 +748,10 @@ def _make_token_counter(tokenizer: str) -> Callable[[str], int]:
 
 
 def server_key(spec: Spec) -> str | None:
-    """Read the API key from the environment, or None.
+    """API key from the environment, or None.
 
-    An empty key_env sends none. The name is not repeated in messages: some put the key there.
+    Its variable is the option key_env, by default OPENAI_API_KEY. An empty key_env means no key. Error messages do not
+    repeat the variable's name, since some users put the key there.
     """
     name = spec.options.get("key_env", "OPENAI_API_KEY")
     key = os.environ.get(name, "").strip() if name else ""

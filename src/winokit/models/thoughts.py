@@ -23,7 +23,10 @@ BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z)
 
 
 class MarkPatterns(NamedTuple):
-    """The patterns of the marks around a thought; the first two are None where thoughts begin without a mark."""
+    """Patterns of the marks around a thought.
+
+    `whole` and `begins` are None if thoughts begin without a mark.
+    """
 
     whole: re.Pattern[str] | None
     begins: re.Pattern[str] | None
@@ -32,7 +35,7 @@ class MarkPatterns(NamedTuple):
 
 @cache
 def _compile_patterns(start: str, end: str) -> MarkPatterns:
-    """Compile the patterns of two marks, once for all replies."""
+    """Compile the patterns of a thought's two marks."""
     ends = re.compile(re.escape(end), re.IGNORECASE)
     if not start:
         return MarkPatterns(None, None, ends)
@@ -75,8 +78,8 @@ def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
 
 
 def thinking_aloud(thought: str, answer: str | None) -> str:
-    """Join a separate thought and its answer in one text.
+    """Join a separate thought and its answer into one text, with marks.
 
-    The answer is None or empty if there is none yet.
+    `answer` is None or empty if there is none yet.
     """
     return f"<think>\n{thought}\n</think>\n\n{answer}" if answer else f"<think>\n{thought}"

@@ -90,7 +90,7 @@ class BaseReward:
 
 @dataclass(frozen=True)
 class Departure:
-    """How a worker leaves the study: a link, or a form to post, and a completion code.
+    """A way for a worker to leave the study: a link, or a form to post, and a code.
 
     All are empty if there is no way back to a platform.
     """
@@ -156,7 +156,7 @@ class Platform:
         raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """How a visitor who is done, or `screened_out`, gets back to the platform."""
+        """Way back to the platform for a visitor who is done, or `screened_out`."""
         return Departure()
 
     def reward(self, study_id: str | None) -> BaseReward | None:
@@ -261,7 +261,7 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
 
 
 def leave(study: Study, worker_id: int) -> Departure | None:
-    """How a worker leaves the study, or None while there is work left in this visit.
+    """Way for a worker to leave the study, or None while this visit has work left.
 
     A visit is complete after the number of tasks in study.toml, or when no task is left and at least one was done.
     """
