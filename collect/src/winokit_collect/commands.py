@@ -37,12 +37,12 @@ app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doi
 app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
 
 
-def code_of_check(answer: verbs.StudyAnswer) -> int:
+def exit_code_of_check(answer: verbs.StudyAnswer) -> int:
     """Exit code of `check`: 1 if something has to be done before the study is served."""
     return int(not answer.record["ready"])
 
 
-app.command()(command(verbs.check, attrgetter("lines"), attrgetter("record"), doing="check", code=code_of_check))
+app.command()(command(verbs.check, attrgetter("lines"), attrgetter("record"), doing="check", code=exit_code_of_check))
 MONEY = (verbs.rehearse, verbs.invite, verbs.publish, verbs.reconcile)
 KEEPING = (verbs.status, verbs.export, verbs.backup, verbs.restore, verbs.account, verbs.withdraw, verbs.reset_pilot)
 for call in (*MONEY, *KEEPING):

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import wait
@@ -57,7 +57,7 @@ def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to
     return closing(Study.open(folder, db, pilot=pilot, to_read=to_read))
 
 
-def links_begin(study: Study, url: str | None) -> str:
+def links_address(study: Study, url: str | None) -> str:
     """Public address of a study, with which its links begin.
 
     `url`, else the one in study.toml, else this machine's. It has no slash at the end.
@@ -95,45 +95,35 @@ def init(
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
     from winokit_collect.study import content, new_tasks, study
     from winokit_collect.study.config import parse_config
-    from winokit_collect.study.schema import JUDGEMENTS
 
     folder = Path(folder)
     study.refuse_existing(folder)
-    if variant and not evaluate:
-        raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
-    if evaluate and (kind or adversary or judge):
-        raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
-    can_judge = bool(kind) and set(kind) <= set(JUDGEMENTS)
-    if judge and (adversary or not can_judge):
-        judgements = " or ".join(JUDGEMENTS)
-        raise BadInput(f"--judge requires --kind {judgements} (repeatable), and does not take --adversary")
-    if limit and not (evaluate or judge):
-        raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
+    _check_data_options(evaluate, judge, kind, variant, limit, adversary)
     # Only in new studies: an update must not take out votes that counted yesterday.
-    wishes: dict[str, Any] = {"quality": {"discard_blocked": True, "second_opinions": True}}
+    settings: dict[str, Any] = {"quality": {"discard_blocked": True, "second_opinions": True}}
     if title:
-        wishes["title"] = title
+        settings["title"] = title
     if evaluate:
-        wishes["title"] = title or f"People solve {Path(evaluate).stem}"
-        wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
-        wishes["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
+        settings["title"] = title or f"People solve {Path(evaluate).stem}"
+        settings["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
+        settings["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
     elif judge:
-        wishes["title"] = title or f"People judge {Path(judge).stem}"
-        wishes["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
-        wishes["judge"] = {"data": new_tasks.DATA}
+        settings["title"] = title or f"People judge {Path(judge).stem}"
+        settings["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
+        settings["judge"] = {"data": new_tasks.DATA}
     else:
-        wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
-        wishes["adversary"] = {"model": adversary}
+        settings["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
+        settings["adversary"] = {"model": adversary}
     data = evaluate or judge
     dataset = _load_in_language(data, language) if data else None
-    wishes["language"] = language or "en"
+    settings["language"] = language or "en"
     if dataset and not language and len(dataset.languages) == 1:
-        wishes["language"] = dataset.languages[0]
-    config = parse_config(wishes, "winokit collect init")
+        settings["language"] = dataset.languages[0]
+    config = parse_config(settings, "winokit collect init")
     if dataset is not None:
         if judge:
-            dataset = new_tasks.drawn_by_groups(dataset, limit, config.seed)
-            notes = new_tasks.can_be_judged(dataset, kind)
+            dataset = new_tasks.draw_groups(dataset, limit, config.seed)
+            notes = new_tasks.check_judgeable(dataset, kind)
         else:
             _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
         # A copy, so that the study does not change when the file elsewhere does.
@@ -151,6 +141,29 @@ def init(
     lines.append(f"edit {config_path} and the texts next to it, then run: winokit collect serve {folder}")
     record = {"study": str(folder), "title": config.title, "language": config.language}
     return StudyAnswer({**record, "kinds": kinds, "votes": config.tasks.votes}, lines)
+
+
+def _check_data_options(
+    evaluate: str | None,
+    judge: str | None,
+    kinds: Sequence[str],
+    variants: Sequence[str],
+    limit: int,
+    adversary: str,
+) -> None:
+    """Raise BadInput for options of `init` that do not go together."""
+    from winokit_collect.study.schema import JUDGEMENTS
+
+    if variants and not evaluate:
+        raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
+    if evaluate and (kinds or adversary or judge):
+        raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
+    can_judge = bool(kinds) and set(kinds) <= set(JUDGEMENTS)
+    if judge and (adversary or not can_judge):
+        judgements = " or ".join(JUDGEMENTS)
+        raise BadInput(f"--judge requires --kind {judgements} (repeatable), and does not take --adversary")
+    if limit and not (evaluate or judge):
+        raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
 
 
 def _load_in_language(data: str, language: str | None) -> winokit.Dataset:
@@ -186,7 +199,7 @@ def serve(
         if study.store.is_sqlite and (processes or 1) > 1:
             raise BadInput(f"--processes {processes}: SQLite is served by 1; --db postgresql://… takes more")
         public_url = url or study.config.server.url
-        base = links_begin(study, public_url or f"http://{host}:{place.getsockname()[1]}")
+        base = links_address(study, public_url or f"http://{host}:{place.getsockname()[1]}")
         study.adversary.prepare(study)
         announce(study, base, say)
         if study.store.is_sqlite or processes == 1:
@@ -354,7 +367,7 @@ def invite(
     with opened(folder, db, pilot=pilot) as study:
         from winokit_collect.study import invites
 
-        base = links_begin(study, url)
+        base = links_address(study, url)
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
     record: list[dict[str, Any]] = []
     for invite, path in links:
@@ -383,7 +396,7 @@ def publish(
         from winokit_collect.study.schema import LogEntry
 
         platform = platform_of(study)
-        base = links_begin(study, url)
+        base = links_address(study, url)
         with study.store.read() as session:
             published = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
             earlier = session.scalars(published).all()
@@ -642,27 +655,35 @@ def account(
     with opened(folder, db) as study:
         from winokit_collect.study import requesters
 
-        who = name or ""
+        requester_name = name or ""
         link = ""
         if add:
-            requesters.add(study, who, None, "terminal", role=role or "viewer")
+            requesters.add(study, requester_name, None, "terminal", role=role or "viewer")
         elif role:
-            requesters.change_role(study, who, role, "terminal")
+            requesters.change_role(study, requester_name, role, "terminal")
         elif remove:
-            requesters.remove(study, who, "terminal")
+            requesters.remove(study, requester_name, "terminal")
         if add or reset:
-            link = links_begin(study, url) + requesters.password_path(study, who, "terminal")
-        people = []
-        for requester in requesters.everybody(study):
-            people.append({"name": requester.name, "role": requester.role, "since": str(requester.created_at)})
-    accounts = [person for person in people if name in (None, person["name"])]
+            link = links_address(study, url) + requesters.password_path(study, requester_name, "terminal")
+        all_accounts = _list_accounts(study)
+    accounts = [account for account in all_accounts if name in (None, account["name"])]
     if not accounts and name and not remove:
-        names = ", ".join(person["name"] for person in people) or "none"
+        names = ", ".join(account["name"] for account in all_accounts) or "none"
         raise BadInput(f"no account {name}; known: {names}")
-    lines = [f"{person['name']}: {person['role']}, since {person['since'][:10]}" for person in accounts]
+    lines = [f"{account['name']}: {account['role']}, since {account['since'][:10]}" for account in accounts]
     if link:
         lines.append(f"choose a password (works once, for one day): {link}")
     return StudyAnswer({"accounts": accounts, "link": link or None}, lines or ["no accounts"])
+
+
+def _list_accounts(study: Study) -> list[dict[str, str]]:
+    """Name, role and date of every requester's account."""
+    from winokit_collect.study import requesters
+
+    accounts = []
+    for requester in requesters.everybody(study):
+        accounts.append({"name": requester.name, "role": requester.role, "since": str(requester.created_at)})
+    return accounts
 
 
 @verb

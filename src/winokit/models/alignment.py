@@ -48,7 +48,7 @@ class PlacedToken(NamedTuple):
     end: int
     logprob: float | None
     least_end: int
-    """Where it may end already: another place where some tokens before the next known one are spelt as "\ufffd"."""
+    """Where it may end already: another place where some tokens before the next known one are spelt "\ufffd"."""
 
 
 # What `_make` does, without a call in Python for each token of thousands of texts.
@@ -130,10 +130,10 @@ def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Colle
         _parse_byte_level_spelling,
         lambda token: _parse_plain_spelling(token.replace("▁", " ")),
     ):
-        spelt: list[Spelling] = []
+        spellings: list[Spelling] = []
         for token, _ in tokens:
-            spelt.append(None if token is None else spell(token))
-        borders = _find_borders(text, spelt)
+            spellings.append(None if token is None else spell(token))
+        borders = _find_borders(text, spellings)
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
         if best is not None and len(best) >= len(tokens):  # all but one, which was generated
@@ -141,22 +141,22 @@ def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Colle
     return best
 
 
-def _find_borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
+def _find_borders(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[int]] | None:
     """Find the byte positions at which each token may begin and end.
 
     Tokens before the text, such as BOS, get position 0. The list has one entry more than there are placed tokens. None
     if the tokens do not fit.
     """
-    for special in range(min(3, len(spelt))):  # tokens before the text: BOS, a prefix
-        borders = _lay_tokens(text, spelt[special:])
+    for special in range(min(3, len(spellings))):  # tokens before the text: BOS, a prefix
+        borders = _lay_tokens(text, spellings[special:])
         if borders is not None:
             return [(0,)] * special + borders
-        if spelt[special] is not None and _find_token_ends(text, spelt[special], 0):
+        if spellings[special] is not None and _find_token_ends(text, spellings[special], 0):
             break
     return None
 
 
-def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
+def _lay_tokens(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[int]] | None:
     """Place tokens one after the other from the start of the text, and return their borders.
 
     None if they do not fit, or do not reach the end of the text.
@@ -165,7 +165,7 @@ def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]]
     steps = list[dict[int, list[int]]]()
     done = 0
     reached: Collection[int] = (0,)
-    for number, token in enumerate(spelt, 1):
+    for number, token in enumerate(spellings, 1):
         only_spaces = isinstance(token, bytes) and token.isspace() and token in text[stop:]
         first_too_late = len(text) if only_spaces else stop
         step = {at: _find_token_ends(text, token, at) for at in reached if at < first_too_late}
@@ -177,11 +177,11 @@ def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]]
             break
     if not done:
         return None
-    return _choose_borders(text, spelt, steps[:done], stop)
+    return _choose_borders(text, spellings, steps[:done], stop)
 
 
 def _choose_borders(
-    text: bytes, spelt: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
+    text: bytes, spellings: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
 ) -> list[Collection[int]]:
     """Keep only the borders from which the end of the text can be reached.
 
@@ -193,7 +193,7 @@ def _choose_borders(
         leading_on = {at for at, ends in step.items() if not ways[-1].isdisjoint(ends)}
         ways.append(leading_on)
     borders: list[Collection[int]] = [(0,)]
-    for token, step, way in zip(spelt, steps, reversed(ways), strict=False):
+    for token, step, way in zip(spellings, steps, reversed(ways), strict=False):
         possible_ends = chain.from_iterable(step[at] for at in borders[-1])
         ends = way.intersection(possible_ends)
         borders.append(ends if token is not None else (min(ends),))

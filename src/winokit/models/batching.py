@@ -115,8 +115,10 @@ def in_batches(
 def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
     """Pack the items of all batches again, into batches of at most `tokens` tokens."""
     indices = list(chain.from_iterable(batches))
-    repacked = packed([costs[index] for index in indices], tokens, ALIKE)
-    return [[indices[at] for at in batch] for batch in repacked]
+    repacked: list[list[int]] = []
+    for batch in packed([costs[index] for index in indices], tokens, ALIKE):
+        repacked.append([indices[at] for at in batch])
+    return repacked
 
 
 def _run_batch(

@@ -120,14 +120,14 @@ class Boundary:
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
 
 
-def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[int]) -> bool:
+def reaches_across(context: str, text: str, ids: Sequence[int], context_ids: Sequence[int]) -> bool:
     """Whether a token of the whole text reaches across the end of the context.
 
-    `ids` are the tokens of the whole, `own` those of the context alone. Only checked if the characters at the border
-    are not ASCII.
+    `ids` are the tokens of the whole, `context_ids` those of the context alone. Only checked if the characters at the
+    border are not ASCII.
     """
     around_border = context[-1:] + text[:1]
-    begins_alike = list(ids[: len(own)]) == list(own)
+    begins_alike = list(ids[: len(context_ids)]) == list(context_ids)
     return not around_border.isascii() and not begins_alike
 
 
@@ -139,7 +139,7 @@ def after_a_space(prompt: str) -> tuple[str, str]:
     return prompt, "" if not prompt or prompt[-1].isspace() else " "
 
 
-def parts_of(
+def split_requests(
     model: base.Model, requests: Sequence[base.Request], opened: Callable[[str], tuple[str, str]] = after_a_space
 ) -> list[tuple[int, base.Continuation]]:
     """Split requests into continuations, each with the index of its request.
@@ -159,7 +159,7 @@ def parts_of(
     return parts
 
 
-def joined(
+def join_answers(
     requests: Sequence[base.Request] | Mapping[int, base.Request],
     owners: Sequence[int],
     read: Iterable[tuple[int, base.Answer]],

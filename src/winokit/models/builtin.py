@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +23,17 @@ import numpy.typing as npt
 from winokit.models.base import Answer, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.packing import packed
 from winokit.models.pieces import FOLDER, tokenizer
-from winokit.models.reading import WINDOW, Guess, Ids, TextReading, assembled, lookups, planned, windows
+from winokit.models.reading import (
+    WINDOW,
+    Guess,
+    Ids,
+    TextReading,
+    assemble_pieces,
+    list_lookups,
+    plan_lookups,
+    split_windows,
+)
 from winokit.models.registry import Spec
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST = 512
 """Tokens the model has positions for, [CLS] and [SEP] included."""
@@ -85,10 +90,10 @@ class BuiltinModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Answer requests in windows of many, the longest texts of each window first."""
-        for window in windows(requests, WINDOW):
-            plan = planned(self, window, self._read_texts, self._mask)
+        for window in split_windows(requests, WINDOW):
+            plan = plan_lookups(self, window, self._read_texts, self._mask)
             yield from plan.refused.items()
-            yield from assembled(plan.guesses, self._compute_logprobs(plan.guesses))
+            yield from assemble_pieces(plan.guesses, self._compute_logprobs(plan.guesses))
             yield from self._compute_vectors(plan.pools)
 
     def _read_texts(self, texts: list[str]) -> list[TextReading]:
@@ -104,7 +109,7 @@ class BuiltinModel:
         texts = list(wanted.items())
         for batch in packed([len(ids) for ids, _ in texts], BUDGET):
             rows = [texts[at] for at in batch]
-            pairs, at, tokens = lookups(rows)
+            pairs, at, tokens = list_lookups(rows)
             logits = self._run_graph([ids for ids, _ in rows], pairs, "logits")
             logits -= logits.max(axis=1, keepdims=True)
             normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))

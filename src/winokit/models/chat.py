@@ -94,7 +94,7 @@ class ChatModel:
         self.spec = spec
         self._client = client
         self._system = system
-        self._parse_marks = marks
+        self._marks = marks
         self.usage = client.server.usage
         self.count_tokens = client.server.count_tokens
         self.repeats = 1
@@ -103,7 +103,7 @@ class ChatModel:
         """Whether replies are to be constrained, and by what: one of `WISHES`."""
         self.constraint: str | None = None
         """What replies are constrained by: a kind, which is part of the fingerprint, or nothing."""
-        self._way: Constraint | None = None
+        self._server_constraint: Constraint | None = None
         """How this server is told so."""
         self.constraint_notes: list[str] = []
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
@@ -136,7 +136,7 @@ class ChatModel:
                 continue
             obeys = self._client.obeys(way)
             if obeys:
-                self._way = way
+                self._server_constraint = way
                 self.constraint_notes = [
                     f"replies are held to the options by {way.field}, which is another task than a free reply; "
                     "?constrain=off asks freely"
@@ -188,23 +188,23 @@ class ChatModel:
         """
         if not (isinstance(request, Ask) and isinstance(kept, Reply)):
             return kept
-        with_thought = place == 0 and answer_in(kept.text, self._parse_marks) != kept.text
+        with_thought = place == 0 and answer_in(kept.text, self._marks) != kept.text
         if not with_thought and (kept.choice is not None or kept.why):
             return kept
-        return reply(request, Completion(kept.text), self._parse_marks)
+        return reply(request, Completion(kept.text), self._marks)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Send all questions, several at once, yielding (index, reply) as replies arrive."""
         asks = [request for request in requests if isinstance(request, Ask)]
         if len(asks) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
-        if asks and self.constraint is not None and self._way is None:
-            self._find_way(self.constraint)
+        if asks and self.constraint is not None and self._server_constraint is None:
+            self._find_constraint_way(self.constraint)
         for index, completion in self._complete_asks(asks):
             too_long = Refusal(completion.text) if completion.too_long else None
-            yield index, too_long or reply(asks[index], completion, self._parse_marks, self.constraint)
+            yield index, too_long or reply(asks[index], completion, self._marks, self.constraint)
 
-    def _find_way(self, kind: str) -> None:
+    def _find_constraint_way(self, kind: str) -> None:
         """Find how the server is told to use a kind of constraint. Raises BadInput if it obeys none."""
         if self.find_constraint([kind]) is None:
             reason = self.constraint_notes.pop().partition(": ")[2]
@@ -236,7 +236,7 @@ class ChatModel:
         seed = self._client.server.settings.get("seed")
         if seed is not None and ask.sample:
             body["seed"] = seed + ask.sample
-        return body if self._way is None else {**body, **self._way.body(ask.options)}
+        return body if self._server_constraint is None else {**body, **self._server_constraint.body(ask.options)}
 
     def _build_messages(self, ask: Ask) -> Messages:
         """Build the messages for a question: the system's, if there is one, and the user's."""

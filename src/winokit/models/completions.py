@@ -22,9 +22,9 @@ from typing import Any
 from winokit.errors import BadInput
 from winokit.models.alignment import PlacedToken, ServedToken, align
 from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request
-from winokit.models.boundary import ALONE, joined, moved, parts_of
+from winokit.models.boundary import ALONE, join_answers, moved, split_requests
 from winokit.models.identity import ServerIdentity
-from winokit.models.reading import bare
+from winokit.models.reading import strip_spaces
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, Body, Bundle, Complaint, ModelServer, connect
 
@@ -147,7 +147,7 @@ class CompletionsModel:
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """Texts that are sent for a request, each with the number of tokens that is generated."""
-        parts = [part for _, part in parts_of(self, [request])]
+        parts = [part for _, part in split_requests(self, [request])]
         return [(_join_whole(part), 1) for part in parts if _has_text(part)]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
@@ -155,9 +155,9 @@ class CompletionsModel:
 
         So texts that begin alike follow each other, which suits a server's cache.
         """
-        parts = parts_of(self, requests)
+        parts = split_requests(self, requests)
         owners = [index for index, _ in parts]
-        yield from joined(requests, owners, self._answer_parts([part for _, part in parts]))
+        yield from join_answers(requests, owners, self._answer_parts([part for _, part in parts]))
 
     def _answer_parts(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
         """Yield the answer to each part, by its number."""
@@ -280,7 +280,7 @@ class CompletionsModel:
                 return Refusal(UNPLACED)
             scored = True
             if logprob is not None:
-                start, end = bare(whole_text, token_start, token_end)
+                start, end = strip_spaces(whole_text, token_start, token_end)
                 piece_start = min(max(start - origin, 0), length)
                 piece_end = min(max(end - origin, 0), length)
                 pieces.append(Piece(piece_start, piece_end, logprob))

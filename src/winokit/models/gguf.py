@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, needing
 from winokit.models import base
-from winokit.models.boundary import joined, moved, parts_of, reaches_across
+from winokit.models.boundary import join_answers, moved, reaches_across, split_requests
 from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
@@ -71,10 +71,10 @@ class GgufModel:
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests, sorted by tokens, so that the cache of one serves the next."""
-        parts = parts_of(self, requests)
+        parts = split_requests(self, requests)
         owners = [index for index, _ in parts]
-        part_answers = self._read([part for _, part in parts])
-        for index, answer in joined(requests, owners, part_answers):
+        part_answers = self._score_parts([part for _, part in parts])
+        for index, answer in join_answers(requests, owners, part_answers):
             if isinstance(answer, base.Reply) and answer.logprobs is not None:
                 answer = replace(answer, choice=int(np.argmax(answer.logprobs)))
             yield index, answer
@@ -83,7 +83,7 @@ class GgufModel:
         """Free the weights in llama.cpp."""
         self._reader = base.LetGo(self.spec)
 
-    def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
+    def _score_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         """Yield the pieces of each continuation, by its number."""
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
@@ -161,7 +161,7 @@ class _Reader:
             cached_count = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
         starts = range(cached_count, len(inputs), BATCH)
-        parts = [self._read(inputs[start : start + BATCH], start, first - 1) for start in starts]
+        parts = [self._read_tokens(inputs[start : start + BATCH], start, first - 1) for start in starts]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)
@@ -170,7 +170,7 @@ class _Reader:
         scored_logits = logits[np.arange(len(logits)), tokens[first:]]
         return np.asarray(scored_logits - totals, np.float64)
 
-    def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
+    def _read_tokens(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
         """Read tokens whose positions begin at `start`.
 
         Returns the logits at the positions from `wanted` on, of shape (positions, vocabulary).

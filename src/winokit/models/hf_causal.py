@@ -29,7 +29,7 @@ from transformers.utils.hub import cached_file
 from winokit.errors import BadInput
 from winokit.models import base, hf
 from winokit.models.batching import FILLER, free_memory, in_batches, out_of_memory
-from winokit.models.boundary import Boundary, EncodedText, after_a_space, joined, parts_of
+from winokit.models.boundary import Boundary, EncodedText, after_a_space, join_answers, split_requests
 from winokit.models.chat_template import ChatTemplate
 from winokit.models.packing import ScoredText, Tree, forest, singles
 from winokit.models.reading import TextReading
@@ -356,11 +356,11 @@ class CausalModel:
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests, long texts first."""
         opened = after_a_space if self.template is None else self.template.opened
-        parts = parts_of(self, requests, opened)
+        parts = split_requests(self, requests, opened)
         if requests:
             self.reader.budget.settle()
         owners = [index for index, _ in parts]
-        yield from joined(requests, owners, self._read_parts([part for _, part in parts]))
+        yield from join_answers(requests, owners, self._read_parts([part for _, part in parts]))
         embeds = {index: request for index, request in enumerate(requests) if isinstance(request, base.Embed)}
         yield from self._embed_texts(embeds)
 

@@ -30,7 +30,17 @@ from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.batching import FILLER, BatchBudget, in_batches, out_of_memory
 from winokit.models.hf import HfModel, HfSettings, check_whole, load_parts, load_tokenizer
-from winokit.models.reading import WINDOW, Gaze, Guess, Ids, assembled, lookups, planned, read, windows
+from winokit.models.reading import (
+    WINDOW,
+    Gaze,
+    Guess,
+    Ids,
+    assemble_pieces,
+    list_lookups,
+    plan_lookups,
+    read,
+    split_windows,
+)
 from winokit.models.registry import Spec
 
 ATTENTION_BUDGET = 1 << 17
@@ -87,10 +97,11 @@ class MaskedModel(HfModel):
         if requests:
             self.budget.settle()
         readings = partial(read, self.tokenizer, most=self.longest)
-        for window in windows(requests, WINDOW):
-            plan = planned(self, window, readings, self.tokenizer.mask_token_id)
+        for window in split_windows(requests, WINDOW):
+            plan = plan_lookups(self, window, readings, self.tokenizer.mask_token_id)
             yield from plan.refused.items()
-            yield from assembled(plan.guesses, self._run_batches(self._compute_logprobs, plan.guesses, self.budget))
+            guesses = self._run_batches(self._compute_logprobs, plan.guesses, self.budget)
+            yield from assemble_pieces(plan.guesses, guesses)
             yield from self._run_batches(self._compute_attention, plan.gazes, self.attention_budget, power=2)
             yield from self._run_batches(self._compute_vectors, plan.pools, self.budget)
 
@@ -123,7 +134,7 @@ class MaskedModel(HfModel):
 
     def _compute_logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
         """Log-probability of each guess in a batch, by text."""
-        pairs, at, tokens = lookups(batch)
+        pairs, at, tokens = list_lookups(batch)
         logits = self._compute_logits([ids for ids, _ in batch], pairs, gather=self.gathers).float()
         totals = logits.logsumexp(-1)
         logprobs = iter((logits[at, tokens] - totals[at]).tolist())
@@ -140,7 +151,7 @@ class MaskedModel(HfModel):
         answers = []
         for row, (_, gazes) in enumerate(batch):
             paid = torch.stack([layer[row] for layer in layers]).float()
-            answers.append([(gaze.request, reduced(paid, gaze)) for gaze in gazes])
+            answers.append([(gaze.request, reduce_attention(paid, gaze)) for gaze in gazes])
         return answers
 
     def _compute_vectors(
@@ -172,7 +183,7 @@ class MaskedModel(HfModel):
         with torch.inference_mode():
             logits_alone = self._compute_logits(texts[:1], probe_places, gather=self.gathers)
             logits_together = self._compute_logits(texts, probe_places, gather=self.gathers)
-        return same(logits_alone, logits_together)
+        return differ_by_rounding(logits_alone, logits_together)
 
     def _encode_probe(self) -> list[Ids]:
         """Token ids of the two texts that are read to test the model."""
@@ -206,10 +217,10 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
             if isinstance(error, RuntimeError) and out_of_memory(error):
                 raise
             return False
-    return same(gathered, every)
+    return differ_by_rounding(gathered, every)
 
 
-def same(first: torch.Tensor, second: torch.Tensor) -> bool:
+def differ_by_rounding(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether two tensors of logits differ only by rounding."""
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
     if first.shape != second.shape:
@@ -228,7 +239,7 @@ def most_tokens(model: Any) -> int:
     return getattr(model.config, "max_position_embeddings", None) or sys.maxsize
 
 
-def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
+def reduce_attention(paid: torch.Tensor, gaze: Gaze) -> Vector:
     """Reduce attention of shape (layer, head, from, to) to (target, layer, head).
 
     The mean over the source's tokens, and the maximum over each target's tokens.

@@ -25,9 +25,9 @@ from torch.nn.utils.rnn import pad_sequence
 from winokit.errors import BadInput
 from winokit.models import base
 from winokit.models.batching import FILLER, in_batches
-from winokit.models.boundary import joined, moved
+from winokit.models.boundary import join_answers, moved
 from winokit.models.hf import HfModel, HfSettings, load_tokenizer, load_weights
-from winokit.models.reading import WINDOW, Ids, TextReading, read, windows
+from winokit.models.reading import WINDOW, Ids, TextReading, read, split_windows
 from winokit.models.registry import Spec
 
 Logprobs: TypeAlias = list[float]
@@ -106,11 +106,11 @@ class Seq2SeqModel(HfModel):
         """Answer requests in windows of many, the longest prompts of each window first."""
         if requests:
             self.budget.settle()
-        for window in windows(requests, WINDOW):
+        for window in split_windows(requests, WINDOW):
             owners: list[int] = []
             for index, request in window.items():
                 owners += [index] * len(self._split_sides(request))
-            yield from joined(window, owners, self._read_parts(window, owners))
+            yield from join_answers(window, owners, self._read_parts(window, owners))
 
     def _split_sides(self, request: base.Request) -> list[tuple[str, str | None]]:
         """Split a request into pairs of encoder text and decoder text.

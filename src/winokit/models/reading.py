@@ -46,7 +46,7 @@ class TextReading:
         special = encoding.special_tokens_mask
         places: list[tuple[int, int] | None] = []
         for offsets, is_special in zip(encoding.offsets, special, strict=True):
-            places.append(None if is_special else bare(text, *offsets))
+            places.append(None if is_special else strip_spaces(text, *offsets))
         words = encoding.word_ids
         own_words = {word for word, is_special in zip(words, special, strict=True) if not is_special}
         if len(own_words) < 2:
@@ -129,13 +129,13 @@ def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = F
     return [TextReading.of(text, encoding, most) for text, encoding in zip(texts, encodings, strict=True)]
 
 
-def bare(text: str, start: int, end: int) -> tuple[int, int]:
+def strip_spaces(text: str, start: int, end: int) -> tuple[int, int]:
     """Character span without the white space at its edges.
 
     Byte-level and sentencepiece tokens include the space before a word. A token of only white space gets an empty span
     at the start of the next word.
 
-    >>> bare("a cup", 1, 5), bare("a  cup", 1, 2)
+    >>> strip_spaces("a cup", 1, 5), strip_spaces("a  cup", 1, 2)
     ((2, 5), (3, 3))
     """
     while start < len(text) and text[start].isspace():
@@ -145,7 +145,7 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
     return start, max(start, end)
 
 
-def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
+def split_windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
     """Split requests into windows of at most `size`.
 
     Each window has its requests by their index among all.
@@ -232,7 +232,7 @@ class MaskPlan:
         self.guesses[reading.masked(hidden, self.mask)].append(guess)
 
 
-def planned(
+def plan_lookups(
     model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
     """Plan all lookups for requests to a masked model.
@@ -260,7 +260,7 @@ def planned(
     return plan
 
 
-def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+def list_lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     """Find the (row, position) pairs of a batch at which logits are needed.
 
     Returns the distinct pairs and, for each guess in order, the index of its pair and its token.
@@ -275,7 +275,7 @@ def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, i
     return pairs, [order[place] for place in places], tokens
 
 
-def assembled(
+def assemble_pieces(
     wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
 ) -> Iterator[tuple[int, base.Pieces]]:
     """Combine the log-probabilities of guesses into pieces, yielding (request, pieces).

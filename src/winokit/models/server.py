@@ -394,7 +394,7 @@ class _Exchange:
         """Whether something unread may change what is sent next."""
         self._cuts = 0
         self._last_sign = self._last_answer = monotonic()
-        self._answered = self._told = False
+        self._has_answered = self._has_warned = False
 
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all bodies, yielding (index, answer) as replies arrive."""
@@ -540,7 +540,7 @@ class _Exchange:
                     raise
         else:
             self._last_answer = monotonic()
-            self._answered = True
+            self._has_answered = True
             self.alone = False
             server._limit = min(server._limit + 1 / server._limit, self.policy.concurrency)
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
@@ -558,8 +558,8 @@ class _Exchange:
         else:
             call.tries += 1
         call.due = monotonic() + self._compute_pause(failed, call.tries, call.refusals)
-        if not (self._answered or self._told):
-            self._told = True
+        if not (self._has_answered or self._has_warned):
+            self._has_warned = True
             LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
 
     def _divide_call(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
@@ -624,7 +624,7 @@ class _Exchange:
         if failed.pause > LONGEST_REQUESTED_PAUSE:
             raise error(self.path, f"{failed}", f"it asks us to wait {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
-        patient = failed.crowded and (failed.status == 429 or self._answered)
+        patient = failed.crowded and (failed.status == 429 or self._has_answered)
         hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > policy.retries
         if hopeless:
             way_out = self.server.ways_out.get(failed.status, "check that the server works, then run again")

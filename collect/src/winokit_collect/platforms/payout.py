@@ -205,7 +205,7 @@ def step(study: Study) -> bool:
             visit = next((visit for visit in visits if visit.id == job.visit_id), None)
             _ask_platform(study, platform, visitor_of(identity, visit), job)
             return True
-        open_visit = first_open(visits, earned_at)
+        open_visit = find_visit_to_close(visits, earned_at)
         if open_visit is not None:
             _close_visit(study, platform, visitor_of(identity, open_visit), worker, open_visit, job)
         elif job.cents <= 0:
@@ -223,7 +223,7 @@ def step(study: Study) -> bool:
     return True
 
 
-def first_open(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -> PlatformVisit | None:
+def find_visit_to_close(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -> PlatformVisit | None:
     """The first open visit during which a worker earned something, or None.
 
     `visits` are in order of arrival, `earned_at` has the moments of earning. Each moment belongs to the last visit that
@@ -322,14 +322,14 @@ def _approve_visit(platform: Platform, visitor: Visitor, *, screened_out: bool) 
     except Busy:
         raise
     except PlatformError as error:
-        report = _look_after(platform, visitor, error)
+        report = _look_after_failure(platform, visitor, error)
         if report is None or report.state == OPEN:
             raise
         return report.state
     return SCREENED_OUT if screened_out else APPROVED
 
 
-def _look_after(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
+def _look_after_failure(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
     """Report of a visit whose approval failed, or None if the platform cannot be asked.
 
     Raises ApprovalUncertain if it is then unknown whether it was approved.

@@ -132,14 +132,14 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
     theirs = list(_list_platform_items(books, visits, people))
     ledger_cents = sum(item.cents for item in ours)
     platform_cents = sum(item.cents for item in theirs)
-    differences = list(_split_bases(ours, theirs, codes, platform.title))
+    differences = list(_split_different_rewards(ours, theirs, codes, platform.title))
     _remove_agreed(ours, theirs)
     for item in ours:
-        reason = _describe_ours(item, platform)
+        reason = _describe_ledger_item(item, platform)
         code = codes.get(item.worker_id, "")
         differences.append(Difference(code, item.visit_id, item.kind, item.cents, 0, reason))
     for item in theirs:
-        reason = _describe_theirs(item, platform, doubtful)
+        reason = _describe_platform_item(item, platform, doubtful)
         code = codes.get(item.worker_id, "")
         differences.append(Difference(code, item.visit_id, item.kind, 0, item.cents, reason))
     return Reconciliation(
@@ -270,7 +270,7 @@ def _list_platform_items(
             yield BookItem(BONUS, cents, worker_id, visit_id)
 
 
-def _split_bases(
+def _split_different_rewards(
     ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
 ) -> Iterator[Difference]:
     """Yield the differences between rewards that both sides have for the same visit.
@@ -338,7 +338,7 @@ def _match_pairs(
             ours.remove(our_item)
 
 
-def _describe_ours(item: BookItem, platform: Platform) -> str:
+def _describe_ledger_item(item: BookItem, platform: Platform) -> str:
     """Explain a payment that only the ledger has."""
     if item.is_forgotten:
         return f"its worker was forgotten here; {platform.title} shows no such amount for anybody unknown"
@@ -347,7 +347,7 @@ def _describe_ours(item: BookItem, platform: Platform) -> str:
     return f"the ledger says that this bonus was paid; {platform.title} does not show it"
 
 
-def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
+def _describe_platform_item(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
     """Explain a payment that only the platform has.
 
     `doubtful` has the uncertain payouts, as pairs of visit and cents.

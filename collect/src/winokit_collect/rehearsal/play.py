@@ -6,7 +6,7 @@ The copy has its own clock.
 import heapq
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,11 +26,11 @@ from winokit.extend import BadInput
 from winokit_collect.platforms import payout, prolific, stand_in
 from winokit_collect.platforms.reconcile import adopt, reconcile
 from winokit_collect.platforms.stand_in import AFTER, BEFORE, ProlificStandIn, serve_stand_in
-from winokit_collect.rehearsal.people import Crowd, Rehearsed
+from winokit_collect.rehearsal.people import Crowd, Rehearsed, VisitTimes
 from winokit_collect.rehearsal.plan import RehearsalPlan
 from winokit_collect.study import schema
 from winokit_collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
-from winokit_collect.study.new_tasks import DATA, drawn_by_groups, imported_dataset
+from winokit_collect.study.new_tasks import DATA, draw_groups, imported_dataset
 from winokit_collect.study.pay_floor import ASSUMED_SECONDS, PayFloor, pay_floor
 from winokit_collect.study.progress import usual_seconds
 from winokit_collect.study.schema import Payment, PayoutJob, ProblemRow, Task, Vote, Worker
@@ -221,7 +221,7 @@ def _copy_study(
         if sections[section]["data"]:
             dataset = imported_dataset(folder, config)
             problems = len(dataset)
-            write(drawn_by_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
+            write(draw_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
             sections[section]["data"] = DATA
     smaller_config = parse_config(sections)
     (place / FILE).write_text(render_config(smaller_config), "utf-8")
@@ -377,18 +377,23 @@ def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
     careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
     worked = [times for times in careful if times.by_kind and times.seconds]
     hourly_cents = [times.earned_cents * 3600 / times.seconds for times in worked]
+    visits = len(crowd.books.submissions)
+    minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
+    median_cents = round(median(hourly_cents)) if hourly_cents else 0
+    return HourPlayed(minutes, median_cents, _compute_hourly_by_kind(study, worked), floor, visits)
+
+
+def _compute_hourly_by_kind(study: Study, worked: Sequence[VisitTimes]) -> dict[str, int]:
+    """Hourly pay in cents of each kind of task, from the median time of a task."""
     by_kind: dict[str, list[float]] = {}
     for times in worked:
         for kind, seconds in times.by_kind.items():
             by_kind.setdefault(kind, []).extend(seconds)
-    hourly_by_kind = {}
+    hourly_cents = {}
     for kind, seconds in by_kind.items():
         price = study.config.pay.cents(kind)
-        hourly_by_kind[kind] = round(price * 3600 / median(seconds))
-    visits = len(crowd.books.submissions)
-    minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
-    median_cents = round(median(hourly_cents)) if hourly_cents else 0
-    return HourPlayed(minutes, median_cents, hourly_by_kind, floor, visits)
+        hourly_cents[kind] = round(price * 3600 / median(seconds))
+    return hourly_cents
 
 
 def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
@@ -405,8 +410,7 @@ def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
         identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
         blocked = set(session.scalars(select(Worker.id).where(Worker.state == schema.BLOCKED)))
     bots = {row.worker_id for row in identities if int(row.external_id[2:]) in crowd.seen.bots}
-    rejected = [row for row in rows if row.valid is False and row.answer is not None]
-    decisive = [_find_deciders(row, rules[row.settings_id]) for row in rejected]
+    decisive = _list_deciders(rows, rules)
     valid = sum(row.valid is True for row in rows)
     invalid = sum(row.valid is False for row in rows)
     return VerdictsPlayed(
@@ -420,6 +424,15 @@ def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
         bots_blocked=len(bots & blocked),
         careful_blocked=len(blocked - bots),
     )
+
+
+def _list_deciders(rows: Sequence[ProblemRow], rules: Mapping[int | None, str]) -> list[set[int]]:
+    """For each problem that votes rejected, the ids of workers whose single vote decided.
+
+    `rules` has the rule of validity by number of the settings version.
+    """
+    rejected = [row for row in rows if row.valid is False and row.answer is not None]
+    return [_find_deciders(row, rules[row.settings_id]) for row in rejected]
 
 
 def _find_deciders(row: ProblemRow, rule: str) -> set[int]:

@@ -172,8 +172,8 @@ def _copy_rows(source: Session, target: Session) -> None:
     """
     for table in Base.metadata.sorted_tables:
         columns = [column for column in table.columns if column.computed is None]
-        selected = [_select_text(column) for column in columns]
-        values = {column.name: _write_value(column, target) for column in columns}
+        selected = [_select_copied_column(column) for column in columns]
+        values = {column.name: _make_insert_parameter(column, target) for column in columns}
         query = sa.select(*selected).execution_options(yield_per=ROWS)
         insertion = sa.insert(table).values(values)
         for part in source.execute(query).partitions(ROWS):
@@ -188,7 +188,7 @@ def _rename_values(row: sa.Row[Any]) -> dict[str, Any]:
     return {f"new_{name}": value for name, value in row._mapping.items()}
 
 
-def _select_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+def _select_copied_column(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
     """The expression that reads a column for copying.
 
     JSON is read as text, so that a JSON null stays distinct from a missing value.
@@ -198,7 +198,7 @@ def _select_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
     return column
 
 
-def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
+def _make_insert_parameter(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
     """The insert parameter for a copied value.
 
     SQLite stores JSON as text, PostgreSQL parses it.
@@ -225,13 +225,13 @@ def _replace_on_server(url: str, database: Path, aside: Path) -> None:
                 session.execute(table.delete())
             _copy_rows(rows, session)
             for table in Base.metadata.sorted_tables:
-                _count_on(session, table)
+                _reset_id_sequence(session, table)
     finally:
         source.close()
         store.close()
 
 
-def _count_on(session: Session, table: sa.Table) -> None:
+def _reset_id_sequence(session: Session, table: sa.Table) -> None:
     """Set a table's id sequence in PostgreSQL to its last id."""
     if "id" not in table.columns or not isinstance(table.columns["id"].type, sa.Integer):
         return

@@ -77,12 +77,12 @@ def is_english(language: str) -> bool:
     return language.split("-")[0].lower() == ENGLISH
 
 
-def place_of(study: Study, own: str, name: str) -> Path:
+def text_path(study: Study, own_name: str, bundled_name: str) -> Path:
     """Path of the study's own file for a text, or of the bundled one.
 
-    `own` is the name of the study's file, empty if it has none. `name` is that of the bundled file.
+    `own_name` is the name of the study's file, empty if it has none.
     """
-    return study.folder / own if own else bundled(name, study.config.language)
+    return study.folder / own_name if own_name else bundled(bundled_name, study.config.language)
 
 
 def read_topics(path: Path) -> list[Topic]:

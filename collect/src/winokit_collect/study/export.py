@@ -143,8 +143,8 @@ def _write_problems(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts
         exported += problems
         write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
         done.files[name] = len(problems)
-    _count_blocked(written, exported, done)
-    _count_rules(written, verdicts, done)
+    _add_blocked_note(written, exported, done)
+    _add_rule_notes(written, verdicts, done)
 
 
 def _list_votes(rows: Sequence[ProblemRow]) -> Iterator[dict[str, Any]]:
@@ -427,7 +427,7 @@ def _describe_verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
     return decided
 
 
-def _count_rules(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported) -> None:
+def _add_rule_notes(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported) -> None:
     """Add notes on the rules of validity that were used.
 
     There is a note if problems were decided by several rules, or if the rule of this export changes verdicts.
@@ -440,7 +440,7 @@ def _count_rules(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported)
         done.notes.append(f"{changed:,} of {len(rows):,} verdicts are other by the rule {verdicts.rule}")
 
 
-def _count_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
+def _add_blocked_note(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
     """Add a note on the number of verdicts that a blocked worker's vote decides."""
     blocked = set()
     for row in rows:

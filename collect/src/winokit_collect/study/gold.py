@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from winokit import Problem
 from winokit_collect.study import ledger, schema
-from winokit_collect.study.content import place_of, read_gold
+from winokit_collect.study.content import read_gold, text_path
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.schema import LEASES, TASKS, VOTE_ROWS, Lease, ProblemRow, Task, Vote
 from winokit_collect.study.settings import rule_of
@@ -59,7 +59,7 @@ _IS_OWN_GOLD = (VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_r
 _SCORE = Prepared(select(func.count(), _RIGHT, _MISSED.scalar_subquery()).where(*_IS_OWN_GOLD))
 
 
-def has_given_gold(study: Study) -> bool:
+def uses_gold_file(study: Study) -> bool:
     """Whether a study uses gold questions from a file.
 
     The file is the requester's, or the bundled one if the study's workers write twins.
@@ -71,12 +71,12 @@ def has_given_gold(study: Study) -> bool:
     return bool(study.config.quality.gold_share) and has_judgements and has_questions
 
 
-def add_given(study: Study, session: Session) -> None:
+def add_gold_from_file(study: Study, session: Session) -> None:
     """Store the gold questions of the study's file, with a task for each kind that fits.
 
     Twins are stored as one group, so that no worker gets both.
     """
-    gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
+    gold = read_gold(text_path(study, study.config.gold, "gold.jsonl"), study.config.language)
     groups = {name: schema.Group(name=name, origin=schema.GOLD) for name in gold.groups}
     session.add_all(groups.values())
     session.flush()
@@ -183,7 +183,7 @@ def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
     return seen_count + skipped_count, right_count
 
 
-def looks_last(study: Study, leased: Row[Any]) -> bool:
+def is_treated_as_last(study: Study, leased: Row[Any]) -> bool:
     """Whether a vote on a gold question is processed like the last vote on a problem.
 
     This is so as often as for other problems, so that the time it takes reveals nothing. It is drawn with the study's

@@ -60,7 +60,7 @@ def check_gold(study: Study, session: Session, worker_id: int) -> None:
     reason = f"{right_count} of {seen_count} gold questions right"
     _block_worker(study, session, worker, reason, "system")
     if settings.discard_blocked:
-        _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{reason}", "system", kinds=schema.VOTES)
+        _discard_all(study, session, worker.id, f"{schema.WITH_WORKER}{reason}", "system", kinds=schema.VOTES)
 
 
 @retried
@@ -74,7 +74,7 @@ def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool =
         worker = _find_present_worker(session, code)
         _block_worker(study, session, worker, why, actor)
         if discard_work:
-            _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
+            _discard_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
 
 
 @retried
@@ -88,7 +88,7 @@ def discard_votes(study: Study, code: str, actor: str) -> int:
         if worker.state != schema.BLOCKED:
             raise NotNow(f"{code} is not blocked; block them first")
         reason = f"{schema.WITH_WORKER}{worker.state_why or 'blocked'}"
-        return _take_out_all(study, session, worker.id, reason, actor, kinds=schema.VOTES)
+        return _discard_all(study, session, worker.id, reason, actor, kinds=schema.VOTES)
 
 
 def blocked_votes(study: Study) -> dict[str, int]:
@@ -122,7 +122,7 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
         row = session.get(schema.Submission, submission_id, with_for_update=True)
         submission = found(row, f"no submission {submission_id}")
         if submission.counted:
-            _take_out(study, session, submission, why, actor)
+            _discard_submission(study, session, submission, why, actor)
 
 
 @retried
@@ -152,7 +152,7 @@ def _block_worker(study: Study, session: Session, worker: schema.Worker, why: st
     study.log(session, actor, "block", worker.code, why=why[:500])
 
 
-def _take_out(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
+def _discard_submission(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
     """Discard one submission: it no longer counts, and its place in the task is free again.
 
     Problems written in it are withdrawn, and nobody new is asked about them.
@@ -187,7 +187,7 @@ def _ask_one_fewer(session: Session, task_id: int) -> None:
     session.execute(lowered)
 
 
-def _take_out_all(
+def _discard_all(
     study: Study, session: Session, worker_id: int, why: str, actor: str, *, kinds: Collection[str] | None = None
 ) -> int:
     """Discard the counting submissions of a worker, of all kinds or of `kinds`.
@@ -199,7 +199,7 @@ def _take_out_all(
         query = query.where(schema.Submission.kind.in_(kinds))
     submissions = session.scalars(query.order_by(schema.Submission.task_id)).all()
     for submission in submissions:
-        _take_out(study, session, submission, why, actor)
+        _discard_submission(study, session, submission, why, actor)
     return len(submissions)
 
 
@@ -223,7 +223,7 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
         judging_tasks = select(schema.Task.id).join(schema.ProblemRow, schema.ProblemRow.id == schema.Task.problem_id)
         about_theirs = schema.Lease.task_id.in_(judging_tasks.where(schema.ProblemRow.author_id == worker.id))
         end_leases(session, schema.RELEASED, or_(schema.Lease.worker_id == worker.id, about_theirs))
-        _take_out_all(study, session, worker.id, WITHDREW, actor)
+        _discard_all(study, session, worker.id, WITHDREW, actor)
         judgements, texts = _erase_work(session, worker.id)
         worker.state = schema.WITHDRAWN
         worker.state_why = None

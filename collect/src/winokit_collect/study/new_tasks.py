@@ -20,8 +20,8 @@ from winokit import Dataset, Problem, load
 from winokit.extend import ORIGINAL, TRANSFORMS, BadInput, Variant, grouped, switch
 from winokit_collect.study import schema
 from winokit_collect.study.config import StudyConfig
-from winokit_collect.study.content import DOMAINS, Topic, place_of, read_topics
-from winokit_collect.study.gold import add_given, has_given_gold
+from winokit_collect.study.content import DOMAINS, Topic, read_topics, text_path
+from winokit_collect.study.gold import add_gold_from_file, uses_gold_file
 from winokit_collect.study.study import Study
 from winokit_collect.study.voting import SHOWN_AS
 
@@ -38,10 +38,10 @@ def prepare(study: Study) -> None:
         lacks_data = not _has_problems(session, schema.IMPORTED)
     if lacks_topics:
         _add_topics(study, twin_count)
-    if lacks_gold and has_given_gold(study):
+    if lacks_gold and uses_gold_file(study):
         with study.store.write(alone=True) as session:
             if not _has_problems(session, schema.GOLD):
-                add_given(study, session)
+                add_gold_from_file(study, session)
     if (schema.EVALUATE in kinds or study.config.judge.data) and lacks_data:
         _add_data(study)
 
@@ -60,7 +60,7 @@ def _has_problems(session: Session, origin: str) -> bool:
 
 def _add_topics(study: Study, wanted: int) -> None:
     """Add writing tasks until there are `wanted` of them."""
-    topics = read_topics(place_of(study, study.config.topics, "topics.jsonl"))
+    topics = read_topics(text_path(study, study.config.topics, "topics.jsonl"))
     social_share = study.config.tasks.social_share
     with study.store.write(alone=True) as session:
         for rank in range(_count_written(session), wanted):
@@ -103,7 +103,7 @@ def _add_data(study: Study) -> None:
     dataset = imported_dataset(study.folder, study.config)
     judges = bool(study.config.judge.data)
     if judges:
-        can_be_judged(dataset, study.config.tasks.kinds)
+        check_judgeable(dataset, study.config.tasks.kinds)
     variants = [ORIGINAL] if judges else study.config.evaluate.variants
     problems, _ = evaluation_problems(dataset, variants)
     with study.store.write(alone=True) as session:
@@ -145,7 +145,7 @@ def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
     return dataset[:limit] if limit else dataset
 
 
-def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
+def draw_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
     """Draw whole groups at random, at most `limit` problems in all.
 
     The problems stay in the dataset's order. A limit of 0 keeps all. Raises BadInput if no group fits.
@@ -165,7 +165,7 @@ def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
     return dataset.filter(lambda problem: problem.id in drawn_ids)
 
 
-def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
+def check_judgeable(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
     """Check that a dataset can be judged, and return notes on problems that cannot.
 
     Raises BadInput if no problem fits one of the kinds of judgement.

@@ -66,11 +66,13 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
     anywhere = _draw_chance(study, worker_id, f"{kind}, from", 0)
     query = _build_situation(*_read_query_options(study.config, kind))
     rows = query.all(session, me=worker_id, kind=kind, anywhere=anywhere)
-    now: Row[Any] = rows[0]
-    return now
+    situation_row: Row[Any] = rows[0]
+    return situation_row
 
 
-def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:
+def find_free_task(
+    session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool
+) -> Any:
     """Find and lock the next task of a kind that a worker may have.
 
     Returns the task's id and the token of the worker's own expired lease on it, or None if there is no task. With
@@ -88,7 +90,7 @@ def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, 
     return None
 
 
-def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
+def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
     """Count the tasks of each kind that a worker could get, has had, and has now.
 
     The first number is counted up to `most`. Kinds whose quiz the worker has failed for good are left out.
@@ -114,25 +116,25 @@ def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
     return _draw_chance(study, worker_id, kind, had) < study.config.quality.gold_share
 
 
-def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[int, str | None] | None:
+def gold_task(study: Study, worker_id: int, kind: str, situation_row: Row[Any]) -> tuple[int, str | None] | None:
     """Choose the gold question that a worker gets next, as (task id, None).
 
-    None if none is due, or if the worker has had them all. `now` is the row of `situation`.
+    None if none is due, or if the worker has had them all. `situation_row` is the row of `situation`.
     """
-    if not is_gold_turn(study, worker_id, kind, now.had):
+    if not is_gold_turn(study, worker_id, kind, situation_row.had):
         return None
     # A file of the requester's is asked from to the end; what is bundled with winokit only for want of others.
     most = 0.5 if study.config.gold else 1.0
-    own_share = most * now.own_count / ENOUGH
-    own_first = _draw_chance(study, worker_id, f"{kind}, own", now.had) < own_share
+    own_share = most * situation_row.own_count / ENOUGH
+    own_first = _draw_chance(study, worker_id, f"{kind}, own", situation_row.had) < own_share
     if own_first:
-        chosen = now.own_gold or now.given_gold
+        chosen = situation_row.own_gold or situation_row.given_gold
     else:
-        chosen = now.given_gold or now.own_gold
+        chosen = situation_row.given_gold or situation_row.own_gold
     return None if chosen is None else (chosen, None)
 
 
-def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
+def count_with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
     """Number of tasks that a worker will get until `free` ordinary tasks are done.
 
     Gold questions between them are counted, at most up to `most`. So the number shown goes down by one with each task,
@@ -213,7 +215,7 @@ def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) ->
     The first leaves out twins of problems that the worker has judged. `passing_over` skips tasks that others have
     locked. Cached, since building takes longer than running.
     """
-    rules = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
+    rules = _select_allowed_tasks(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
     rules = rules.with_for_update(skip_locked=passing_over, of=TASKS)
     if kind == schema.WRITE:
         return (Prepared(rules),)
@@ -221,7 +223,7 @@ def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) ->
 
 
 @cache
-def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
+def _select_allowed_tasks(kind: str, apart: bool, clauses: bool) -> Found:
     """Select the tasks with a free place that the rules let a worker have.
 
     Each row has the task's id, and the token of the worker's own expired lease on it, or null.
@@ -254,13 +256,13 @@ def _list_rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
 
 
 @cache
-def _build_counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
-    """Build the query of `how_many`, for the options of each kind."""
+def _build_counts(options: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
+    """Build the query of `count_tasks`, for the options of each kind."""
     numbers = []
-    for kind, apart, clauses in asked:
+    for kind, apart, clauses in options:
         own_leases = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
         # In their order, which tells PostgreSQL to look at those with a free place and no others.
-        places = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
+        places = _select_allowed_tasks(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
         free = select(func.count()).select_from(places.subquery())
         numbers += [free, own_leases.where(LEASES.c.state != schema.EXPIRED), own_leases.where(IS_LIVE)]
     qualification = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)

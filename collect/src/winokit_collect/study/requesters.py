@@ -154,7 +154,7 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
     Failures are counted for this name at this network, and for this network: from elsewhere the right password works,
     so that nobody can lock a requester out by guessing. Unknown names are treated the same.
     """
-    network = place_of(address)
+    network = network_of(address)
     name_key = study.signer.digest("login-name", f"{name}\n{network}")
     address_key = study.signer.digest("login-address", network)
     keys = [(name_key, FREE_BY_NAME), (address_key, FREE_BY_ADDRESS)]
@@ -178,13 +178,13 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
     return requester
 
 
-def place_of(address: str) -> str:
+def network_of(address: str) -> str:
     """The network whose failed logins are counted together.
 
     An IPv4 address itself, or the /64 network of an IPv6 address, of which one household has very many. Any other text
     stays as it is.
 
-    >>> place_of("10.0.0.7"), place_of("2001:db8:1:2:3:4:5:6"), place_of("unknown")
+    >>> network_of("10.0.0.7"), network_of("2001:db8:1:2:3:4:5:6"), network_of("unknown")
     ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
     """
     try:
@@ -244,15 +244,15 @@ def change_password(study: Study, requester_id: int, old: str, new: str) -> Requ
     return _set_password(study, requester, new)
 
 
-def _set_password(study: Study, known: Requester, password: str) -> Requester:
+def _set_password(study: Study, requester_before: Requester, password: str) -> Requester:
     """Set a password and end all sessions.
 
-    Raises LinkExpired if the password has been changed since `known` was read.
+    Raises LinkExpired if the password has been changed since `requester_before` was read.
     """
     hashed = hash_password(password)
     with study.store.write() as session:
-        requester = session.get(Requester, known.id, with_for_update=True)
-        if requester is None or requester.session_version != known.session_version:
+        requester = session.get(Requester, requester_before.id, with_for_update=True)
+        if requester is None or requester.session_version != requester_before.session_version:
             raise LinkExpired("the password was changed in the meantime; please log in")
         requester.password_hash = hashed
         requester.session_version += 1

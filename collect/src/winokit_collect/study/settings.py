@@ -116,7 +116,7 @@ def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
     return study.rules_kept[settings_id]
 
 
-def who_is_here() -> str:
+def name_terminal_user() -> str:
     """Name of the user who runs this command, for the audit log."""
     try:
         return f"terminal:{getpass.getuser()}"[:80]
@@ -132,7 +132,7 @@ def _find_newest_version(session: Session) -> SettingsVersion | None:
 
 def _add_version(session: Session, study: Study, settings: dict[str, Any], changes: dict[str, Any]) -> SettingsVersion:
     """Store a version of the settings, and log each change."""
-    actor = who_is_here()
+    actor = name_terminal_user()
     version = SettingsVersion(at=study.now(), actor=actor, settings=settings, changes=changes)
     session.add(version)
     session.flush()

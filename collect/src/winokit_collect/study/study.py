@@ -245,7 +245,7 @@ class Study:
         """
         if not self.config.quality.quiz_pass_mark:
             return []
-        path = content.place_of(self, self.config.quiz, "quiz.toml")
+        path = content.text_path(self, self.config.quiz, "quiz.toml")
         kinds = ("", *self.config.tasks.kinds)
         return [question for question in content.read_quiz(path) if question.kind in kinds]
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, sele
 from sqlalchemy.orm import Session
 
 from winokit_collect.study import adversary, ledger, moderation, schema
-from winokit_collect.study.gold import is_right, looks_last, settle
+from winokit_collect.study.gold import is_right, is_treated_as_last, settle
 from winokit_collect.study.new_tasks import add_judgements
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotFound, NotNow
@@ -91,7 +91,7 @@ def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
         if leased.state != schema.SUBMITTED:
             return None
         submission = _find_submission(session, leased)
-        return _describe_handed_in(study, session, leased, submission)
+        return _describe_earlier_work(study, session, leased, submission)
 
 
 def submit(
@@ -256,7 +256,7 @@ def _correct_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapp
     unchanged = _check_correctable(study, session, leased, submission, ballot)
     if unchanged is not None:
         return unchanged
-    _keep_version(study, submission, dict(ballot), None)
+    _save_correction(study, submission, dict(ballot), None)
     right = is_right(study, leased, ballot["choice"]) if leased.gold else None
     own_vote = schema.Vote.submission_id == submission.id
     session.execute(update(schema.Vote).where(own_vote).values(**ballot, is_right=right))
@@ -280,14 +280,14 @@ def _correct_pair(
     unchanged = _check_correctable(study, session, leased, submission, sent)
     if unchanged is not None:
         return unchanged
-    _keep_version(study, submission, sent, verdict)
+    _save_correction(study, submission, sent, verdict)
     submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
     if submission.counted:
         _replace_twins(study, session, leased, twins, submission.id)
     return _make_correction_receipt(session, submission)
 
 
-def _keep_version(
+def _save_correction(
     study: Study,
     submission: schema.Submission,
     sent: dict[str, Any],
@@ -321,13 +321,13 @@ def _check_correctable(
     session.execute(tasks.with_for_update())
     problems = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
     session.execute(problems.with_for_update())
-    before = _describe_handed_in(study, session, leased, submission)
+    before = _describe_earlier_work(study, session, leased, submission)
     if before.correct_until is None:
         raise AlreadyHandedIn(say("refusals.handed_in"), before.fields, sent, before.at)
     return None
 
 
-def _describe_handed_in(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
+def _describe_earlier_work(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
     """Describe a submission, and until when it can be corrected.
 
     It can be for some minutes, by a worker who is still active, if no other worker was given the twins and no requester
@@ -397,7 +397,7 @@ def _add_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[
     vote = dict.fromkeys(schema.ANSWERS) | shared | vote_columns | dict(ballot)
     _VOTE.all(session, **vote, is_right=right, doubted=False)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
-    is_last = looks_last(study, leased) if leased.gold else is_last
+    is_last = is_treated_as_last(study, leased) if leased.gold else is_last
     _apply_vote(study, session, leased, is_last=is_last)
     return _pay_submission(study, session, submission, number)
 

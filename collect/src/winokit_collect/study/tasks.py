@@ -15,7 +15,7 @@ from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, inser
 from sqlalchemy.orm import Session
 
 from winokit_collect.study import schema
-from winokit_collect.study.next_task import free_task, gold_task, how_many, situation, with_gold
+from winokit_collect.study.next_task import count_tasks, count_with_gold, find_free_task, gold_task, situation
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.refusals import NotAllowed, NotFound, NotNow, found
 from winokit_collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
@@ -103,10 +103,10 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
     """
     _expire_now_and_then(study)
     with study.store.read() as session:
-        standing = how_many(session, study.config, worker_id, MOST_COUNTED)
+        standing = count_tasks(session, study.config, worker_id, MOST_COUNTED)
     counts: dict[str, int] = {}
     for kind, (free, had, live) in standing.items():
-        count = max(with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
+        count = max(count_with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
         if count:
             counts[kind] = count
     return counts
@@ -152,7 +152,7 @@ def take_within(study: Study, session: Session, worker_id: int, kind: str, *, wa
     most = study.config.tasks.most_per_worker
     if most and _count_submissions(session, worker_id, kind) >= most:
         raise NotNow(say("refusals.most_done"))
-    free = free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
+    free = find_free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
     if free is None:
         raise NotNow(say("refusals.nothing_left"))
     task_id, earlier = gold_task(study, worker_id, kind, now) or free

@@ -79,7 +79,7 @@ def join(
             stored = session.scalar(select(Identity).where(*is_same).with_for_update())
             if stored is not None:
                 _update_identity(stored, identity, me=me, verified=verified)
-                _keep_session(study, session, stored)
+                _save_visit(study, session, stored)
                 return session.get_one(Worker, stored.worker_id)
         return add(study, session, platform, identity, code)
 
@@ -100,7 +100,7 @@ def _update_identity(stored: Identity, identity: Identity, *, me: int | None, ve
         stored.arrived_at = identity.arrived_at
 
 
-def _keep_session(study: Study, session: Session, identity: Identity) -> None:
+def _save_visit(study: Study, session: Session, identity: Identity) -> None:
     """Store the platform's visit that an identity names, if it is new.
 
     Raises NotAllowed if another worker has this visit.
@@ -144,7 +144,7 @@ def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
         return session.scalars(visits).all()
 
 
-def came_by(study: Study) -> dict[str, list[str]]:
+def codes_by_invite(study: Study) -> dict[str, list[str]]:
     """Codes of the workers who joined by each invite link, by the link's id."""
     pairs = select(PlatformVisit.invite_id, Worker.code).join(Worker, Worker.id == PlatformVisit.worker_id)
     pairs = pairs.where(PlatformVisit.invite_id.is_not(None)).distinct()
@@ -205,7 +205,7 @@ def add(
         identity.worker_id = worker.id
         identity.platform = platform
         session.add(identity)
-        _keep_session(study, session, identity)
+        _save_visit(study, session, identity)
     study.log(session, f"worker:{worker.code}", "join", platform)
     return worker
 
@@ -340,15 +340,19 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
         if len(answers) != len(quiz):
             raise Incomplete({"answers": f"{len(quiz)} answers expected, found {len(answers)}"})
         right = tuple(answer == question.answer for answer, question in zip(answers, quiz, strict=True))
+        share = _compute_share(right)
         if is_first:
             _pay_quiz(study, session, worker)
         question_kinds = [question.kind or asked_kinds[0] for question in quiz]
         tries_left = []
         for kind in asked_kinds:
-            indexes = [index for index, question_kind in enumerate(question_kinds) if question_kind == kind]
-            kind_answers = [answers[index] for index in indexes]
-            kind_right = [right[index] for index in indexes]
-            kind_passed, left_count = _mark_kind(study, session, worker, kind, kind_answers, kind_right)
+            kind_answers: list[int] = []
+            kind_right: list[bool] = []
+            for question_kind, answer, is_right in zip(question_kinds, answers, right, strict=True):
+                if question_kind == kind:
+                    kind_answers.append(answer)
+                    kind_right.append(is_right)
+            kind_passed, left_count = _save_attempt(study, session, worker, kind, kind_answers, kind_right)
             if not kind_passed:
                 tries_left.append(left_count)
         if len(tries_left) < len(asked_kinds):
@@ -356,21 +360,25 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
         elif is_first and not _has_kind_left(study, worker):
             worker.state = schema.SCREENED_OUT
             worker.state_why = "quiz"
-        share = sum(right) / len(right) if right else 1.0
         passed = not tries_left
         outcome = "passed" if passed else "failed"
         study.log(session, f"worker:{worker.code}", "quiz", outcome, share=share)
         return QuizResult(share, passed, right, min(tries_left, default=0))
 
 
-def _mark_kind(
+def _compute_share(right: Sequence[bool]) -> float:
+    """Share of right answers, 1 if there are no questions."""
+    return sum(right) / len(right) if right else 1.0
+
+
+def _save_attempt(
     study: Study, session: Session, worker: Worker, kind: str, answers: list[int], right: list[bool]
 ) -> tuple[bool, int]:
     """Store an attempt at the quiz for one kind of task.
 
     Returns whether it is passed, and the number of attempts left.
     """
-    share = sum(right) / len(right) if right else 1.0
+    share = _compute_share(right)
     passed = share >= study.config.quality.quiz_pass_mark
     earlier_tries = select(func.count()).where(QuizAttempt.worker_id == worker.id, QuizAttempt.kind == kind)
     earlier_count = session.scalar(earlier_tries) or 0

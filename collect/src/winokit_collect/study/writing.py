@@ -70,6 +70,14 @@ class Twins:
         del fields["pronoun"]
         return tuple(name for name, value in fields.items() if value in ("", None))
 
+    @property
+    def right_candidates(self) -> list[str | None]:
+        """The right candidate of each text, None if its answer is not chosen yet."""
+        right: list[str | None] = []
+        for answer in self.answers:
+            right.append(None if answer is None else self.candidates[answer])
+        return right
+
     def problems(self, language: str, domain: str | None = None) -> tuple[Problem, Problem]:
         """Make the two problems of a complete form, whose texts have one blank each."""
         shared: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
@@ -341,7 +349,7 @@ def _check_pair(study: Study, twins: Twins) -> Iterator[WritingCheck]:
     least_overlap = say("rules.overlap", least=f"{100 * limits.least_overlap:.0f} %")
     too_different = twin_rules.overlap(first_text, second_text, limits, language)
     yield _make_check("overlap", "second", too_different, has_both_texts, least_overlap)
-    right = [None if answer is None else candidates[answer] for answer in twins.answers]
+    right = twins.right_candidates
     not_opposite = twin_rules.opposite_answers(right, language)
     yield _make_check("opposite_answers", "answer_2", not_opposite, None not in right)
 

@@ -62,7 +62,7 @@ ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 LOG = logging.getLogger("winokit.collect")
-WHYS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
+REASONS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
 
 
 class TooLarge(Refused):
@@ -175,20 +175,20 @@ def refusal_page(request: Request, error: Exception) -> Response:
     Suspicious requests are also written into the audit log, up to a limit per minute.
     """
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
-    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
+    reason = str(error) if isinstance(error, WinokitError) else REASONS.get(status, say("errors.other"))
     # Below /task/ everything belongs to somebody, so that asking for another's task is suspicious too.
     is_about_task = request.scope["path"].startswith("/task/")
     is_suspicious = status in (403, 413, 429) or (status != 409 and is_about_task)
     if is_suspicious and not request.app.state.refusals.count():
         address = _describe_address(request.scope)
-        request.app.state.study.note(_find_actor(request), "refused", address, status=status, why=why[:200])
+        request.app.state.study.note(_find_actor(request), "refused", address, status=status, why=reason[:200])
     texts = Visit(request).texts
     if isinstance(error, Incomplete) and texts is not BUILT_IN:  # The names of fields are of no use to a worker.
         messages = [texts.say(message) for message in error.problems.values()]
-        why = "; ".join(messages)
+        reason = "; ".join(messages)
     elif isinstance(error, Refused):
-        why = error.args[0]
-    response = _render_refusal(request, status, why)
+        reason = error.args[0]
+    response = _render_refusal(request, status, reason)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)
     return response
@@ -199,15 +199,15 @@ def accident_page(request: Request) -> Response:
     return _render_refusal(request, 500, say("refusals.accident"))
 
 
-def _render_refusal(request: Request, status: int, why: str) -> Response:
+def _render_refusal(request: Request, status: int, reason: str) -> Response:
     """Render an error page, or a piece of it if a script asks."""
     visit = Visit(request)
-    why = visit.texts.say(why)
+    message = visit.texts.say(reason)
     if visit.is_htmx:
-        return visit.piece("refusal", status=status, why=why)
+        return visit.piece("refusal", status=status, why=message)
     key = f"errors.{status}"
     title = key if key in visit.texts.lines else "errors.other"
-    return visit.page("error", status=status, title=title, why=why)
+    return visit.page("error", status=status, title=title, why=message)
 
 
 def _handle_study_error(request: Request, error: Exception) -> Response:
@@ -231,7 +231,7 @@ def _handle_http_error(request: Request, error: Exception) -> Response:
     return refusal_page(request, error)
 
 
-def _handle_misfit(request: Request, error: RequestValidationError) -> Response:
+def _handle_invalid_request(request: Request, error: RequestValidationError) -> Response:
     """Page for an address or a form whose values are not valid."""
     return refusal_page(request, misfits(request, error))
 
@@ -306,7 +306,7 @@ def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
         Refused: refusal_page,
         WinokitError: _handle_study_error,
         HTTPException: _handle_http_error,
-        RequestValidationError: _handle_misfit,
+        RequestValidationError: _handle_invalid_request,
     }
     app = FastAPI(
         title=study.config.title,

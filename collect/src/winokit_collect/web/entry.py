@@ -82,6 +82,14 @@ def come_back(visit: Anybody, token: str) -> Response:
     return _log_in_worker(visit, worker)
 
 
+def _list_platform_parameters() -> list[str]:
+    """Names of the parameters that any platform's link may have."""
+    names: list[str] = []
+    for platform in PLATFORMS.homes:
+        names += PLATFORMS[platform].parameters
+    return names
+
+
 @door.get("/start")
 def arrival(visit: Anybody) -> Response:
     """Page behind a platform's link, with a button to begin.
@@ -99,7 +107,7 @@ def arrival(visit: Anybody) -> Response:
     return response
 
 
-@door.form("/start", *(name for own in PLATFORMS.homes for name in PLATFORMS[own].parameters))
+@door.form("/start", *_list_platform_parameters())
 async def start(visit: Anybody, fields: Fields) -> Response:
     """Let in a worker whom the platform has sent.
 
@@ -114,7 +122,7 @@ def _verify_arrival(visit: Visit, fields: dict[str, str]) -> Response:
 
     Raises TooMany after too many arrivals from one network.
     """
-    network = requesters.place_of(visit.caller)
+    network = requesters.network_of(visit.caller)
     wait = visit.request.app.state.arrivals.count(network)
     if wait:
         raise TooMany(say("refusals.too_often", count=wait), wait)

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from winokit import Problem
 from winokit_collect.study import adversary
-from winokit_collect.study.content import place_of, read_gold
+from winokit_collect.study.content import read_gold, text_path
 from winokit_collect.study.refusals import Incomplete, NotFound
 from winokit_collect.study.schema import ACTIVE, ANSWERS, LIVE, PROBLEM_COLUMNS, VIEWER, WRITE, ProblemRow, Task, Worker
 from winokit_collect.study.study import Study
@@ -123,6 +123,6 @@ def _make_task(study: Study, token: str) -> Any:
 
 def _find_example(study: Study, kind: str) -> Problem:
     """First gold question that can be shown as this kind of task."""
-    path = place_of(study, study.config.gold, "gold.jsonl")
+    path = text_path(study, study.config.gold, "gold.jsonl")
     gold = read_gold(path, study.config.language)
     return next(problem for problem in gold if kind not in SHOWN_AS or SHOWN_AS[kind](problem) is not None)

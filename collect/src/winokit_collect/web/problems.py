@@ -169,10 +169,10 @@ def submissions(
 
     `number` selects a single one.
     """
-    wanted: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
-    rules = wanted | {"counted": YES_NO.get(counted)}
+    shown_filter: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
+    rules = shown_filter | {"counted": YES_NO.get(counted)}
     listing = listings.submissions(visit.study, **rules, page=page)
-    return visit.page("requester_submissions", listing=listing, asked=wanted)
+    return visit.page("requester_submissions", listing=listing, asked=shown_filter)
 
 
 @router.form("/requester/submissions/{number}/discard")

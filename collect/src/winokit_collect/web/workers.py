@@ -102,7 +102,7 @@ def links(visit: AnEditor) -> Response:
     Not for viewers, since the links let people in.
     """
     links = invites.listing(visit.study)
-    came = workers.came_by(visit.study)
+    came = workers.codes_by_invite(visit.study)
     return visit.page("requester_invites", links=links, came=came, address=visit.address)
 
 

@@ -88,10 +88,10 @@ def _ask_model(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Res
     """Ask the study's model about the twins, if the worker has tries left."""
     own_task(visit, token, to_write=True)
     limit_asking(visit, visit.worker.id)
-    left = adversary.tries_left(visit.study, visit.worker.id, token, fields, take=True)
-    verdict = adversary.ask(visit.study, fields) if left != -1 else None
+    tries_left = adversary.tries_left(visit.study, visit.worker.id, token, fields, take=True)
+    verdict = adversary.ask(visit.study, fields) if tries_left != -1 else None
     message = visit.texts.say(verdict.message) if verdict else ""
-    return visit.piece("adversary", verdict=verdict, message=message, tries_left=left, token=token)
+    return visit.piece("adversary", verdict=verdict, message=message, tries_left=tries_left, token=token)
 
 
 def limit_asking(visit: Visit, who: object) -> None:
