@@ -38,7 +38,10 @@ app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
 
 
 def exit_code_of_check(answer: verbs.StudyAnswer) -> int:
-    """Exit code of `check`: 1 if something has to be done before the study is served."""
+    """Exit code of `check`.
+
+    1 if something has to be done before the study is served.
+    """
     return int(not answer.record["ready"])
 
 

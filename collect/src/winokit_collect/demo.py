@@ -112,9 +112,9 @@ class DemoCast:
             tasks.give_back(self.study, worker.id, task.token)
 
     def judge(self, worker: Worker, kind: str, slips: float) -> bool:
-        """Let a worker vote on the next problem. Returns whether there was one.
+        """Let a worker vote on the next problem.
 
-        `slips` is the probability that they answer wrongly.
+        Returns whether there was one. `slips` is the probability that they answer wrongly.
         """
         try:
             task = tasks.lease(self.study, worker.id, kind)
@@ -146,7 +146,7 @@ class DemoCast:
 
 @owner_only()
 def fill(folder: Path, days: int = 6) -> None:
-    """Make an example study in a folder, with `days` days of simulated work up to now."""
+    """Make an example study with `days` days of simulated work."""
     start = utc_now() - timedelta(days=days)
     pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
     write_whole(folder / "consent.md", CONSENT.encode())
@@ -159,7 +159,10 @@ def fill(folder: Path, days: int = 6) -> None:
 
 
 def _play_days(cast: DemoCast, days: int) -> None:
-    """Let the workers work for some days: three write, six judge, and one is careless."""
+    """Let the workers work for some days.
+
+    Three write, six judge, and one is careless.
+    """
     start = cast.moment
     writers = [cast.newcomer() for _ in range(WRITERS)]
     judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
@@ -201,7 +204,7 @@ def _fill_form(first: Problem, second: Problem) -> dict[str, str]:
 
 
 def _collect_topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
-    """Yield the topics of the pairs, each with its domain and words to choose from."""
+    """Yield the topics of the pairs, with their domains and words."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
         problem = pair[0]

@@ -41,14 +41,17 @@ Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyon
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """Result of a command: `record` as plain data for scripts, `lines` for people to read."""
+    """Result of a command.
+
+    `record` is plain data for scripts, `lines` are for people to read.
+    """
 
     record: Any
     lines: Lines
 
 
 def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to_read: bool = False) -> closing[Study]:
-    """Open a study as a context that closes it at the end of the block.
+    """Open a study, to be closed at the end of a `with` block.
 
     With `pilot`, workers who join are marked. With `to_read`, the database may be one that cannot be written.
     """
@@ -167,7 +170,10 @@ def _check_data_options(
 
 
 def _load_in_language(data: str, language: str | None) -> winokit.Dataset:
-    """Load a dataset in a language. Raises BadInput if it has several and none is chosen."""
+    """Load a dataset in a language.
+
+    Raises BadInput if it has several and none is chosen.
+    """
     from winokit.extend import with_language
 
     dataset = winokit.load(data)
@@ -234,7 +240,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
-    """Say the address of the pages, warnings, and the link that makes the first account.
+    """Say the address, warnings, and the link for the first account.
 
     `say` is called with each line.
     """

@@ -56,7 +56,7 @@ _make_placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] 
 
 
 def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Find the place of each of a server's tokens in the text that was sent.
+    """Find the place of each of a server's tokens in a text.
 
     None if the tokens are not those of the text. A token before the text (BOS) gets an empty place at its start.
     Generated tokens after it are left out. Tokens may spell a Unicode normal form of the text (NFC or NFKC), which some
@@ -104,7 +104,10 @@ def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 
 
 def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Align tokens in whatever way they are spelt. None if they do not fit the text."""
+    """Align tokens in whatever way they are spelt.
+
+    None if they do not fit the text.
+    """
     for form in FORMS:
         clusters = list(text) if form is str else _split_into_clusters(text)
         encoded_clusters = [form(cluster).encode() for cluster in clusters]
@@ -120,7 +123,7 @@ def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 
 
 def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
-    """Find the borders of the tokens, under the way of spelling that places most of them.
+    """Find the tokens' borders under the spelling that places most of them.
 
     Borders are byte positions, one more than there are placed tokens. None if no way of spelling fits.
     """
@@ -157,7 +160,7 @@ def _find_borders(text: bytes, spellings: Sequence[Spelling]) -> list[Collection
 
 
 def _lay_tokens(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Place tokens one after the other from the start of the text, and return their borders.
+    """Place tokens one after the other, and return their borders.
 
     None if they do not fit, or do not reach the end of the text.
     """
@@ -183,7 +186,7 @@ def _lay_tokens(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[i
 def _choose_borders(
     text: bytes, spellings: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
 ) -> list[Collection[int]]:
-    """Keep only the borders from which the end of the text can be reached.
+    """Keep the borders from which the text's end can be reached.
 
     `steps` has, for each token, its possible ends by start. The text ends at `stop`, spaces at its end aside.
     """
@@ -201,7 +204,10 @@ def _choose_borders(
 
 
 def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
-    """Byte positions at which a token may end that begins at `at`, or after spaces there."""
+    """Byte positions at which a token from a position may end.
+
+    The token may also begin after spaces there.
+    """
     if token is None:
         return list(range(at, min(at + REACH, len(text) + 1)))
     if isinstance(token, re.Pattern):
@@ -227,7 +233,7 @@ def _split_into_clusters(text: str) -> list[str]:
 
 
 def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Map each byte position to the character that begins there, and to the one that ends there.
+    """Map byte positions to the characters that begin and end there.
 
     `written` has the bytes of each cluster. Positions inside a character map to its own start and end.
     """
@@ -243,9 +249,9 @@ def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) 
 
 
 def _parse_plain_spelling(token: str) -> Spelling:
-    r"""Bytes of a token that is written as text, as "<0xE2>", or as "bytes:\xe2".
+    r"""Bytes of a token that is written as text or bytes.
 
-    A pattern of bytes if a part of a character is lost ("\ufffd").
+    Bytes are written as "<0xE2>" or "bytes:\xe2". A pattern of bytes if a part of a character is lost ("\ufffd").
     """
     if "\ufffd" in token:
         parts = token.lstrip().encode(errors="replace").split("\ufffd".encode())
@@ -260,14 +266,17 @@ def _parse_plain_spelling(token: str) -> Spelling:
 
 
 def _decode_part(code: str, character: str) -> bytes:
-    r"""Byte of an escape such as \xe2, or the bytes of a character if `code` is empty."""
+    r"""Bytes of one escape or character of a token.
+
+    `code` has the hexadecimal digits of an escape such as \xe2, and is empty for a character.
+    """
     return bytes.fromhex(code) if code else character.encode()
 
 
 def _parse_byte_level_spelling(token: str) -> Spelling:
-    """Bytes of a token that is written in GPT-2's alphabet, one character for each byte.
+    """Bytes of a token in GPT-2's alphabet.
 
-    A token with other characters, such as BOS, is read as plain text.
+    It has one character for each byte. A token with other characters, such as BOS, is read as plain text.
     """
     if all(character in ALPHABET for character in token):
         return bytes(ALPHABET[character] for character in token)

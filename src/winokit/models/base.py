@@ -17,10 +17,10 @@ from winokit.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Request for the probability of `text` after `context`. The answer is `Pieces` of `text`.
+    """Request for the probability of `text` after `context`.
 
-    The border is that of lm-evaluation-harness: spaces at the end of the context move to the text, the whole is
-    tokenised, and the tokens beyond those of the context alone are scored.
+    The answer is `Pieces` of `text`. The border is that of lm-evaluation-harness: spaces at the end of the context move
+    to the text, the whole is tokenised, and the tokens beyond those of the context alone are scored.
     """
 
     context: str
@@ -29,9 +29,9 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Request for the probability of `text` between `before` and `after`, all its tokens masked.
+    """Request for the probability of `text` between `before` and `after`.
 
-    The answer is `Pieces` of `text`.
+    All tokens of `text` are masked. The answer is `Pieces` of `text`.
     """
 
     before: str
@@ -41,10 +41,10 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class PseudoLikelihood:
-    """Request for the probability of each token of `text[start:end]`, masked one at a time.
+    """Request for the probability of each token of `text[start:end]`.
 
-    The answer is `Pieces` of `text`. With `within_word`, the later tokens of the same word are masked too (Kauf and
-    Ivanova, 2023).
+    Tokens are masked one at a time. The answer is `Pieces` of `text`. With `within_word`, the later tokens of the same
+    word are masked too (Kauf and Ivanova, 2023).
     """
 
     text: str
@@ -55,7 +55,7 @@ class PseudoLikelihood:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Request for the attention that the span `source` pays to each of some `targets`.
+    """Request for a span's attention to each of some targets.
 
     The answer is an array of shape (target, layer, head). Spans are character positions (start, end).
     """
@@ -67,10 +67,10 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Request for a choice: which of `options` answers the prompt. The answer is a `Reply`.
+    """Request for a choice: which of `options` answers the prompt.
 
-    `options` are what a reply may say ("A", "B", or the candidates themselves). `aliases` are other names of each
-    option.
+    The answer is a `Reply`. `options` are what a reply may say ("A", "B", or the candidates themselves). `aliases` are
+    other names of each option.
     """
 
     prompt: str
@@ -95,9 +95,9 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Request for a score of each candidate, by the model's own rule. The answer is `Scores`.
+    """Request for a score of each candidate, by the model's own rule.
 
-    Answered by fine-tuned models, Python functions and retrieval.
+    The answer is `Scores`. Answered by fine-tuned models, Python functions and retrieval.
     """
 
     before: str
@@ -114,9 +114,9 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Request to count the places of a corpus where n-grams stand near each other.
+    """Request to count the places where n-grams stand near each other.
 
-    Each clause must be found, by any one of its n-grams. The answer is `Found`.
+    They are counted in a corpus. Each clause must be found, by any one of its n-grams. The answer is `Found`.
     """
 
     clauses: tuple[tuple[str, ...], ...]
@@ -133,7 +133,10 @@ Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One scored token: its character span in the scored text, and its natural log-probability."""
+    """One scored token: its span in the text, and its log-probability.
+
+    The span counts characters, the logarithm is natural.
+    """
 
     start: int
     end: int
@@ -145,7 +148,7 @@ Pieces: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Answer to an `Ask`: the chosen option, the raw text, and log-probabilities if the model has them.
+    """Answer to an `Ask`: the chosen option and the raw text.
 
     `choice` is an index of `options`, None for a refusal, an unreadable answer, or log-probabilities alone. `logprobs`
     has one value per option, or is None. `text` includes any thought before the answer.
@@ -171,7 +174,10 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Answer to a `Lookup`: a count, and documents as pairs of text and name."""
+    """Answer to a `Lookup`: a count and documents.
+
+    A document is a pair of text and name.
+    """
 
     count: int
     approximate: bool = False
@@ -283,7 +289,10 @@ def notes_of(model: Model) -> tuple[str, ...]:
 
 
 def samples_of(model: Model) -> int:
-    """Number of samples that a model draws for each question, 1 unless its SPEC says otherwise."""
+    """Number of samples that a model draws for each question.
+
+    1 unless its SPEC says otherwise.
+    """
     return int(getattr(model, "repeats", 1))
 
 
@@ -299,7 +308,10 @@ def parameters_of(model: Model) -> int | None:
 
 
 class LetGo:
-    """Stands in for the weights of a closed model. Any use of it raises BadInput."""
+    """Stands in for the weights of a closed model.
+
+    Any use of it raises BadInput.
+    """
 
     def __init__(self, spec: str) -> None:
         self._spec = spec

@@ -83,7 +83,10 @@ class BatchBudget:
         self._remember_budget()
 
     def _remember_budget(self) -> None:
-        """Store the number of tokens in the user's cache folder, if it has a name."""
+        """Store the number of tokens in the user's cache folder.
+
+        Does nothing without a name for it.
+        """
         if self.name is not None:
             path = user_cache(REMEMBERED)
             budgets = _load_remembered_budgets() | {self.name(): self.tokens}
@@ -113,7 +116,10 @@ def in_batches(
 
 
 def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
-    """Pack the items of all batches again, into batches of at most `tokens` tokens."""
+    """Pack the items of all batches again, for another budget.
+
+    `tokens` is the new budget.
+    """
     indices = list(chain.from_iterable(batches))
     repacked: list[list[int]] = []
     for batch in packed([costs[index] for index in indices], tokens, ALIKE):
@@ -124,9 +130,9 @@ def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], toke
 def _run_batch(
     run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], spent: int, budget: BatchBudget
 ) -> Sequence[R] | None:
-    """Run one batch. None if memory ran out, after which the budget is halved.
+    """Run one batch.
 
-    Raises BadInput if a single item is too large.
+    None if memory ran out, after which the budget is halved. Raises BadInput if a single item is too large.
     """
     try:
         return run(items)
@@ -142,7 +148,10 @@ def _run_batch(
 
 
 def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
-    """Find the largest number of tokens that memory holds, by doubling or halving `tokens`."""
+    """Find the largest number of tokens that memory holds.
+
+    `tokens`, the usual number, is doubled or halved.
+    """
     if _fits_in_memory(attempt, tokens):
         while tokens < MOST and _fits_in_memory(attempt, 2 * tokens):
             tokens *= 2
@@ -155,7 +164,7 @@ def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
 
 
 def _fits_in_memory(attempt: Callable[[int], object], tokens: int) -> bool:
-    """Whether a batch of this many tokens can be read without running out of memory."""
+    """Whether a batch of this many tokens fits into memory."""
     try:
         attempt(tokens)
         return True

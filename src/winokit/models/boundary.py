@@ -26,7 +26,7 @@ ALONE = "a single token with nothing before it has no probability; ?bos=on puts 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A tokenised continuation: its tokens, and the places of the scored ones in its text."""
+    """A tokenised continuation, with the places of its scored tokens."""
 
     scored: ScoredText
     places: list[tuple[int, int]]
@@ -121,7 +121,7 @@ class Boundary:
 
 
 def reaches_across(context: str, text: str, ids: Sequence[int], context_ids: Sequence[int]) -> bool:
-    """Whether a token of the whole text reaches across the end of the context.
+    """Whether a token reaches across the end of the context.
 
     `ids` are the tokens of the whole, `context_ids` those of the context alone. Only checked if the characters at the
     border are not ASCII.
@@ -193,7 +193,7 @@ def join_answers(
 
 
 def moved(request: base.Continuation) -> tuple[str, str]:
-    """Context and text of a request, after the context's final spaces moved to the text."""
+    """Context and text, after the context's final spaces moved to the text."""
     context = request.context.rstrip()
     return context, request.context[len(context) :] + request.text
 

@@ -42,7 +42,10 @@ BUDGET = 1024
 
 
 def load(spec: Spec) -> "BuiltinModel":
-    """Load the built-in model. The SPEC's only option is the number of `threads`."""
+    """Load the built-in model.
+
+    The SPEC's only option is the number of `threads`.
+    """
     spec.no_place()
     spec.only("threads")
     return BuiltinModel(str(spec), spec.number("threads", usable_threads(), least=1, most=1024))
@@ -120,9 +123,10 @@ class BuiltinModel:
     def _compute_vectors(
         self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]
     ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        """Yield the vector for each request: the mean of hidden states at its positions.
+        """Yield the vector for each request.
 
-        `wanted` has pairs of request index and positions, by text.
+        It is the mean of hidden states at the request's positions. `wanted` has pairs of request index and positions,
+        by text.
         """
         texts = list(wanted)
         for batch in packed([len(ids) for ids in texts], BUDGET):
@@ -134,7 +138,7 @@ class BuiltinModel:
     def _run_graph(
         self, texts: Sequence[Sequence[int]], positions: Sequence[tuple[int, int]], output: str
     ) -> npt.NDArray[np.float32]:
-        """Run the network on a batch of texts, padded, and return one of its outputs.
+        """Run the network on padded texts, and return one output.
 
         `positions` are the (row, column) pairs for which logits are computed.
         """

@@ -44,7 +44,10 @@ BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", 
 
 
 def load(spec: Spec) -> "ChatModel":
-    """Make the model of a chat SPEC. Nothing is sent to its server yet."""
+    """Make the model of a chat SPEC.
+
+    Nothing is sent to its server yet.
+    """
     spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
@@ -116,9 +119,10 @@ class ChatModel:
         with names compared to the letter."""
 
     def constrain(self, kind: str | None) -> None:
-        """Constrain later replies by a kind of constraint, or by none if `kind` is None.
+        """Constrain later replies by a kind of constraint.
 
-        It is part of the fingerprint, so that constrained and free replies are stored apart.
+        They are free if `kind` is None. It is part of the fingerprint, so that constrained and free replies are stored
+        apart.
         """
         self.constraint = kind
         if kind is not None:
@@ -126,9 +130,9 @@ class ChatModel:
             self.earlier = []
 
     def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
-        """Find the first of some kinds of constraint that the server obeys, or None.
+        """Find the first kind of constraint that the server obeys.
 
-        Asks the server. The result is described in `constraint_notes`.
+        None if it obeys none of `kinds`. Asks the server. The result is described in `constraint_notes`.
         """
         outcomes = []
         for way in CONSTRAINTS:
@@ -152,13 +156,16 @@ class ChatModel:
 
     @property
     def samples(self) -> bool:
-        """Whether the same question may get different replies, since the temperature is above 0."""
+        """Whether the same question may get different replies.
+
+        It may if the temperature is above 0.
+        """
         return float(self._client.server.settings.get("temperature", 1.0)) > 0
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """Text that is sent for a request, with the largest number of tokens of the reply.
+        """Text that is sent for a request, and the longest reply.
 
-        0 means that there is no such limit.
+        The length is the largest number of tokens. 0 means that there is no such limit.
         """
         settings = self._client.server.settings
         most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
@@ -168,7 +175,7 @@ class ChatModel:
 
     @property
     def plan(self) -> str:
-        """Description of how answers are read, and of settings the server did not accept."""
+        """Description of how replies are read, and of refused settings."""
         notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
             return "; ".join(notes)
@@ -205,7 +212,10 @@ class ChatModel:
             yield index, too_long or reply(asks[index], completion, self._marks, self.constraint)
 
     def _find_constraint_way(self, kind: str) -> None:
-        """Find how the server is told to use a kind of constraint. Raises BadInput if it obeys none."""
+        """Find how the server is told to use a kind of constraint.
+
+        Raises BadInput if it obeys none.
+        """
         if self.find_constraint([kind]) is None:
             reason = self.constraint_notes.pop().partition(": ")[2]
             raise BadInput(
@@ -239,7 +249,10 @@ class ChatModel:
         return body if self._server_constraint is None else {**body, **self._server_constraint.body(ask.options)}
 
     def _build_messages(self, ask: Ask) -> Messages:
-        """Build the messages for a question: the system's, if there is one, and the user's."""
+        """Build the messages for a question.
+
+        The system's message comes first, if there is one.
+        """
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
@@ -268,7 +281,10 @@ def reply(
 
 
 def _explain_silence(completion: Completion, answer: str | None) -> str | None:
-    """Reason why a completion has no answer, or None if its answer is unreadable."""
+    """Reason why a completion has no answer.
+
+    None if its answer is unreadable.
+    """
     if completion.cut:
         return UNFINISHED
     if answer is None:

@@ -25,7 +25,7 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ChatToken:
-    """One token of a reply, with the alternatives at its position and their log-probabilities."""
+    """One token of a reply, with alternatives and their log-probabilities."""
 
     text: str
     alternatives: tuple[tuple[str, float], ...]
@@ -176,7 +176,10 @@ class ChatClient:
         return None
 
     def _read_payload(self, payload: Any) -> Completion:
-        """Read the completion of a response, and notice with the first whether it has log-probabilities."""
+        """Read the completion of a response.
+
+        The first response shows whether there are log-probabilities.
+        """
         completion = read_completion(payload)
         settings = self.server.settings
         if self.settled or completion.refused or not (answer_in(completion.text) or "").strip():
@@ -248,7 +251,10 @@ def _list_separate_thoughts(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _join_text(parts: Any) -> str:
-    """Text of a message's content: a string, a part, or a list of parts."""
+    """Text of a message's content.
+
+    The content is a string, a part, or a list of parts.
+    """
     if isinstance(parts, dict):
         texts = [parts.get(name) for name in ("text", "thinking", "summary", "reasoning")]
         parts = next(filter(None, texts), "")
@@ -256,7 +262,10 @@ def _join_text(parts: Any) -> str:
 
 
 def _read_token(entry: Mapping[str, Any]) -> ChatToken:
-    """Read a token with its alternatives. Raises ValueError for a log-probability that is NaN."""
+    """Read a token with its alternatives.
+
+    Raises ValueError for a log-probability that is NaN.
+    """
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
     text = entry["token"]
     logprob = float(entry["logprob"])

@@ -53,9 +53,9 @@ class ChatTemplate:
 
     @classmethod
     def of(cls, option: str | None, tokenizer: Any, place: str) -> "ChatTemplate | None":
-        """Load the template that the option `chat_template` names, or None without the option.
+        """Load the template that the option `chat_template` names.
 
-        `auto` is the tokenizer's own template, anything else a Jinja file.
+        None without the option. `auto` is the tokenizer's own template, anything else a Jinja file.
         """
         if option is None:
             return None
@@ -71,7 +71,10 @@ class ChatTemplate:
             ) from None
 
     def opened(self, prompt: str) -> tuple[str, str]:
-        """The conversation with the prompt as the user's turn, up to the answer, and the gap."""
+        """The conversation up to the answer, and the gap before it.
+
+        The prompt is the user's turn.
+        """
         return self._render_turns(("user", prompt)), self.gap
 
     def _render_turns(self, *turns: tuple[str, str], answered: bool = False) -> str:

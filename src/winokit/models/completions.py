@@ -45,7 +45,7 @@ BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FI
 
 @dataclass(frozen=True)
 class Dialect:
-    """One way to request log-probabilities of a text from a server, and to read them."""
+    """One way to request and read log-probabilities of a text."""
 
     name: str
     asks: Mapping[str, Any]
@@ -107,7 +107,10 @@ DIALECTS = (
 
 
 def load(spec: Spec) -> "CompletionsModel":
-    """Make the model of a completions SPEC. Nothing is sent to its server yet."""
+    """Make the model of a completions SPEC.
+
+    Nothing is sent to its server yet.
+    """
     spec.only(*SERVER_OPTIONS, "bos", "batch")
     batch = spec.number("batch", BATCH, least=1)
     return CompletionsModel(str(spec), connect(spec), spec.options.get("bos", ""), batch)
@@ -146,7 +149,10 @@ class CompletionsModel:
         return self._server.identify()
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """Texts that are sent for a request, each with the number of tokens that is generated."""
+        """Texts that are sent for a request.
+
+        Each comes with the number of tokens that is generated.
+        """
         parts = [part for _, part in split_requests(self, [request])]
         return [(_join_whole(part), 1) for part in parts if _has_text(part)]
 
@@ -316,7 +322,10 @@ def _has_text(part: Continuation) -> bool:
 
 
 def _refuse_too_long(complaint: Complaint) -> Refusal | None:
-    """Refusal for a complaint that the text is too long, or None for other complaints."""
+    """Refusal for a complaint that the text is too long.
+
+    None for other complaints.
+    """
     return Refusal(complaint.text) if complaint.too_long else None
 
 

@@ -29,7 +29,10 @@ FRUITS = ("quince", "medlar")
 
 @dataclass(frozen=True)
 class Constraint:
-    """One way to tell a server that a reply must be one of the options."""
+    """One way to tell a server which replies are allowed.
+
+    A reply must be one of the options.
+    """
 
     kind: str
     field: str
@@ -41,12 +44,14 @@ class Constraint:
         return {self.field: self.value_of(options)}
 
     def said(self, answer: str) -> str:
-        """The option that a constrained reply says, taken out of its JSON if it has one."""
+        """The option that a constrained reply says, without its JSON."""
         return said_in_json(answer) if self.kind == JSON else answer
 
 
 def said_in_json(answer: str) -> str:
-    """The answer in a JSON reply. Any other reply is returned as it is.
+    """The answer in a JSON reply.
+
+    Any other reply is returned as it is.
 
     >>> said_in_json('{"answer": "B"}'), said_in_json("B")
     ('B', 'B')
@@ -69,7 +74,10 @@ def _make_grammar(options: Sequence[str]) -> str:
 
 
 def _make_schema(options: Sequence[str]) -> Body:
-    """Build OpenAI's response format for an object with one field, one of the options."""
+    """Build OpenAI's response format for one of the options.
+
+    The reply is then an object with one field.
+    """
     schema = {
         "type": "object",
         "properties": {ANSWER: {"type": "string", "enum": list(options)}},

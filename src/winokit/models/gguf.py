@@ -70,7 +70,10 @@ class GgufModel:
         self.notes = (unmarked,) if reader.unmarked else ()
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Answer requests, sorted by tokens, so that the cache of one serves the next."""
+        """Answer requests in the order of their tokens.
+
+        So neighbours share what is in the cache.
+        """
         parts = split_requests(self, requests)
         owners = [index for index, _ in parts]
         part_answers = self._score_parts([part for _, part in parts])
@@ -98,7 +101,7 @@ class GgufModel:
             yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
     def _split_tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
-        """Tokenise a continuation, and find the index of the first token that is scored.
+        """Tokenise a continuation, and find its first scored token.
 
         The border is that of lm-evaluation-harness. Raises Unreadable if there is no token to score, or if there are
         too many.
@@ -197,10 +200,10 @@ class _Reader:
 
 
 def _find_borders(text: str, spellings: Sequence[bytes]) -> list[int]:
-    """Character positions of the borders of a text's tokens, one more than there are tokens.
+    """Character positions of the borders of a text's tokens.
 
-    Counted from the end, since the first token may begin before the text. A border inside a character is moved to that
-    character's start.
+    There is one more than there are tokens. Counted from the end, since the first token may begin before the text. A
+    border inside a character is moved to that character's start.
     """
     raw = text.encode()
     places = [len(raw)]

@@ -87,9 +87,9 @@ def of_objects(network: Any, tokenizer: Any) -> Model:
 
 
 def check(spec: Spec) -> None:
-    """Check the options, the configuration and the kind of a SPEC, without reading weights.
+    """Check a SPEC's options, configuration and kind.
 
-    Raises BadInput if it cannot be loaded.
+    Weights are not read. Raises BadInput if it cannot be loaded.
     """
     settings = HfSettings.of(spec)
     _build_placing(settings)
@@ -309,7 +309,10 @@ def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: Any) -> torch.Tensor:
-    """Make a tensor of shape (rows, longest) of rows of numbers, padded on the right."""
+    """Make a tensor of rows of numbers, padded on the right.
+
+    Its shape is (rows, longest).
+    """
     length = max(map(len, rows))
     padded_rows = [[*row, *[pad] * (length - len(row))] for row in rows]
     return torch.tensor(padded_rows, device=device)

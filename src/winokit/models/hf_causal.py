@@ -60,7 +60,10 @@ Logprobs: TypeAlias = list[float]
 
 
 def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
-    """Load a causal model with its tokenizer and, if the SPEC names one, its chat template."""
+    """Load a causal model with its tokenizer.
+
+    A chat template is loaded if the SPEC names one.
+    """
     tokenizer = hf.load_tokenizer(settings)
     network = hf.load_weights(transformers.AutoModelForCausalLM, settings)
     settings = hf.as_loaded(settings, network)
@@ -73,10 +76,11 @@ def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
 
 
 def multiply_with_onednn(network: torch.nn.Module) -> None:
-    """Let the linear layers of a network use oneDNN, if processor and precision allow it.
+    """Let a network's linear layers use oneDNN, if possible.
 
-    torch ships two libraries for float32 products on x86 and takes MKL by default. On an AMD EPYC, oneDNN takes a
-    seventh less time to score WinoGrande with SmolLM2 (`benchmarks/scoring.py`). Answers differ only by rounding.
+    Processor and precision must allow it. torch ships two libraries for float32 products on x86 and takes MKL by
+    default. On an AMD EPYC, oneDNN takes a seventh less time to score WinoGrande with SmolLM2
+    (`benchmarks/scoring.py`). Answers differ only by rounding.
     """
     if platform.machine() not in ("x86_64", "AMD64") or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return
@@ -112,9 +116,9 @@ def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
 
 
 def _read_gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
-    """Whether a GGUF file says that texts begin with BOS, or None if it says nothing.
+    """Whether a GGUF file says that texts begin with BOS.
 
-    A SentencePiece vocabulary (`llama`) without such a field has BOS, as in llama.cpp.
+    None if it says nothing. A SentencePiece vocabulary (`llama`) without such a field has BOS, as in llama.cpp.
     """
     from gguf import GGUFReader
 
@@ -133,13 +137,16 @@ def _read_gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
 
 
 def _list_sizes(config: Any, names: Sequence[str]) -> list[int]:
-    """Values of the options of a configuration that are set, in the order of `names`."""
+    """Values of the options of a configuration that are set."""
     sizes = [getattr(config, name, None) for name in names]
     return [size for size in sizes if size]
 
 
 class CausalReader:
-    """A causal network, with the fastest way of reading texts that gives right answers."""
+    """A causal network, with the way in which it reads texts.
+
+    The fastest way that gives right answers is chosen.
+    """
 
     def __init__(self, network: Any, settings: hf.HfSettings) -> None:
         self.network = network
@@ -216,9 +223,10 @@ class CausalReader:
 
     @torch.inference_mode()
     def _guess_tokens(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
-        """Read a batch with one tree per row, and look up the log-probabilities of its guesses.
+        """Read a batch of trees, and look up their guesses.
 
-        Returns them for each tree, by the number of the text. Without `masked`, a tree must be a single path.
+        A tree is one row. A guess is the log-probability of a token. Returns them for each tree, by the number of the
+        text. Without `masked`, a tree must be a single path.
         """
         ids = self._pad_rows([tree.tokens for tree in trees])
         length = ids.shape[1]
@@ -261,7 +269,7 @@ class CausalReader:
         return hf.padded(tokens, 0, self.device)
 
     def _build_tree_inputs(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
-        """Make the attention mask and the positions with which rows are read as trees."""
+        """Make the attention mask and positions for reading rows as trees."""
         own_tokens = np.eye(length, dtype=np.bool_)
         sees = np.broadcast_to(own_tokens, (len(trees), length, length)).copy()
         for row, tree in enumerate(trees):
@@ -279,7 +287,10 @@ class CausalReader:
 
 
 def _take_by_text(tree: Tree, logprobs: Iterator[float]) -> dict[int, Logprobs]:
-    """Take the next log-probabilities for a tree's guesses, by the number of the text."""
+    """Take the log-probabilities of a tree's guesses, by text.
+
+    They are the next ones of the iterator.
+    """
     by_text: dict[int, Logprobs] = {}
     for index, guesses in tree.guesses.items():
         by_text[index] = list(islice(logprobs, len(guesses)))
@@ -327,7 +338,10 @@ class CausalModel:
 
     @property
     def plan(self) -> str:
-        """How texts are read: `prefix tree`, or `plain` if the model cannot read trees."""
+        """The way of reading texts: `prefix tree` or `plain`.
+
+        Plain is for models that cannot read trees.
+        """
         return self.reader.plan
 
     @property

@@ -141,7 +141,10 @@ class MaskedModel(HfModel):
         return [list(zip(guesses, logprobs, strict=False)) for _, guesses in batch]
 
     def _compute_attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
-        """Attention for each request in a batch, by text, as arrays of (target, layer, head)."""
+        """Attention for each request in a batch, by text.
+
+        As arrays of (target, layer, head).
+        """
         with eager(self.model):
             inputs = self._build_inputs([ids for ids, _ in batch])
             layers = self.model.base_model(**inputs, output_attentions=True).attentions
@@ -157,7 +160,10 @@ class MaskedModel(HfModel):
     def _compute_vectors(
         self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]
     ) -> list[list[tuple[int, Vector]]]:
-        """Vector for each request in a batch, by text: the mean of hidden states at its positions."""
+        """Vector for each request in a batch, by text.
+
+        It is the mean of hidden states at the request's positions.
+        """
         hidden = self.model.base_model(**self._build_inputs([ids for ids, _ in batch])).last_hidden_state
         answers: list[list[tuple[int, Vector]]] = []
         for row, (_, pools) in enumerate(batch):
@@ -177,7 +183,7 @@ class MaskedModel(HfModel):
         return dict(zip(("input_ids", "attention_mask"), self._pad_ids(texts), strict=True))
 
     def _ignores_padding(self) -> bool:
-        """Whether a text gets the same logits alone and padded beside a longer text."""
+        """Whether a text gets the same logits with padding as without."""
         texts = self._encode_probe()
         probe_places = [(0, column) for column in range(len(texts[0]))]
         with torch.inference_mode():
@@ -205,7 +211,7 @@ def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Plac
 
 
 def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places) -> bool:
-    """Whether the head gives the same logits if it is applied to some positions only.
+    """Whether the head gives the same logits at some positions alone.
 
     It does not if it looks at several positions, or if the network's body is not found.
     """
@@ -270,7 +276,10 @@ def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[No
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Let the model compute attention without fused kernels, which do not return its weights."""
+    """Let the model compute attention without fused kernels.
+
+    Those do not return its weights.
+    """
     usual = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:

@@ -35,7 +35,10 @@ Logprobs: TypeAlias = list[float]
 
 @dataclass(frozen=True, slots=True)
 class Seq2seqPart:
-    """A prompt for the encoder and a target for the decoder, of one request or option."""
+    """A prompt and a target, of one request or option.
+
+    The encoder reads the prompt, and the decoder scores the target.
+    """
 
     number: int
     request: base.Request
@@ -131,9 +134,9 @@ class Seq2SeqModel(HfModel):
     def _read_parts(
         self, requests: Mapping[int, base.Request], owners: Sequence[int]
     ) -> Iterator[tuple[int, base.Answer]]:
-        """Yield the answer to each part, by its number. Each distinct prompt is encoded once.
+        """Yield the answer to each part, by its number.
 
-        `owners` has the request's index for each part.
+        Each distinct prompt is encoded once. `owners` has the request's index for each part.
         """
         by_prompt: dict[Ids, list[Seq2seqPart]] = defaultdict(list)
         for part in self._list_parts(requests, owners):
@@ -235,9 +238,9 @@ def start_token(place: str, model: Any) -> int:
 
 
 def most_tokens(config: Any, side: str) -> int:
-    """Number of tokens for which a side of the model (encoder or decoder) has positions.
+    """Number of tokens for which a side of the model has positions.
 
-    T5 has no limit, since it uses relative distances.
+    A side is `encoder` or `decoder`. T5 has no limit, since it uses relative distances.
     """
     for name in (f"max_{side}_position_embeddings", "max_position_embeddings"):
         if most := getattr(config, name, None):

@@ -99,7 +99,10 @@ class HfSettings:
 
 
 def _resolve_place(place: str) -> str:
-    """Path of a model's folder, or its name on the hub. Raises BadInput for anything else."""
+    """Path of a model's folder, or its name on the hub.
+
+    Raises BadInput for anything else.
+    """
     path = Path(place).expanduser()
     if path.is_dir():
         return str(path)
@@ -131,9 +134,9 @@ def _check_together(options: Mapping[str, str]) -> None:
 
 
 def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
-    """Read the option `device_map`: a way that accelerate knows, or the map in a JSON file.
+    """Read the option `device_map`.
 
-    None if the option is not given.
+    It is a way that accelerate knows, or a JSON file with the map. None if the option is not given.
     """
     if given is None or given in DEVICE_MAPS:
         return given
@@ -173,7 +176,7 @@ def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
 
 
 def _count_bytes(size: re.Match[str]) -> int:
-    """Bytes of a size such as 20GiB or 20GB, given its match with SIZE."""
+    """Bytes of a size such as 20GiB, given its match with SIZE."""
     number, unit, is_binary = size.groups()
     base = 1024 if is_binary else 1000
     exponent = "KMGT".index(unit.upper()) + 1
@@ -181,7 +184,7 @@ def _count_bytes(size: re.Match[str]) -> int:
 
 
 def _limit_every_gpu(limit: int) -> dict[int | str, int]:
-    """Free bytes of all devices, with `limit` in place of those of the GPUs."""
+    """Free bytes of all devices, with `limit` for each GPU."""
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
     limits: dict[int | str, int] = {}

@@ -66,7 +66,10 @@ class CannotConnect(NotConnected):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """An HTTP reply of any status. Names of headers are in lower case."""
+    """An HTTP reply of any status.
+
+    Names of headers are in lower case.
+    """
 
     status: int
     reason: str
@@ -78,9 +81,9 @@ Outcome: TypeAlias = HttpReply | ExchangeFailed
 
 
 def open_client(url: str, key: str | None, connections: int) -> "HttpClient":
-    """Make a client for one URL that sends an API key with every request.
+    """Make a client for one URL, with an API key.
 
-    Raises BadInput if the environment names a proxy that is no HTTP proxy.
+    The key is sent with every request. Raises BadInput if the environment names a proxy that is no HTTP proxy.
     """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return HttpClient(url, headers, _find_proxy(url), connections)
@@ -133,7 +136,7 @@ class HttpClient:
         self._tasks[number] = self._loop.create_task(self._exchange_once(ticket, number, body))
 
     async def _exchange_once(self, ticket: Any, number: int, body: bytes | None) -> None:
-        """Send one request, and put its outcome into the queue of the caller's thread."""
+        """Send one request, and queue its outcome for the caller's thread."""
         try:
             outcome = await self._send_request(body)
         except Exception as error:  # No reply may keep its caller waiting, whatever a server has made of it.
@@ -158,7 +161,7 @@ class HttpClient:
             return HttpReply(response.status, response.reason or "", names, content)
 
     def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
-        """Return the outcomes that have arrived since the last call, each with its ticket.
+        """Return the outcomes that have arrived, each with its ticket.
 
         If there are none, wait at most `seconds` for the first.
         """
@@ -218,7 +221,10 @@ async def _open_session(
 
 
 async def _read_content(response: "ClientResponse") -> bytes:
-    """Read the whole body of a response, decompressed. Raises ValueError if it is too large."""
+    """Read the whole body of a response, decompressed.
+
+    Raises ValueError if it is too large.
+    """
     pieces: list[bytes] = []
     size = 0
     async for piece in response.content.iter_any():

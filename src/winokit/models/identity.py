@@ -53,12 +53,18 @@ class ServerIdentity:
 
     @property
     def text(self) -> str:
-        """The facts as JSON, as they are stored in keys. Empty if there are none."""
+        """The facts as JSON, as they are stored in keys.
+
+        Empty if there are none.
+        """
         return json.dumps(self.facts, sort_keys=True) if self.facts else ""
 
     @classmethod
     def recall(cls, text: str) -> "ServerIdentity":
-        """Parse an identity from its text. An empty text gives an empty identity."""
+        """Parse an identity from its text.
+
+        An empty text gives an empty identity.
+        """
         return cls(json.loads(text) if text else {})
 
 
@@ -94,7 +100,10 @@ def server_time(headers: Mapping[str, str]) -> float:
 
 
 def _list_entries(payload: Any) -> list[Entry]:
-    """Entries of the models in the JSON of `/models`. Empty if it has another form."""
+    """Entries of the models in the JSON of `/models`.
+
+    Empty if it has another form.
+    """
     listed = payload.get("data") if isinstance(payload, dict) else payload
     if not isinstance(listed, list):
         return []
@@ -102,7 +111,10 @@ def _list_entries(payload: Any) -> list[Entry]:
 
 
 def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
-    """Find the entry of the model with a name, else the only entry, else None."""
+    """Find a model's entry by name, else the only entry.
+
+    None if there are several others.
+    """
     for entry in entries:
         if entry.get("id") in (name, f"{name}{OLLAMA_TAG}"):
             return entry

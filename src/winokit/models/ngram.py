@@ -67,7 +67,10 @@ class NgramModel:
         return tuple(pieces) or NothingToScore(request.text).refusal
 
     def _find_known_form(self, word: str) -> str:
-        """Return a word as it is, or in lower case if the model has only that."""
+        """Return a word as the model has it.
+
+        In lower case if the model has only that, else as it is.
+        """
         return word if word in self._counts or word.lower() not in self._counts else word.lower()
 
 
@@ -100,7 +103,10 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _open_kenlm(path: Path) -> Any:
-    """Open an ARPA file or a KenLM binary. Raises BadInput if it is neither."""
+    """Open an ARPA file or a KenLM binary.
+
+    Raises BadInput if it is neither.
+    """
     with needing("an n-gram model", "ngram"):
         import kenlm
     config = kenlm.Config()

@@ -129,7 +129,10 @@ NAME_WAY_OUT = "check its name, and which indexes the server has"
 
 
 def load_index(spec: Spec) -> NgramIndex:
-    """Make the index of a SPEC `infinigram:INDEX@URL?rate=5`. Nothing is sent to its server yet."""
+    """Make the index of a SPEC `infinigram:INDEX@URL?rate=5`.
+
+    Nothing is sent to its server yet.
+    """
     index, url = name_and_url(spec, PUBLIC, "INDEX@URL")
     key = server_key(spec) if spec.options.get("key_env") else None  # a key of another server is not sent to this one
     server = IndexServer(url, key, {"index": index}, retry_policy(spec, USUAL_POLICY))

@@ -63,7 +63,10 @@ class ScoredText:
 
 @dataclass(slots=True)
 class Tree:
-    """Prefix tree of texts, whose nodes are tokens in an order of parents before children."""
+    """Prefix tree of texts, with a token at each node.
+
+    Parents come before children.
+    """
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)  # -1 for a root
@@ -75,7 +78,7 @@ class Tree:
         return len(self.tokens)
 
     def shared(self, text: ScoredText) -> int:
-        """Number of tokens that a text has in common with the text added last."""
+        """Number of leading tokens shared with the text added last."""
         return sum(takewhile(bool, map(eq, map(self.tokens.__getitem__, self.path), text.read)))
 
     def plant(self, index: int, text: ScoredText) -> None:
@@ -132,9 +135,9 @@ def _should_join(tree: Tree, text: ScoredText, attention: float, most: int) -> b
 
 
 def singles(texts: Sequence[ScoredText]) -> list[Tree]:
-    """Put each text into a tree of its own, for models that cannot read trees.
+    """Put each text into a tree of its own.
 
-    Texts that are read alike share one.
+    For models that cannot read trees. Texts that are read alike share one.
     """
     trees: dict[tuple[int, ...], Tree] = {}
     for index, text in enumerate(texts):

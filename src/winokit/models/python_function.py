@@ -132,9 +132,9 @@ def _import_module(spec: str, name: str) -> ModuleType:
 
 
 def _find_sources(spec: str, module: ModuleType, function: Callable[..., object]) -> list[Path]:
-    """Source files of the module and of the function, which may be in different files.
+    """Source files of the module and of the function.
 
-    Raises BadInput if there are none.
+    The function may be defined in another file. Raises BadInput if there are none.
     """
     try:
         defined = inspect.getsourcefile(inspect.unwrap(function))

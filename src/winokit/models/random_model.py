@@ -86,7 +86,10 @@ def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
 
 
 def _guess_piece(text: str, start: int, end: int, draws: Random) -> base.Pieces | base.Refusal:
-    """Draw the log-probability of a span, as one piece. A span without text is refused."""
+    """Draw the log-probability of a span, as one piece.
+
+    A span without text is refused.
+    """
     if not text[start:end].strip():
         return base.NothingToScore(text[start:end]).refusal
     return (base.Piece(start, end, log(_draw_numbers(draws, 1)[0])),)

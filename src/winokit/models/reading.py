@@ -108,7 +108,10 @@ class TextReading:
 
 
 def _number_words(text: str, places: Sequence[tuple[int, int] | None]) -> list[int | None]:
-    """Number of the word in which each token begins. Words are separated by white space."""
+    """Number of the word in which each token begins.
+
+    Words are separated by white space.
+    """
     starts = [word.start() for word in re.finditer(r"\S+", text)]
     numbers: list[int | None] = []
     for place in places:
@@ -221,9 +224,10 @@ class MaskPlan:
     def _plan_guess(
         self, index: int, position: int, hidden: Sequence[int], reading: TextReading, origin: int, length: int
     ) -> None:
-        """Plan to look up one token, with the tokens at the positions `hidden` masked.
+        """Plan to look up one token, with some positions masked.
 
-        The scored text begins at `origin` and has this `length`. A token that reaches beyond it is cut to its edges.
+        These are `hidden`. The scored text begins at `origin` and has this `length`. A token that reaches beyond it is
+        cut to its edges.
         """
         token_start, token_end = reading.places[position] or (0, 0)
         start = min(max(token_start - origin, 0), length)

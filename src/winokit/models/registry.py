@@ -39,7 +39,10 @@ ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True
 
 @dataclass(frozen=True)
 class Spec:
-    """A SPEC, the user's name of a model, split into prefix, place and options."""
+    """A SPEC, the user's name of a model, split into parts.
+
+    They are prefix, place and options.
+    """
 
     prefix: str
     place: str
@@ -92,14 +95,20 @@ class Spec:
         return self.options
 
     def choice(self, name: str, known: Sequence[str]) -> str | None:
-        """Value of an option that must be one of `known`, or None if it is not given."""
+        """Value of an option that must be one of `known`.
+
+        None if it is not given.
+        """
         value = self.options.get(name)
         if value is not None:
             check_known(f"value of option {name}", value, known)
         return value
 
     def switch(self, name: str) -> bool | None:
-        """Value of an option as a bool: on or off. None if it is not given."""
+        """Value of an option as a bool: on or off.
+
+        None if it is not given.
+        """
         value = self.choice(name, ("on", "off"))
         return None if value is None else value == "on"
 
@@ -125,9 +134,9 @@ class Spec:
         raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {text!r}")
 
     def file_or_fail(self, what: str) -> Path:
-        """Return the place as the path of a file. Raises BadInput if there is no such file.
+        """Return the place as the path of a file.
 
-        `what` says in the error what was expected.
+        Raises BadInput if there is no such file. `what` says in the error what was expected.
         """
         path = Path(self.place_or_fail(what))
         if not path.is_file():
@@ -169,7 +178,10 @@ the hunter and word association come by entry point, as those of other packages 
 
 
 def as_model(given: ModelLike) -> str | Model:
-    """Wrap a function as a model. A SPEC or a model is returned as it is."""
+    """Wrap a function as a model.
+
+    A SPEC or a model is returned as it is.
+    """
     if isinstance(given, (str, Model)):
         return given
     from winokit.models.python_function import of_function
@@ -246,7 +258,10 @@ def check_model(spec: str | Model) -> None:
 
 
 def _find_loader(spec: Spec) -> Callable[[Spec], Model]:
-    """Function that loads models of a SPEC's prefix. Raises UnknownName, with a guess."""
+    """Function that loads models of a SPEC's prefix.
+
+    Raises UnknownName, with a guess.
+    """
     if spec.prefix not in MODELS and (meant := _guess_spec(spec.text)):
         raise UnknownName(MODELS.kind, spec.text, MODELS, meant)
     return MODELS[spec.prefix]

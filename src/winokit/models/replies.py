@@ -87,7 +87,10 @@ NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
 class NamedPlace(NamedTuple):
-    """A name in a reply: its span, its option's index, and the character that stands for it."""
+    """A name in a reply: its span and its option.
+
+    `mark` is the character that stands for the name.
+    """
 
     start: int
     end: int
@@ -136,12 +139,13 @@ def choice_in(
     filled: FilledText | None = None,
     only_leading: bool = False,
 ) -> int | None:
-    """Index of the option that a reply chooses, or None if that is not clear.
+    """Index of the option that a reply chooses.
 
-    The first of these that applies: the reply is the option; it is the text with its blank filled; it is a numbered
-    list, whose first item counts; "the answer is B"; it begins with the option and punctuation; one option is in
-    parentheses; it puts one option before the end of the text; it ends with the only option it names; it names exactly
-    one option by an alias, without doubt or negation. Thoughts before the answer do not count.
+    None if that is not clear. The first of these that applies: the reply is the option; it is the text with its blank
+    filled; it is a numbered list, whose first item counts; "the answer is B"; it begins with the option and
+    punctuation; one option is in parentheses; it puts one option before the end of the text; it ends with the only
+    option it names; it names exactly one option by an alias, without doubt or negation. Thoughts before the answer do
+    not count.
 
     Parameters
     ----------
@@ -387,7 +391,7 @@ class ReplyReading:
         return set()
 
     def closing(self) -> set[int]:
-        """The option at the end of the reply, if it is the only one named."""
+        """The option at the reply's end, if no other is named."""
         mentions = self.mentions
         if not mentions:
             return set()
@@ -433,7 +437,10 @@ class ReplyReading:
         return mentions
 
     def _find_spans(self) -> list[tuple[int, int]]:
-        """Spans of words that make up a name, as (first word, word after the last)."""
+        """Spans of words that make up a name.
+
+        As (index of the first word, index after the last).
+        """
         spans: list[tuple[int, int]] = []
         if not self.names.single.isdisjoint(self.words):
             spans += [(at, at + 1) for at, word in enumerate(self.words) if word in self.names.single]
@@ -465,9 +472,9 @@ class ReplyReading:
         return self._is_negated(first)
 
     def _is_name_said(self, name: str, first: int, last: int) -> bool:
-        """Whether words are a name of an option, and not part of another word or a number.
+        """Whether words are an option's name, and not part of something else.
 
-        `first` and `last` are indices of words, both included.
+        That could be another word or a number. `first` and `last` are indices of words, both included.
         """
         start = self.places[first][0]
         end = self.places[last][1]

@@ -137,7 +137,9 @@ class _Failed(Exception):
 
 
 def connect(spec: Spec, **settings: Any) -> "ModelServer":
-    """Make the server of a SPEC `MODEL@URL`. Nothing is sent to it yet.
+    """Make the server of a SPEC `MODEL@URL`.
+
+    Nothing is sent to it yet.
 
     Parameters
     ----------
@@ -238,7 +240,10 @@ class ModelServer:
         return outcome
 
     def _fetch_once(self, path: str, give_up_at: float, body: bytes | None) -> Outcome:
-        """Send one request, and wait for its outcome until a time of the monotonic clock."""
+        """Send one request, and wait for its outcome until `give_up_at`.
+
+        That is a time of the monotonic clock.
+        """
         with closing(open_client(self.address(path), self._key, 1)) as http:
             self.take_turn()
             http.send(path, body)
@@ -302,7 +307,10 @@ class ModelServer:
         return f"{parts.scheme}://{parts.netloc}{path[1:]}"
 
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
-        """Make an error of one line, with the URL but without the API key."""
+        """Make an error with the URL, but without the API key.
+
+        It is one line.
+        """
         return BadInput(self._format_line(path, fact, way_out))
 
     def _format_line(self, path: str, fact: str, way_out: str = "") -> str:
@@ -349,7 +357,10 @@ class ModelServer:
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """One HTTP call: its bodies with their indices, and how often it was tried."""
+    """One HTTP call: its bodies, and how often it was tried.
+
+    Bodies come with their indices.
+    """
 
     numbered: list[tuple[int, Body | None]]
     tries: int = 0
@@ -458,7 +469,10 @@ class _Exchange:
             self._send_call(http, _Call(numbered))
 
     def _take_bodies(self) -> list[tuple[int, Body | None]]:
-        """Take the bodies of the next call. Empty if the limit of requests is reached."""
+        """Take the bodies of the next call.
+
+        Empty if the limit of requests is reached.
+        """
         usage = self.server.usage
         most = 1
         if self.bundle:
@@ -486,7 +500,10 @@ class _Exchange:
         return has_slot and len(self._unread) < most_unread
 
     def _send_call(self, http: HttpClient, call: _Call) -> None:
-        """Send one call. Raises BadInput for a text that is not valid Unicode."""
+        """Send one call.
+
+        Raises BadInput for a text that is not valid Unicode.
+        """
         call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
@@ -548,7 +565,10 @@ class _Exchange:
         return []
 
     def _postpone_call(self, call: _Call, failed: _Failed) -> None:
-        """Choose when a failed call is sent again, and halve the concurrency of a busy server."""
+        """Choose when a failed call is sent again.
+
+        The concurrency of a busy server is halved.
+        """
         server = self.server
         if failed.crowded:
             call.refusals += 1
@@ -563,7 +583,7 @@ class _Exchange:
             LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
 
     def _divide_call(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
-        """Send the bodies of a failed call one by one, and return no answers.
+        """Send a failed call's bodies one by one, and return no answers.
 
         With `shorter`, later calls have fewer bodies.
         """
@@ -710,7 +730,7 @@ def identity_payload(outcome: Outcome) -> Any:
 
 
 def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tuple[str, str]:
-    """Split the place of a SPEC at its last '@' into name and URL.
+    """Split a SPEC's place at its last '@' into name and URL.
 
     Without an '@', the URL is `usual_url`. Raises BadInput if it is no HTTP URL.
     """

@@ -49,7 +49,9 @@ MARKED = re.compile("|".join(map(re.escape, chain.from_iterable(MARKS))), re.IGN
 
 
 def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
-    r"""The part of a reply after its thought, or None if the thought does not end.
+    r"""The part of a reply after its thought.
+
+    None if the thought does not end.
 
     Parameters
     ----------

@@ -90,9 +90,9 @@ class BaseReward:
 
 @dataclass(frozen=True)
 class Departure:
-    """A way for a worker to leave the study: a link, or a form to post, and a code.
+    """Way for a worker to leave the study.
 
-    All are empty if there is no way back to a platform.
+    A link, or a form to post, and a completion code. All are empty if there is no way back to a platform.
     """
 
     url: str | None = None
@@ -138,13 +138,16 @@ class Platform:
         return None
 
     def verify(self, visitor: Visitor) -> None:
-        """Check with the platform that it sent this visitor. Raises NotAllowed if not.
+        """Check with the platform that it sent this visitor.
 
-        Does nothing if the platform cannot be asked.
+        Raises NotAllowed if not. Does nothing if the platform cannot be asked.
         """
 
     def warning(self) -> str:
-        """A warning about missing settings, shown when the server starts, or an empty text."""
+        """Warning about missing settings, shown when the server starts.
+
+        An empty text if there is nothing to warn about.
+        """
         return ""
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
@@ -156,15 +159,21 @@ class Platform:
         raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """Way back to the platform for a visitor who is done, or `screened_out`."""
+        """Way back to the platform, for a visitor who is done or screened out."""
         return Departure()
 
     def reward(self, study_id: str | None) -> BaseReward | None:
-        """The platform's reward for a visit to a study, or None if it cannot be asked."""
+        """The platform's reward for a visit to a study.
+
+        None if it cannot be asked.
+        """
         return None
 
     def look(self, visitor: Visitor) -> VisitReport | None:
-        """Report of a visit as the platform has it, or None if it cannot be asked."""
+        """Report of a visit as the platform has it.
+
+        None if it cannot be asked.
+        """
         return None
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
@@ -184,7 +193,7 @@ class Platform:
         """
 
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Prepare a bonus, and return the key with which it is then sent.
+        """Prepare a bonus, and return the key for sending it.
 
         The key is our `reference`, unless the platform makes its own. Nothing is paid yet.
         """
@@ -199,9 +208,9 @@ class Platform:
         raise PlatformError(f"{self.title} cannot pay by itself")
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """Number of bonuses of exactly this amount that the platform shows for a visit.
+        """Number of equal bonuses that the platform shows for a visit.
 
-        None if it cannot be asked.
+        Equal means exactly `cents`. None if it cannot be asked.
         """
         return None
 
@@ -244,10 +253,11 @@ def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
 
 
 def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None = None, me: int | None = None) -> Worker:
-    """Let in a worker whom the platform has sent, after asking it whether it did.
+    """Let in a worker whom the platform has sent.
 
-    Returns a new worker, or the one it sent before. `browser` identifies the browser, `me` is the id of the worker who
-    is signed in there. A visit can only be continued in the browser in which it began.
+    The platform is asked first whether it did. Returns a new worker, or the one it sent before. `browser` identifies
+    the browser, `me` is the id of the worker who is signed in there. A visit can only be continued in the browser in
+    which it began.
     """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
@@ -261,9 +271,10 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
 
 
 def leave(study: Study, worker_id: int) -> Departure | None:
-    """Way for a worker to leave the study, or None while this visit has work left.
+    """Way for a worker to leave the study.
 
-    A visit is complete after the number of tasks in study.toml, or when no task is left and at least one was done.
+    None while this visit has work left. A visit is complete after the number of tasks in study.toml, or when no task is
+    left and at least one was done.
     """
     platform = platform_of(study)
     done = done_in_visit(study, worker_id)

@@ -106,7 +106,7 @@ class MTurk(Platform):
         return self._make_report(assignment, bonuses)
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
-        """Yield the reports of all assignments of these HITs that were handed in."""
+        """Yield the reports of all assignments handed in for these HITs."""
         for study_id in study_ids:
             bonuses = self._list_bonuses(HITId=study_id)
             for assignment in self._list_entries("list_assignments_for_hit", "Assignments", HITId=study_id):
@@ -124,7 +124,10 @@ class MTurk(Platform):
         return self._list_entries("list_bonus_payments", "BonusPayments", **about)
 
     def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
-        """Read all pages of a list. `name` is the key of its entries in an answer."""
+        """Read all pages of a list.
+
+        `name` is the key of its entries in an answer.
+        """
         entries: list[dict[str, Any]] = []
         while True:
             answer = self._call_api(operation, **asked)

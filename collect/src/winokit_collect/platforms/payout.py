@@ -68,20 +68,21 @@ LOG = logging.getLogger("winokit.collect")
 
 
 class ApprovalUncertain(Uncertain):
-    """The platform did not say whether a visit was approved, and cannot be asked.
+    """It is unknown whether the platform approved a visit.
 
-    Approving it again does no harm.
+    The platform did not say so, and cannot be asked. Approving it again does no harm.
     """
 
 
 def plan(
     study: Study, actor: str, codes: Sequence[str] | None = None, *, newest: int | None = None, by_hand: bool = False
 ) -> int:
-    """Plan payouts of the open amounts of all workers, or of those with some `codes`.
+    """Plan payouts of the open amounts of all or some workers.
 
-    Returns the number of payouts. Lines of the ledger with a number above `newest` are left out, since the requester
-    has not seen them. With `by_hand`, the requester has paid already, and the lines are settled at once. A worker whose
-    last payout is not finished gets no new one. If it is uncertain, the platform is asked about it.
+    `codes` are the workers' codes, None for all. Returns the number of payouts. Lines of the ledger with a number above
+    `newest` are left out, since the requester has not seen them. With `by_hand`, the requester has paid already, and
+    the lines are settled at once. A worker whose last payout is not finished gets no new one. If it is uncertain, the
+    platform is asked about it.
     """
     is_open: list[ColumnElement[bool]] = [Payment.job_id.is_(None), Payment.settled_at.is_(None)]
     if newest is not None:
@@ -148,7 +149,7 @@ def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
 
 
 def take_back(study: Study, job_id: int, actor: str) -> int:
-    """Undo a payment that was marked as paid by hand, with all that were marked together.
+    """Undo payments that were marked as paid by hand together.
 
     Returns the number of payouts. Their lines of the ledger are open again. Raises NotNow if the payout was not marked
     by hand.
@@ -188,10 +189,10 @@ def run(study: Study) -> None:
 
 
 def step(study: Study) -> bool:
-    """Process one step of one payout that is due. Returns whether there was any.
+    """Process one step of one payout that is due.
 
-    A step closes a visit, sends a bonus, or asks the platform about one that is uncertain. Errors are stored with the
-    payout.
+    Returns whether there was any. A step closes a visit, sends a bonus, or asks the platform about one that is
+    uncertain. Errors are stored with the payout.
     """
     job = _claim_next(study)
     if job is None:
@@ -237,9 +238,9 @@ def find_visit_to_close(visits: Sequence[PlatformVisit], earned_at: Sequence[dat
 
 
 def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
-    """The visit that a bonus is sent for: the last approved one, or else the last.
+    """Choose the visit that a bonus is sent for.
 
-    None without visits.
+    The last approved visit, or else the last one. None without visits.
     """
     approved = [visit for visit in visits if visit.state == APPROVED]
     if approved:
@@ -248,7 +249,7 @@ def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
 
 
 def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
-    """Query the workers who have earned something unpaid since an open visit began."""
+    """Query workers with an open visit that has unpaid earnings."""
     since = (Payment.worker_id == PlatformVisit.worker_id, Payment.at >= PlatformVisit.arrived_at)
     earned = select(Payment.id).where(*is_open, *since, Payment.reason != VISIT).exists()
     has_session = PlatformVisit.session_id.is_not(None)
@@ -258,7 +259,7 @@ def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
 def _read_payout(
     study: Study, platform: Platform, job: PayoutJob
 ) -> tuple[Worker, Identity | None, Sequence[PlatformVisit], Sequence[datetime]]:
-    """Read a payout's worker, their identity, their visits, and when they earned it.
+    """Read a payout's worker, identity, visits and moments of earning.
 
     The identity is None if it was deleted. Visits are in order of arrival.
     """
@@ -273,7 +274,7 @@ def _read_payout(
 
 
 def _claim_next(study: Study) -> PayoutJob | None:
-    """Reserve the next payout that is due for this server, for one minute.
+    """Reserve the next due payout for this server, for one minute.
 
     None if none is due, or if another server is processing one.
     """
@@ -310,9 +311,10 @@ def _close_visit(
 
 
 def _approve_visit(platform: Platform, visitor: Visitor, *, screened_out: bool) -> str:
-    """Approve a visit, or screen its worker out, and return the visit's new state.
+    """Approve a visit, or screen its worker out.
 
-    If that fails, the platform is asked about the visit, which may have been approved all the same.
+    Returns the visit's new state. If that fails, the platform is asked about the visit, which may have been approved
+    all the same.
     """
     try:
         if screened_out:
@@ -330,9 +332,9 @@ def _approve_visit(platform: Platform, visitor: Visitor, *, screened_out: bool) 
 
 
 def _look_after_failure(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
-    """Report of a visit whose approval failed, or None if the platform cannot be asked.
+    """Report of a visit whose approval failed.
 
-    Raises ApprovalUncertain if it is then unknown whether it was approved.
+    None if the platform cannot be asked. Raises ApprovalUncertain if it is then unknown whether it was approved.
     """
     try:
         report = platform.look(visitor)
@@ -344,9 +346,9 @@ def _look_after_failure(platform: Platform, visitor: Visitor, error: PlatformErr
 
 
 def _write_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str, reward: BaseReward | None) -> None:
-    """Store a visit's final state, and add the platform's reward to the payout's lines.
+    """Store a visit's final state and the reward that the platform paid.
 
-    Nothing is stored if the visit or the payout was changed meanwhile.
+    The reward becomes one of the payout's lines. Nothing is stored if the visit or the payout was changed meanwhile.
     """
     with study.store.write() as session:
         row = session.get_one(PlatformVisit, visit.id, with_for_update=True)
@@ -522,7 +524,10 @@ def _postpone_payout(study: Study, job: PayoutJob, error: Busy, **changes: Any) 
 
 
 def _find_uncertain(session: Session, job_id: int) -> PayoutJob:
-    """Find an uncertain payout and lock it. Raises NotNow if it is in another state."""
+    """Find an uncertain payout and lock it.
+
+    Raises NotNow if it is in another state.
+    """
     job = found(session.get(PayoutJob, job_id, with_for_update=True), f"no payout {job_id}")
     if job.state != UNCERTAIN:
         raise NotNow(f"payout {job_id} is not uncertain: it is {job.state}")

@@ -89,7 +89,7 @@ class Prolific(Platform):
         return Visitor(person, study, session)
 
     def verify(self, visitor: Visitor) -> None:
-        """Check with Prolific that the participant's submission to this study is under way.
+        """Check that the participant's submission to this study is under way.
 
         Raises NotAllowed if it is not, and NotNow if Prolific does not answer.
         """
@@ -108,9 +108,9 @@ class Prolific(Platform):
             raise NotAllowed(say("refusals.visit_ended", platform=self.title))
 
     def warning(self) -> str:
-        """A warning if the token or the study's id is missing, or an empty text.
+        """Warning if the token or the study's id is missing.
 
-        Without the token nobody can be verified or paid, without the id nobody is let in.
+        An empty text otherwise. Without the token nobody can be verified or paid, without the id nobody is let in.
         """
         missing = []
         if not os.environ.get(TOKEN):
@@ -123,7 +123,7 @@ class Prolific(Platform):
         return f"not set: {names}; Prolific's people can be neither let in nor paid"
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """A link back to Prolific, with the code for completed or screened-out people."""
+        """Link back to Prolific, with the code for completed or screened-out people."""
         code = self.settings.screened_out_code if screened_out else self.settings.completion_code
         if not code:
             return Departure()
@@ -173,16 +173,16 @@ class Prolific(Platform):
         self._close_submission(visitor, {"action": "APPROVE"})
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Complete the submission with the code for people who do not fit the study.
+        """Complete the submission of a person who does not fit the study.
 
-        Raises BadInput if study.toml has no such code.
+        It gets the code for screened-out people. Raises BadInput if study.toml has no such code.
         """
         if not self.settings.screened_out_code:
             raise BadInput("study.toml: field 'platform.screened_out_code': Prolific needs a code to screen people out")
         self._close_submission(visitor, {"action": "COMPLETE", "completion_code": self.settings.screened_out_code})
 
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Set up a bonus for the visit, and return Prolific's id of it.
+        """Set up a bonus for the visit, and return its id.
 
         It is set up for the visit, and not for the person, so that the submission shows it.
         """

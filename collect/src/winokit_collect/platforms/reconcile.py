@@ -109,13 +109,16 @@ class Reconciliation:
 
 @dataclass(frozen=True)
 class PlatformBooks:
-    """The platform's records: visits with their bonuses, and the reward of each study."""
+    """The platform's records: visits with bonuses, and rewards by study."""
 
     reports: Sequence[VisitReport]
     rewards: dict[str | None, BaseReward | None]
 
     def base(self, report: VisitReport) -> int:
-        """Reward in hundredths that the platform paid for a visit, 0 if it is not approved."""
+        """Reward in hundredths that the platform paid for a visit.
+
+        0 if it is not approved.
+        """
         reward = self.rewards.get(report.study_id)
         return reward.cents if reward is not None and report.state == APPROVED else 0
 
@@ -155,7 +158,7 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
 
 
 def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
-    """Correct the ledger to what the platform has paid for visits by itself.
+    """Correct the ledger to the platform's own payments for visits.
 
     Returns the number of visits that changed. A reward above what the ledger says is deducted from what its worker
     earns next. Bonuses are left to the requester, who alone knows the reason of a payment by hand.
@@ -210,7 +213,10 @@ def _read_books(study: Study, platform: Platform) -> PlatformBooks:
 
 
 def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
-    """Read the study's visits by session id, its workers by external id, and their codes."""
+    """Read the study's visits and workers by the platform's ids.
+
+    Also returns the workers' codes by their numbers.
+    """
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
     people = select(Identity.external_id, Identity.worker_id).where(Identity.platform == name)
@@ -273,7 +279,7 @@ def _list_platform_items(
 def _split_different_rewards(
     ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
 ) -> Iterator[Difference]:
-    """Yield the differences between rewards that both sides have for the same visit.
+    """Yield the visits for which both sides have a different reward.
 
     Both items of such a difference are removed from their lists.
     """
@@ -322,9 +328,10 @@ def _match_pairs(
     place: Callable[[BookItem], object],
     may_pair: Callable[[BookItem, BookItem], bool],
 ) -> None:
-    """Remove pairs of items with the same kind, the same cents and the same `place`.
+    """Remove pairs of items that are the same payment.
 
-    `place` maps an item to its visit or worker, and `may_pair` says whether two items may be matched.
+    They have the same kind, cents and `place`. `place` maps an item to its visit or worker, and `may_pair` says whether
+    two items may be matched.
     """
     waiting: dict[object, list[BookItem]] = defaultdict(list)
     for item in theirs:

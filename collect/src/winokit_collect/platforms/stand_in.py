@@ -24,10 +24,10 @@ NOT_FOUND = 404, {"error": {"detail": "not found"}}
 
 
 class ProlificStandIn:
-    """A simulated Prolific with submissions and bonuses, whose calls can be made to fail.
+    """A simulated Prolific, whose calls can be made to fail.
 
-    `trouble` maps a call's path to None, or to how it fails: `BEFORE` or `AFTER` it is carried out, and the HTTP
-    status, or HANG_UP for no answer.
+    It keeps submissions, bonuses and payments. `trouble` maps a call's path to None, or to how it fails: `BEFORE` or
+    `AFTER` it is carried out, and the HTTP status, or HANG_UP for no answer.
     """
 
     def __init__(self, reward: int = 50) -> None:
@@ -45,7 +45,7 @@ class ProlificStandIn:
         self.lock = threading.Lock()
 
     def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
-        """Open a submission for a participant's visit, and return the parameters of their link."""
+        """Open a submission, and return the parameters of the participant's link."""
         person = f"5f{number:022d}"
         session = self.session(number, visit)
         submission: dict[str, Any] = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
@@ -58,7 +58,7 @@ class ProlificStandIn:
         return f"{60 + visit}{number:022d}"
 
     def ends(self, session: str, status: str) -> None:
-        """Give a submission a final status, as Prolific or somebody on its pages would.
+        """Give a submission a final status, as Prolific itself would.
 
         If it is APPROVED, its reward is paid.
         """
@@ -90,7 +90,7 @@ class ProlificStandIn:
         self.to_show.clear()
 
     def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Carry out an API call, and return its HTTP status and its answer."""
+        """Carry out an API call, and return its status and answer."""
         bare_path, _, _ = path.partition("?")
         parts = bare_path.strip("/").split("/")
         with self.lock:
@@ -106,7 +106,7 @@ class ProlificStandIn:
         return NOT_FOUND
 
     def _answer_question(self, path: str, parts: list[str]) -> tuple[int, Any]:
-        """Answer a GET call about a study, a list of submissions, or one submission."""
+        """Answer a GET call about a study or its submissions."""
         match parts:
             case "studies", study:
                 reward = {"reward": self.reward, "presentment_currency_code": self.currency}

@@ -74,9 +74,10 @@ class Crowd:
         self._texts = 0
 
     def person(self, number: int) -> Iterator[float]:
-        """Play all visits of one person, yielding the seconds until their next step.
+        """Play all visits of one person.
 
-        `number` identifies the person, counted from 1. The same number and seed give the same behaviour.
+        Yields the seconds until their next step. `number` identifies the person, counted from 1. The same number and
+        seed give the same behaviour.
         """
         draw = Random(f"{self.plan.seed} {number}")
         is_bot = draw.random() < self.plan.bot_share
@@ -93,9 +94,10 @@ class Crowd:
                 yield seconds
 
     def _play_visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Play one visit, from arrival to the last task, yielding seconds between steps.
+        """Play one visit, from arrival to the last task.
 
-        `visit` is the visit's index, 0 or 1. Earnings and times of tasks are added to `times`.
+        Yields the seconds between steps. `visit` is the visit's index, 0 or 1. Earnings and times of tasks are added to
+        `times`.
         """
         worker = arrive(self.study, self.books.arrives(number, visit), browser=f"browser {number}")
         returns_at = draw.randrange(1, 6) if draw.random() < self.plan.return_share else None
@@ -114,7 +116,7 @@ class Crowd:
                 return
 
     def _pass_entry(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Pass consent, screening and the quizzes that the worker has not passed yet.
+        """Pass consent, screening and the quizzes not passed yet.
 
         Pay for quizzes is added to `times`.
         """
@@ -131,7 +133,7 @@ class Crowd:
         times.earned_cents += after - before
 
     def _take_quiz(self, worker: Worker, kind: str, draw: Random, is_bot: bool) -> Iterator[float]:
-        """Take the quiz for a kind of task until it is passed or failed for good."""
+        """Take the quiz for a kind until it is passed or finally failed."""
         while True:
             row = workers.get(self.study, worker.code)
             if row.state != "active" or workers.next_quiz(self.study, row, [kind]) is None:
@@ -162,7 +164,7 @@ class Crowd:
         return WRITE if WRITE in qualified else next(iter(qualified), None)
 
     def _do_task(self, worker: Worker, kind: str, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Lease a task of a kind, wait as long as it takes, and hand it in.
+        """Lease a task of a kind, and hand it in after a while.
 
         The time and the pay are added to `times`.
         """
@@ -180,7 +182,10 @@ class Crowd:
         times.earned_cents += receipt.cents
 
     def _submit_twins(self, worker: Worker, token: str) -> submissions.SubmissionReceipt:
-        """Hand in made-up twins. Raises NotNow if the study's rules do not take them."""
+        """Hand in made-up twins.
+
+        Raises NotNow if the study's rules do not take them.
+        """
         try:
             receipt = submissions.submit_twins(self.study, worker.id, token, self._make_twins())
         except Incomplete as error:
@@ -192,7 +197,10 @@ class Crowd:
         return receipt
 
     def _make_ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
-        """Fill in the form of a vote: right with probability KNOWS, at random for a bot."""
+        """Fill in the form of a vote.
+
+        The answer is right with probability KNOWS, and random for a bot.
+        """
         answer = self._find_answer(task, draw)
         if task.kind in (SWITCHABLE, ASSOCIATIVE):
             chance = 0.5 if is_bot else KNOWS
@@ -229,7 +237,7 @@ class Crowd:
         return int(row.answer) if row.answer is not None else draw.randrange(len(task.options))
 
     def _make_twins(self) -> dict[str, str]:
-        """Fill in the writing form with twins that differ from all earlier ones."""
+        """Fill in the form with twins that differ from all earlier ones."""
         self._texts += 1
         letters = "".join(chr(ord("a") + int(digit)) for digit in str(self._texts))
         rules = self.study.config.rules

@@ -87,7 +87,7 @@ class HourPlayed:
 
 @dataclass(frozen=True)
 class VerdictsPlayed:
-    """Counts of verdicts on the problems of a rehearsal, all of which were good."""
+    """Counts of verdicts on the rehearsal's problems, which were all good."""
 
     valid: int
     invalid: int
@@ -104,7 +104,10 @@ class VerdictsPlayed:
 
 @dataclass(frozen=True)
 class PowerPlayed:
-    """Power of the finished study to detect a difference of 5 points between two models."""
+    """Power of the finished study to tell two models apart.
+
+    Their accuracy differs by 5 points.
+    """
 
     problems: int
     """Valid problems that are expected of the whole study."""
@@ -143,7 +146,7 @@ class RehearsalClock:
 
 
 def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
-    """Play a copy of the study in a folder through, with made-up people and payments.
+    """Play a copy of a study through, with made-up people and payments.
 
     The study in the folder is not changed.
     """
@@ -203,9 +206,10 @@ def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
 def _copy_study(
     folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
 ) -> _CopiedStudy:
-    """Copy a study's settings and texts into `place`, as a smaller study on the stand-in.
+    """Copy a study's settings and texts, for a smaller study in `place`.
 
-    The adversary and its bonus are left out. Returns the number of problems that the real study will have.
+    The copy uses the stand-in as its platform. The adversary and its bonus are left out. Returns the number of problems
+    that the real study will have.
     """
     shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     sections = config.model_dump(mode="json", by_alias=True)
@@ -237,7 +241,7 @@ def _open_copy(place: Path, clock: RehearsalClock) -> Study:
 
 @contextmanager
 def _set_fake_token() -> Iterator[None]:
-    """Set the environment's Prolific token to a fake one while the block runs."""
+    """Replace the environment's Prolific token while the block runs."""
     before = os.environ.get(prolific.TOKEN)
     os.environ[prolific.TOKEN] = "rehearsal"
     try:
@@ -250,9 +254,10 @@ def _set_fake_token() -> Iterator[None]:
 
 
 def _run_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
-    """Let people arrive and work until no task is left or nobody comes any more.
+    """Let people arrive and work until no task is left.
 
-    Returns the number of people who arrived. `clock` is moved to the time of each step.
+    Or until the most people of the plan have come. Returns the number of people who arrived. `clock` is moved to the
+    time of each step.
     """
     arrived = 0
     steps = 0
@@ -284,7 +289,7 @@ def _is_open(study: Study) -> bool:
 
 
 def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
-    """Pay everything that is owed, while calls to the platform fail at random.
+    """Pay everything that is owed, while API calls fail at random.
 
     Returns how many payouts were uncertain at some time, and how many of them a requester had to look up.
     """
@@ -327,9 +332,9 @@ def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, 
 
 
 def _settle_doubts(study: Study) -> set[int]:
-    """Mark all uncertain payouts as not paid, as a requester would who looked them up.
+    """Mark all uncertain payouts as not paid.
 
-    Returns the ids of these payouts.
+    A requester who looked them up would do so. Returns the ids of these payouts.
     """
     doubtful = _find_jobs(study, schema.UNCERTAIN)
     for job_id in doubtful:
@@ -384,7 +389,10 @@ def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
 
 
 def _compute_hourly_by_kind(study: Study, worked: Sequence[VisitTimes]) -> dict[str, int]:
-    """Hourly pay in cents of each kind of task, from the median time of a task."""
+    """Hourly pay in cents, by kind of task.
+
+    Computed from the median time of a task.
+    """
     by_kind: dict[str, list[float]] = {}
     for times in worked:
         for kind, seconds in times.by_kind.items():
@@ -397,7 +405,7 @@ def _compute_hourly_by_kind(study: Study, worked: Sequence[VisitTimes]) -> dict[
 
 
 def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
-    """Count the verdicts, and how many of them depend on bots or blocked workers."""
+    """Count verdicts, and those that depend on bots or blocked workers."""
     origins = (schema.WRITTEN, schema.IMPORTED)
     problems = select(ProblemRow).where(ProblemRow.origin.in_(origins))
     problems = problems.options(
@@ -427,7 +435,7 @@ def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
 
 
 def _list_deciders(rows: Sequence[ProblemRow], rules: Mapping[int | None, str]) -> list[set[int]]:
-    """For each problem that votes rejected, the ids of workers whose single vote decided.
+    """Ids of the workers who decided, for each problem that votes rejected.
 
     `rules` has the rule of validity by number of the settings version.
     """
@@ -456,10 +464,10 @@ def _count_doubted(rows: Sequence[ProblemRow]) -> int:
 
 
 def _find_power(problems: int) -> PowerPlayed:
-    """Power of a paired test at level 5 %, for two models 5 points apart.
+    """Power of a paired test for two models 5 points apart.
 
-    The models disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair were answered
-    independently.
+    At level 5 %. The models disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair
+    were answered independently.
     """
     normal = NormalDist()
     spread = sqrt(DISAGREE - POINTS**2)

@@ -89,7 +89,7 @@ class AdversaryEvaluation:
 
 
 class Adversary:
-    """The model that writers try to fool, with a time limit for its answers.
+    """The model that writers try to fool, with a time limit.
 
     A model on this machine answers one question at a time, a server several at once. The model is loaded when it is
     first needed.
@@ -123,7 +123,7 @@ class Adversary:
         self.evaluation = evaluation
 
     def judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
-        """Ask the model about both problems, as whole texts and as clauses alone.
+        """Ask the model about both problems, whole and as clauses alone.
 
         If it fails or takes longer than `seconds`, the verdict says that it did not answer. The verdicts on the last
         pairs are remembered.
@@ -155,7 +155,10 @@ class Adversary:
         return self._model
 
     def _score_variants(self, variants: Mapping[str, Dataset]) -> list[Prediction]:
-        """Score the problems of each variant with the model. Raises ValueError if it samples several answers."""
+        """Score the problems of each variant with the model.
+
+        Raises ValueError if it samples several answers.
+        """
         model = self._load_model()
         is_server = hasattr(model, "usage")  # only servers count their usage
         plan = ScoringPlan(self.scoring or None)
@@ -177,7 +180,10 @@ class Adversary:
         return AdversaryEvaluation(revision, self.scoring, pairs, solved)
 
     def _solve_pair(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
-        """Ask the model about a pair and describe its answers. Raises the model's errors."""
+        """Ask the model about a pair and describe its answers.
+
+        Raises the model's errors.
+        """
         variants = {"original": _make_twins(pair)}
         cuts = [part_sent(problem) for problem in pair]
         clauses = [cut for cut in cuts if not isinstance(cut, str)]
@@ -205,12 +211,18 @@ def _make_twins(problems: Sequence[Problem]) -> Dataset:
 
 
 def _is_answered_right(row: Prediction) -> bool | None:
-    """Whether the model's prediction is right, or None if it could not answer."""
+    """Whether the model's prediction is right.
+
+    None if it could not answer.
+    """
     return None if row.prediction is None else row.is_right
 
 
 def _choose_candidate(row: Prediction, problem: Problem) -> str | None:
-    """Return the candidate that the model chose, or None if it could not answer."""
+    """Return the candidate that the model chose.
+
+    None if it could not answer.
+    """
     return None if row.prediction is None else problem.candidates[row.prediction]
 
 
@@ -249,7 +261,7 @@ def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
 def tries_left(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, take: bool = False
 ) -> int | None:
-    """Number of different versions of a pair that a writer may still show the model.
+    """Number of versions of a pair that a writer may still show the model.
 
     None if the study sets no limit. With `take`, a complete version that was not shown before uses one up: -1 means
     that none was left for it.

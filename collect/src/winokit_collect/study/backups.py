@@ -59,7 +59,7 @@ class Backup:
 
 
 def make_backup(study: Study, path: Path) -> Backup:
-    """Write a backup of a study into a new file, read it back and check it.
+    """Write a backup of a study into a new file, and check it.
 
     The study may be in use. Raises BadInput if the file exists or cannot be written.
     """
@@ -85,7 +85,10 @@ def make_backup(study: Study, path: Path) -> Backup:
 
 
 def look_at_backup(path: Path) -> Backup:
-    """Read a backup's date and numbers of rows. Raises BadInput if it is incomplete or damaged."""
+    """Read a backup's date and numbers of rows.
+
+    Raises BadInput if it is incomplete or damaged.
+    """
     with _unpack_backup(path) as (backup, _):
         return backup
 
@@ -126,7 +129,10 @@ def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Bac
 
 
 def count_rows(path: Path) -> dict[str, int]:
-    """Number of rows of each table of an SQLite database. Raises BadInput if it is damaged."""
+    """Number of rows of each table of an SQLite database.
+
+    Raises BadInput if it is damaged.
+    """
     with closing(sqlite3.connect(path)) as database:
         (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if damage != "ok":
@@ -151,7 +157,7 @@ def _count_tables(store: Store) -> dict[str, int]:
 
 
 def _copy_database(store: Store, target: Path) -> None:
-    """Copy a study's database into a new SQLite file, in one consistent state."""
+    """Copy a study's database, in one consistent state, into an SQLite file."""
     if store.is_sqlite:
         copy_sqlite(Path(store.url.database or ""), target)
         return
@@ -211,7 +217,7 @@ def _make_insert_parameter(column: sa.Column[Any], target: Session) -> sa.Column
 
 
 def _replace_on_server(url: str, database: Path, aside: Path) -> None:
-    """Replace all rows of a PostgreSQL database by those of an SQLite file.
+    """Replace a PostgreSQL database's rows by those of an SQLite file.
 
     A copy of the old rows is written into the folder `aside` first.
     """
@@ -257,7 +263,10 @@ def _list_files(folder: Path) -> Iterator[Path]:
 
 
 def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, folder: Path) -> None:
-    """Write manifest, database and files into one archive that only its owner can read."""
+    """Write a backup's parts into an archive that only its owner can read.
+
+    The parts are the manifest, the database and the files of the folder.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
         manifest_bytes = (json.dumps(manifest, indent=1) + "\n").encode()

@@ -27,7 +27,10 @@ Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
 
 
 def _make_key(default: Any, about: str, **bounds: Any) -> Any:
-    """Declare a key of the file, with its default and the comment that explains it."""
+    """Declare a key of the file, with its default.
+
+    `about` is the comment that explains it.
+    """
     return Field(default=default, description=about, **bounds)
 
 
@@ -241,7 +244,10 @@ class StudyConfig(ConfigSection):
         return self
 
     def _check_kinds(self) -> None:
-        """Raise ValueError for kinds of task that do not go together, or lack their data."""
+        """Raise ValueError for kinds of task that do not go together.
+
+        Also if the data that they need is missing.
+        """
         kinds = self.tasks.kinds
         if not kinds:
             raise ValueError("tasks.kinds: at least one kind of task expected")
@@ -261,7 +267,7 @@ class StudyConfig(ConfigSection):
         return check_language_code(language)
 
     def minutes(self, kind: str) -> float:
-        """Minutes that a worker has for a task of a kind, before its lease ends."""
+        """Minutes that a worker has for a task of a kind."""
         return self.leases.write_minutes if kind == WRITE else self.leases.vote_minutes
 
 
@@ -284,7 +290,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_config(settings: dict[str, Any], file: str = FILE) -> StudyConfig:
-    """Check settings that were read from a file, and make a config of them.
+    """Check settings from a file, and make a config of them.
 
     `file` is the name that errors show.
     """

@@ -22,14 +22,17 @@ NotBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)
 
 
 class Topic(BaseModel):
-    """A topic to write about, with words from which the writer chooses an anchor."""
+    """A topic to write about, with words to choose an anchor from."""
 
     topic: NotBlank
     domain: Literal["social", "physical", "either"] = "either"
     words: Annotated[list[NotBlank], Field(min_length=1)]
 
     def fits(self, domain: str) -> bool:
-        """Whether twins of a domain (social or physical) can be about this topic."""
+        """Whether twins of a domain can be about this topic.
+
+        A domain is social or physical.
+        """
         return self.domain in (domain, "either")
 
 
@@ -48,7 +51,10 @@ class Question(BaseModel):
     @field_validator("answer", mode="before")
     @classmethod
     def _find_option_index(cls, answer: Any, info: ValidationInfo) -> int:
-        """Turn an answer, given as an option or its index, into the index."""
+        """Turn an answer into the index of its option.
+
+        The answer is the option's text or its index.
+        """
         options = info.data.get("options", [])
         option_index: Any = options.index(answer) if answer in options else answer
         is_index = isinstance(option_index, int) and not isinstance(option_index, bool)
@@ -78,7 +84,7 @@ def is_english(language: str) -> bool:
 
 
 def text_path(study: Study, own_name: str, bundled_name: str) -> Path:
-    """Path of the study's own file for a text, or of the bundled one.
+    """Path of the study's own file, or of the bundled one.
 
     `own_name` is the name of the study's file, empty if it has none.
     """

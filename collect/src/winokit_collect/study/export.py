@@ -73,7 +73,7 @@ LEFT_OUT = {"database", "platform", "contact", "server"}
 
 @dataclass
 class Exported:
-    """The exported files with their numbers of rows, and notes for the requester."""
+    """Exported files with their numbers of rows, and notes."""
 
     files: dict[str, int] = field(default_factory=dict)
     """Rows by file name."""
@@ -124,7 +124,7 @@ def _read_problems(study: Study) -> tuple[Sequence[ProblemRow], dict[int | None,
 
 
 def _write_problems(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported) -> None:
-    """Write the problems that workers wrote: valid ones to one file, the rest to another."""
+    """Write the problems that workers wrote, valid ones and others apart."""
     card_name = re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study"
     card = Card(card_name, title=study.config.title, language=study.config.language)
     chosen = []
@@ -148,14 +148,14 @@ def _write_problems(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts
 
 
 def _list_votes(rows: Sequence[ProblemRow]) -> Iterator[dict[str, Any]]:
-    """Yield the exported row of every vote, with the id of its problem."""
+    """Yield every vote as exported, with its problem's id."""
     for row in rows:
         for vote in row.votes:
             yield {"problem": row.family, "variant": row.variant, **vote_row(vote)}
 
 
 def _list_remarks(rows: Sequence[ProblemRow]) -> Iterator[dict[str, Any]]:
-    """Yield the exported row of every remark, with the id of its problem."""
+    """Yield every remark as exported, with its problem's id."""
     for row in rows:
         for remark in row.remarks:
             yield {"problem": row.family, "variant": row.variant, **remark_row(remark)}
@@ -227,7 +227,7 @@ def archive(study: Study) -> bytes:
 
 
 def with_group_names(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts) -> list[Problem]:
-    """Export problems, and name the group of each pair whose twins are both among them.
+    """Export problems, with a group name for each complete pair.
 
     A problem without its twin has no group.
     """
@@ -332,7 +332,7 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 
 
 def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Problem:
-    """A stored problem as it is exported: with labels from its votes, and provenance."""
+    """Make a stored problem ready for export, with labels and provenance."""
     problem = to_problem(row, study.config.language)
     provenance: dict[str, Any] = {"study": study.config.title}
     if row.author is not None and row.submission is not None:
@@ -357,7 +357,7 @@ def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Probl
 
 
 def _describe_submission(author: Worker, submission: Submission) -> dict[str, Any]:
-    """Provenance of a problem that a worker wrote: author, time and earlier versions."""
+    """Provenance of a written problem: author, time and earlier versions."""
     provenance: dict[str, Any] = {
         "author": author.code,
         "written_at": moment(submission.submitted_at),
@@ -405,7 +405,10 @@ def _collect_labels(study: Study, row: ProblemRow, problem: Problem, provenance:
 
 
 def _describe_verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
-    """Provenance of the verdict on validity: the verdict, its rule, and the decisive votes."""
+    """Provenance of a verdict on validity.
+
+    The verdict, its rule, and the decisive votes.
+    """
     decided: dict[str, Any] = {"withdrawn": True} if row.withdrawn else {}
     valid = verdicts.find_valid(row)
     if valid is not None:
@@ -441,7 +444,7 @@ def _add_rule_notes(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Export
 
 
 def _add_blocked_note(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
-    """Add a note on the number of verdicts that a blocked worker's vote decides."""
+    """Add a note on verdicts that a blocked worker's vote decides."""
     blocked = set()
     for row in rows:
         blocked |= {vote.worker.code for vote in row.votes if vote.worker.state == schema.BLOCKED}
@@ -490,10 +493,10 @@ def moment(at: datetime) -> str:
 
 
 def majority(row: ProblemRow, votes: list[Vote], asked: int) -> Prediction:
-    """The majority choice of the votes as a prediction, with shares of votes as scores.
+    """The majority choice of votes as a prediction.
 
-    `asked` is the number of votes that were asked for. A tie is an abstention, and so are votes that all say "cannot
-    tell".
+    Its scores are shares of the votes. `asked` is the number of votes that were asked for. A tie is an abstention, and
+    so are votes that all say "cannot tell".
     """
     cast = [vote.choice for vote in votes if vote.choice is not None]
     identity = (row.family, row.variant, "people", f"majority-of-{asked}")

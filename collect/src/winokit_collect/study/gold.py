@@ -72,9 +72,9 @@ def uses_gold_file(study: Study) -> bool:
 
 
 def add_gold_from_file(study: Study, session: Session) -> None:
-    """Store the gold questions of the study's file, with a task for each kind that fits.
+    """Store the gold questions of the study's file.
 
-    Twins are stored as one group, so that no worker gets both.
+    There is a task for each kind that fits a question. Twins are stored as one group, so that no worker gets both.
     """
     gold = read_gold(text_path(study, study.config.gold, "gold.jsonl"), study.config.language)
     groups = {name: schema.Group(name=name, origin=schema.GOLD) for name in gold.groups}
@@ -133,7 +133,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
-    """Make a problem a gold question if its votes agree, or stop asking it if they do not."""
+    """Make a problem gold if its votes agree, else stop asking it."""
     votes_on = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
     problem = schema.to_problem(row, study.config.language)
     reference = gold_answer(problem, kind)
@@ -145,7 +145,7 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
     elif row.valid is False:
         is_settled = False
     if votes_on.own is not None:
-        _renew_gold(session, votes_on.own, votes_on.most if is_settled else None)
+        _update_gold(session, votes_on.own, votes_on.most if is_settled else None)
     elif is_settled and votes_on.others < MOST_OWN:
         session.add(_make_gold_task(row, kind, -row.id, votes_on.most))
 
@@ -158,10 +158,11 @@ def _make_gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
     return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 
-def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
-    """Change the right answer of a gold question made from a problem of the study.
+def _update_gold(session: Session, task_id: int, answer: int | None) -> None:
+    """Change the right answer of a gold question.
 
-    With None as the answer it is no longer asked. Earlier votes on it then count neither for nor against their workers.
+    The question was made from a problem of the study. With None as the answer it is no longer asked. Earlier votes on
+    it then count neither for nor against their workers.
     """
     task = session.get_one(Task, task_id)
     if answer is not None and task.topic == {"answer": answer}:
@@ -175,7 +176,7 @@ def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
 
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
-    """Number of gold questions that a worker has had, and number answered right.
+    """Numbers of gold questions that a worker had, and answered right.
 
     Skipped questions count as had and not right.
     """
@@ -184,7 +185,7 @@ def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
 
 
 def is_treated_as_last(study: Study, leased: Row[Any]) -> bool:
-    """Whether a vote on a gold question is processed like the last vote on a problem.
+    """Whether a gold vote is processed like the last vote on a problem.
 
     This is so as often as for other problems, so that the time it takes reveals nothing. It is drawn with the study's
     secret.

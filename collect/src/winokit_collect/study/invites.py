@@ -105,7 +105,10 @@ def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
 
 
 def browser_hash(study: Study, browser: str | None) -> str | None:
-    """Keyed hash of a browser's identifier, or None if there is no identifier."""
+    """Keyed hash of a browser's identifier.
+
+    None if there is no identifier.
+    """
     return browser and study.signer.digest("browser", browser)
 
 
@@ -149,7 +152,10 @@ def returning(study: Study, token: str) -> Row[Any]:
 
 
 def come_back(study: Study, worker: Worker | Row[Any], browser: str | None) -> None:
-    """Store that a worker has used their personal link, with a hash of the browser."""
+    """Store that a worker has used their personal link.
+
+    A hash of the browser is stored with it.
+    """
     with study.store.write() as session:
         workers.note_browser(study, session, worker.id, browser_hash(study, browser))
         study.log(session, f"worker:{worker.code}", "return")
@@ -174,7 +180,10 @@ def revoke(study: Study, invite_id: str, actor: str) -> None:
 
 
 def _find_invite(study: Study, session: Session, token: str) -> Invite:
-    """Find the invite that a link's token names. Raises NotAllowed if the token is forged."""
+    """Find the invite that a link's token names.
+
+    Raises NotAllowed if the token is forged.
+    """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
     invite_id = str(study.signer.read(PURPOSE, token))

@@ -37,9 +37,10 @@ _LINE = Prepared(insert(PAYMENTS), "worker_id", "submission_id", "reason", "cent
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
-    """Add a ledger line with the pay for a submission, and return its cents.
+    """Add the pay for a submission to the ledger.
 
-    0 and no line if it earns nothing: it must count, or have come late in a study that pays for late work.
+    Returns its cents. 0 and no line if it earns nothing: it must count, or have come late in a study that pays for late
+    work.
     """
     kind = submitted["kind"]
     is_late = submitted["why_not"] == LATE
@@ -120,7 +121,10 @@ def entries(study: Study) -> Sequence[Payment]:
 
 
 def newest_entries(study: Study, most: int) -> Sequence[Payment]:
-    """The newest `most` lines of the ledger, newest first, with workers and payouts loaded."""
+    """The newest `most` lines of the ledger, newest first.
+
+    Workers and payouts are loaded with them.
+    """
     loaded = (selectinload(Payment.worker), selectinload(Payment.job))
     with study.store.read() as session:
         query = select(Payment).options(*loaded).order_by(Payment.id.desc()).limit(most)
@@ -129,7 +133,7 @@ def newest_entries(study: Study, most: int) -> Sequence[Payment]:
 
 @dataclass(frozen=True)
 class PayoutProgress:
-    """Progress of the payouts that are under way, and the payouts that need attention.
+    """Progress of unfinished payouts, and payouts that need attention.
 
     `done` and `planned` count all payouts that were planned together with one that is not finished. Both are 0 if all
     are finished.

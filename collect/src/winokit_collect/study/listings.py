@@ -30,7 +30,7 @@ IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(Pro
 
 @dataclass(frozen=True)
 class ListingPage(Generic[T]):
-    """One page of a list, with the total number of rows and of pages."""
+    """One page of a list, with the totals of rows and pages."""
 
     rows: Sequence[T]
     total: int
@@ -51,10 +51,10 @@ def problems(
     page: int = 1,
     per_page: int = PER_PAGE,
 ) -> ListingPage[ProblemRow]:
-    """One page of the problems that pass a filter, newest first, with authors and votes.
+    """One page of the problems that pass a filter, newest first.
 
-    A filter that is empty lets everything through. `status` is one of STATUSES, `author` the code of a worker, `text` a
-    part of the problem's text.
+    Authors and votes are loaded with them. A filter that is empty lets everything through. `status` is one of STATUSES,
+    `author` the code of a worker, `text` a part of the problem's text.
     """
     which = _filter_problems(study, status=status, domain=domain, origin=origin, author=author, text=text)
     return page_of(study, ProblemRow, which, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
@@ -143,10 +143,10 @@ def submissions(
     page: int = 1,
     per_page: int = PER_PAGE,
 ) -> ListingPage[Submission]:
-    """One page of the submissions that pass a filter, with workers and problems loaded.
+    """One page of the submissions that pass a filter.
 
-    `worker` is a worker's code. `number` selects a single submission. Filters that are empty or None let everything
-    through.
+    Workers and problems are loaded with them. `worker` is a worker's code. `number` selects a single submission.
+    Filters that are empty or None let everything through.
     """
     whose = select(Worker.id).where(Worker.code == worker).scalar_subquery()
     conditions: list[ColumnElement[bool]] = []

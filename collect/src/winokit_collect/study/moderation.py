@@ -34,7 +34,10 @@ ERASED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """Result of a worker's withdrawal: deleted judgements and texts, and the amount still owed."""
+    """Result of a worker's withdrawal.
+
+    The numbers of deleted judgements and texts, and the amount still owed.
+    """
 
     code: str
     judgements: int
@@ -153,9 +156,9 @@ def _block_worker(study: Study, session: Session, worker: schema.Worker, why: st
 
 
 def _discard_submission(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
-    """Discard one submission: it no longer counts, and its place in the task is free again.
+    """Discard one submission, and free its place in the task.
 
-    Problems written in it are withdrawn, and nobody new is asked about them.
+    It no longer counts. Problems written in it are withdrawn, and nobody new is asked about them.
     """
     submission.counted = False
     submission.why_not = f"{schema.DISCARDED}{why}"[:500]
@@ -204,7 +207,10 @@ def _discard_all(
 
 
 def _find_present_worker(session: Session, code: str) -> schema.Worker:
-    """Find a worker by code and lock the row. Raises NotNow if the worker has withdrawn."""
+    """Find a worker by code and lock the row.
+
+    Raises NotNow if the worker has withdrawn.
+    """
     worker = by_code(session, code, for_update=True)
     if worker.state == schema.WITHDRAWN:
         raise NotNow(f"{code} has withdrawn")
@@ -248,15 +254,18 @@ def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
 
 
 def _select_open_cents(worker_id: int) -> Select[int]:
-    """Query of the amount that is not yet paid to a worker, null if they earned nothing."""
+    """Query of the amount not yet paid to a worker.
+
+    Null if they earned nothing.
+    """
     is_open = (schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None))
     return select(func.sum(schema.Payment.cents)).where(*is_open)
 
 
 def _erase_work(session: Session, worker_id: int) -> tuple[int, int]:
-    """Delete a worker's votes, texts, drafts and remarks, and others' remarks on their texts.
+    """Delete a worker's votes, texts, drafts and remarks.
 
-    Returns the numbers of votes and of texts.
+    Others' remarks on the texts are deleted too. Returns the numbers of votes and of texts.
     """
     erase = update(schema.ProblemRow).where(schema.ProblemRow.author_id == worker_id).values(ERASED)
     texts = session.execute(erase.returning(schema.ProblemRow.id)).all()

@@ -128,7 +128,7 @@ def _add_data(study: Study) -> None:
 
 
 def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
-    """Add the tasks to judge a new problem, one for each kind in the study's settings.
+    """Add the tasks to judge a new problem, one for each kind.
 
     A kind that does not fit the problem is left out.
     """
@@ -138,7 +138,10 @@ def add_judgements(session: Session, study: Study, row: schema.ProblemRow, probl
 
 
 def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
-    """Load the dataset that the study's people solve or judge, cut to its `limit`."""
+    """Load the dataset that the study's people solve or judge.
+
+    It is cut to the study's `limit`.
+    """
     name = config.judge.data or config.evaluate.data
     limit = 0 if config.judge.data else config.evaluate.limit
     dataset = load(folder / name if (folder / name).exists() else name)
@@ -166,9 +169,9 @@ def draw_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
 
 
 def check_judgeable(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
-    """Check that a dataset can be judged, and return notes on problems that cannot.
+    """Check that a dataset can be judged.
 
-    Raises BadInput if no problem fits one of the kinds of judgement.
+    Returns notes on problems that cannot. Raises BadInput if no problem fits one of the kinds of judgement.
     """
     name = dataset.card.name
     notes = []
@@ -189,7 +192,10 @@ def check_judgeable(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
 
 
 def _find_obstacle(problem: Problem, kind: str) -> str | None:
-    """Reason why a problem cannot be judged in a kind of task, or None if it can."""
+    """Reason why a problem cannot be judged in a kind of task.
+
+    None if it can.
+    """
     if problem.is_whole or problem.is_continuation:
         return "whole texts to choose from, without candidates in a text"
     if problem.query is not None:

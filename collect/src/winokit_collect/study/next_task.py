@@ -56,12 +56,12 @@ ENOUGH = 20
 
 
 def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[Any]:
-    """Read, in one query, what decides which task of a kind a worker gets next.
+    """Read what decides which task of a kind a worker gets next.
 
-    The row has `under_way` (token of the task they have now), `paused` (whether the study is), `last_rank` (rank of
-    their last task), `had` (number of tasks they have had), `own_gold` and `given_gold` (ids of a gold question that
-    they may get, made of the study's problems or from a file), and `own_count` (number of gold questions made of the
-    study's problems, counted up to ENOUGH).
+    One query reads it all. The row has `under_way` (token of the task they have now), `paused` (whether the study is),
+    `last_rank` (rank of their last task), `had` (number of tasks they have had), `own_gold` and `given_gold` (ids of a
+    gold question that they may get, made of the study's problems or from a file), and `own_count` (number of gold
+    questions made of the study's problems, counted up to ENOUGH).
     """
     anywhere = _draw_chance(study, worker_id, f"{kind}, from", 0)
     query = _build_situation(*_read_query_options(study.config, kind))
@@ -73,7 +73,7 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
 def find_free_task(
     session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool
 ) -> Any:
-    """Find and lock the next task of a kind that a worker may have.
+    """Find and lock the next task that a worker may have.
 
     Returns the task's id and the token of the worker's own expired lease on it, or None if there is no task. With
     `waits`, it waits for tasks that another transaction has locked.
@@ -91,9 +91,10 @@ def find_free_task(
 
 
 def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
-    """Count the tasks of each kind that a worker could get, has had, and has now.
+    """Count the tasks a worker could get, has had, and has now.
 
-    The first number is counted up to `most`. Kinds whose quiz the worker has failed for good are left out.
+    Three numbers for each kind. The first number is counted up to `most`. Kinds whose quiz the worker has failed for
+    good are left out.
     """
     kinds = config.tasks.kinds
     query = _build_counts(tuple(_read_query_options(config, kind) for kind in kinds), most)
@@ -107,9 +108,10 @@ def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int
 
 
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
-    """Whether a worker who has had `had` tasks of a kind gets a gold question next.
+    """Whether a worker gets a gold question next.
 
-    Drawn with the study's secret, so that nobody can foresee it.
+    `had` is the number of tasks of the kind that they have had. Drawn with the study's secret, so that nobody can
+    foresee it.
     """
     if kind not in schema.VOTES:
         return False
@@ -135,7 +137,7 @@ def gold_task(study: Study, worker_id: int, kind: str, situation_row: Row[Any]) 
 
 
 def count_with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
-    """Number of tasks that a worker will get until `free` ordinary tasks are done.
+    """Number of tasks until a worker has done `free` ordinary ones.
 
     Gold questions between them are counted, at most up to `most`. So the number shown goes down by one with each task,
     gold or not.
@@ -149,7 +151,10 @@ def count_with_gold(study: Study, worker_id: int, kind: str, had: int, free: int
 
 
 def _draw_chance(study: Study, worker_id: int, purpose: str, had: int) -> float:
-    """Draw a number from 0 to 1 with the study's secret, the same for the same arguments."""
+    """Draw a number from 0 to 1 with the study's secret.
+
+    It is the same for the same arguments.
+    """
     digest = study.signer.digest("gold", f"{worker_id} {purpose} {had}")
     digits = digest[:13]  # as many as a float holds
     return int(digits, 16) / float(16**13)
@@ -210,7 +215,7 @@ def _read_query_options(config: StudyConfig, kind: str) -> tuple[str, bool, bool
 
 @cache
 def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Prepared, ...]:
-    """Build the queries that look for a task, in the order in which to try them.
+    """Build the queries that look for a task, in order of trying.
 
     The first leaves out twins of problems that the worker has judged. `passing_over` skips tasks that others have
     locked. Cached, since building takes longer than running.
@@ -224,7 +229,7 @@ def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) ->
 
 @cache
 def _select_allowed_tasks(kind: str, apart: bool, clauses: bool) -> Found:
-    """Select the tasks with a free place that the rules let a worker have.
+    """Select the free tasks that the rules let a worker have.
 
     Each row has the task's id, and the token of the worker's own expired lease on it, or null.
     """
@@ -271,14 +276,14 @@ def _build_counts(options: tuple[tuple[str, bool, bool], ...], most: int) -> Pre
 
 
 def _is_twin_unseen() -> ColumnElement[bool]:
-    """SQL condition: the worker has not had a task on the twin of this task's problem."""
+    """SQL condition: the worker has had no task on the problem's twin."""
     other = TASKS.alias()
     is_twin = (other.c.group_id == TASKS.c.group_id, other.c.problem_id != TASKS.c.problem_id)
     return ~_has_had(other, *is_twin)
 
 
 def _has_waiting_clause() -> ColumnElement[bool]:
-    """SQL condition: the worker could still judge the clause of this task's problem alone."""
+    """SQL condition: the worker could still judge the problem's clause alone."""
     clause = TASKS.alias()
     lease = LEASES.alias()
     had = exists().where(lease.c.worker_id == ME, lease.c.task_id == clause.c.id)

@@ -29,7 +29,10 @@ PAYOUTS = 20
 
 
 class OwnText(NamedTuple):
-    """One text of a worker's pair: accepted, waiting, or turned down for some reasons."""
+    """One text of a worker's pair, with its state.
+
+    It is accepted, waiting, or turned down for some reasons.
+    """
 
     text: str
     state: str

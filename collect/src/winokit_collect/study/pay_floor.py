@@ -27,7 +27,7 @@ class PayFloor:
 
 @dataclass(frozen=True)
 class PriceCheck:
-    """The price of one kind of task, and the hourly pay it comes to."""
+    """Price of one kind of task, and the hourly pay it gives."""
 
     kind: str
     cents: int

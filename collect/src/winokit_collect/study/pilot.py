@@ -27,7 +27,7 @@ UNSEEN = {"synchronize_session": False}
 
 @dataclass(frozen=True)
 class PilotRemoval:
-    """Numbers of rows that were removed with a pilot, and the amount written off."""
+    """Numbers of rows removed with a pilot, and the amount written off."""
 
     workers: int
     submissions: int
@@ -43,10 +43,10 @@ def count_people(study: Study) -> int:
 
 @retried
 def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = False) -> PilotRemoval:
-    """Delete the workers of a pilot with their work, and others' votes on it.
+    """Delete the workers of a pilot with their work.
 
-    Workers who were paid stay in the ledger as codes. With `write_off`, amounts still owed to them are cancelled.
-    Raises NotNow if something is owed otherwise, or if a payout is under way.
+    Others' votes on that work are deleted too. Workers who were paid stay in the ledger as codes. With `write_off`,
+    amounts still owed to them are cancelled. Raises NotNow if something is owed otherwise, or if a payout is under way.
     """
     people = select(Worker.id).where(Worker.pilot)
     problems = select(ProblemRow.id).where(ProblemRow.author_id.in_(people))

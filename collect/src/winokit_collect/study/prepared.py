@@ -84,7 +84,10 @@ class Prepared:
         return rows[0] if rows else None
 
     def scalar(self, session: Session, /, **values: Any) -> Any:
-        """Run the statement and return the first value of the first row, or None."""
+        """Run the statement and return the first row's first value.
+
+        None if there is no row.
+        """
         rows = self.all(session, **values)
         return rows[0][0] if rows else None
 
@@ -125,7 +128,7 @@ class Prepared:
 
 
 def _find_result_changes(columns: Sequence[Any], dialect: Dialect) -> list[tuple[int, Change]]:
-    """Index of each column whose values the driver returns in another type, with its converter."""
+    """Index of each column whose values must be converted, with its converter."""
     changes = []
     for index, column in enumerate(columns):
         change = column.type.dialect_impl(dialect).result_processor(dialect, None)

@@ -120,10 +120,10 @@ class StudySnapshot:
         return sum(kind.accepted for kind in self.kinds) / asked_count if asked_count else 1.0
 
     def error_rate(self, *, validated: bool = False) -> tuple[float, float, float]:
-        """Share of pairs on which the adversary errs, with the 95 % interval (low, high).
+        """Share of pairs on which the adversary errs, with its interval.
 
-        Of all pairs that it answered. If `validated`, the share of pairs that people judged which fool it and are
-        valid.
+        Returns the share and the 95 % interval: (share, low, high). Of all pairs that it answered. If `validated`, the
+        share of pairs that people judged which fool it and are valid.
         """
         all_pairs = (self.fooled, self.asked_adversary)
         judged = (self.validly_fooled, self.judged_adversary)
@@ -176,7 +176,7 @@ class KeptSnapshot:
         assert shown_snapshot is not None
         if self._get_age() >= self._lasts and self._turn.acquire(blocking=False):
             try:
-                threading.Thread(target=self._renew_snapshot, name="snapshot", daemon=True).start()
+                threading.Thread(target=self._replace_snapshot, name="snapshot", daemon=True).start()
             except RuntimeError:  # no thread to be had: whoever looks next tries again, or counts what is old
                 self._turn.release()
         return shown_snapshot
@@ -199,8 +199,8 @@ class KeptSnapshot:
         duration = timedelta(seconds=time.monotonic() - start)
         self._lasts = min(max(FRESH, SPARING * duration), MINUTE)
 
-    def _renew_snapshot(self) -> None:
-        """Make a snapshot in a thread that holds the lock, then release the lock."""
+    def _replace_snapshot(self) -> None:
+        """Make a snapshot in a thread, then release its lock."""
         try:
             self._make_snapshot()
         finally:
@@ -244,7 +244,7 @@ def _count_kinds(
 
 
 def _sum_places(session: Session, kinds: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Sum up, for each kind of task, the places asked for, accepted and held."""
+    """Sum up the places asked for, accepted and held, by kind."""
     # Filters, and no groups: SQLite would sort all rows first.
     sums: list[Any] = []
     for kind in kinds:
@@ -264,9 +264,9 @@ def _select_recent_seconds(session: Session, kind: str) -> Sequence[float]:
 
 
 def _compute_hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
-    """Hourly pay in cents at a price per task, from the median of `seconds`.
+    """Hourly pay in cents at a price per task.
 
-    None if there are fewer than FEW times.
+    From the median of `seconds`. None if there are fewer than FEW times.
 
     >>> _compute_hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
     360

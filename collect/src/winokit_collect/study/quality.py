@@ -168,7 +168,10 @@ def _select_medians(ids: Sequence[int] | None) -> Select[Any]:
 
 
 def _group_by_worker(worker: Any, ids: Sequence[int] | None, names: Sequence[str], sums: Sequence[Any]) -> Select[Any]:
-    """Query named sums by worker. `worker` is the column of the worker's id."""
+    """Query named sums by worker.
+
+    `worker` is the column of the worker's id.
+    """
     labelled = (value.label(name) for name, value in zip(names, sums, strict=True))
     query = select(worker.label("worker_id"), *labelled)
     return query.where(*_filter_workers(worker, ids)).group_by(worker)
@@ -180,10 +183,11 @@ def _filter_workers(worker: Any, ids: Sequence[int] | None) -> list[ColumnElemen
 
 
 def _compare_with_others(session: Session, ids: Sequence[int] | None) -> dict[int, tuple[int, int]]:
-    """Compare each worker's votes with the majority of the other votes on the same problem.
+    """Compare each worker's votes with the majority of the others.
 
-    Returns, by worker id, the number of votes that agree with it, and the number of votes compared. A vote is compared
-    only if the others have a clear majority. The database counts the few distinct combinations of votes.
+    Only votes on the same problem are compared. Returns, by worker id, the number of votes that agree with it, and the
+    number of votes compared. A vote is compared only if the others have a clear majority. The database counts the few
+    distinct combinations of votes.
     """
     vote = aliased(Vote)
     other = aliased(Vote)

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Refused(BadInput):
-    """A request is refused, for a reason in one line that its sender may read."""
+    """A request is refused, for a reason that its sender may read."""
 
     status = 400
 
@@ -25,19 +25,25 @@ class NotFound(Refused):
 
 
 class NotAllowed(Refused):
-    """The person may not do this: blocked, screened out, not yet qualified, or a wrong password."""
+    """The person may not do this.
+
+    They are blocked, screened out or not yet qualified, or the password is wrong.
+    """
 
     status = 403
 
 
 class NotNow(Refused):
-    """The request cannot be fulfilled now: the study is paused, or nothing is left to do."""
+    """The request cannot be fulfilled now.
+
+    The study is paused, or nothing is left to do.
+    """
 
     status = 409
 
 
 class AlreadyHandedIn(NotNow):
-    """The task was handed in before, and it is too late to correct it.
+    """The task was handed in before, and can no longer be corrected.
 
     `stands` has the fields of the stored work and `at` its time. `sent` has the fields that were not taken.
     """

@@ -139,7 +139,10 @@ def change_role(study: Study, name: str, role: Role, actor: str) -> None:
 
 
 def remove(study: Study, name: str, actor: str) -> None:
-    """Remove a requester's account and end their sessions. Raises NotNow for the last owner."""
+    """Remove a requester's account and end their sessions.
+
+    Raises NotNow for the last owner.
+    """
     with study.store.write(alone=True) as session:
         requester = _find_by_name(session, name)
         _refuse_last_owner(session, requester)

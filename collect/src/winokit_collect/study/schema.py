@@ -116,7 +116,10 @@ class Numbered(Base):
 
 
 def _make_condition(condition: str) -> dict[str, Any]:
-    """Options of an index that covers only the rows with a condition, for both databases."""
+    """Options of an index that covers only rows with a condition.
+
+    They are for both databases.
+    """
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
@@ -272,7 +275,7 @@ class Requester(Numbered):
 
 
 class LoginFailure(Numbered):
-    """A failed login, counted under a keyed hash of the name or the address.
+    """A failed login, under a keyed hash of name or address.
 
     Neither can be read from the hash.
     """
@@ -384,10 +387,11 @@ def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
 
 
 class Task(Numbered):
-    """A request for a number of submissions of one kind, usually about one problem.
+    """A request for a number of submissions of one kind.
 
-    `asked` is that number. `accepted` counts the submissions that count, `held` the places reserved by leases that are
-    neither submitted nor given back. If `asked` is null the task is a gold question, which every worker may get.
+    It is usually about one problem. `asked` is that number. `accepted` counts the submissions that count, `held` the
+    places reserved by leases that are neither submitted nor given back. If `asked` is null the task is a gold question,
+    which every worker may get.
     """
 
     __tablename__ = "tasks"
@@ -424,7 +428,7 @@ def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
 
 
 class Lease(Numbered):
-    """The reservation of one place of a task for a worker, for a limited time.
+    """A place of a task that is reserved for a worker, for a while.
 
     There is one row per worker and task, even if the worker gets the task again.
     """
@@ -529,7 +533,7 @@ class Vote(Numbered):
 
 
 class Event(Numbered):
-    """A signal from a task's page, such as a paste or leaving the tab."""
+    """A signal from a task's page, such as a paste."""
 
     __tablename__ = "events"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -558,7 +562,7 @@ class Remark(Numbered):
 
 
 class Payment(Numbered):
-    """A line of the ledger: an amount owed to a worker, and when it was paid.
+    """A line of the ledger: an amount owed to a worker.
 
     In hundredths of the study's currency. Negative lines are corrections or deductions.
     """
@@ -651,7 +655,7 @@ class LogEntry(Numbered):
 
 
 class State(Base):
-    """A single fact about the study by key, such as whether it is paused."""
+    """A fact about the study, such as whether it is paused."""
 
     __tablename__ = "state"
     key: Mapped[str] = mapped_column(sa.String(40), primary_key=True)

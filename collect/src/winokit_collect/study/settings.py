@@ -26,7 +26,7 @@ Check = Callable[[Session, Study, Changes], str]
 
 
 def settings_of(config: StudyConfig) -> dict[str, Any]:
-    """The settings of a study as they are stored: values by dotted name, such as pay.write."""
+    """The settings of a study, by dotted names such as pay.write."""
     sections = config.model_dump(by_alias=True, exclude=NOT_KEPT)
     settings: dict[str, Any] = {}
     for name, value in sections.items():
@@ -102,7 +102,7 @@ def versions_of(study: Study) -> list[SettingsVersion]:
 
 
 def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
-    """The validity rule for problems that were made under a version of the settings.
+    """The validity rule of problems made under a version of the settings.
 
     None as the version means before versions were stored: the first stored version applies.
     """
@@ -228,7 +228,10 @@ def _check_pay(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _find_lowered_prices(changes: Changes) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each kind of task whose price was lowered, with the prices before and now."""
+    """Yield the kinds of task whose price was lowered.
+
+    Each comes with the prices before and now.
+    """
     for kind in (schema.WRITE, *schema.VOTES):
         before, now = changes.get(f"pay.{kind}", (0, 0))
         if float(now) < float(before):

@@ -114,9 +114,10 @@ class Store:
             raise
 
     def _copy_if_needed(self, path: Path) -> None:
-        """Copy an SQLite database that is only read, if it cannot be written or must be migrated.
+        """Copy a database that is only read, if it cannot be opened as it is.
 
-        Raises BadInput if it should be written and cannot be.
+        That is an SQLite database that cannot be written or must be migrated. Raises BadInput if it should be written
+        and cannot be.
         """
         is_writable = _is_writable(path)
         if self._to_read and (not is_writable or _is_older(path)):
@@ -298,7 +299,7 @@ def _copy_to_backups(path: Path, name: str) -> str:
 
 
 def copy_sqlite(path: Path, target: Path) -> None:
-    """Copy an SQLite database into a single file, even while it is in use."""
+    """Copy an SQLite database into a single file, even while in use."""
     _keep_private(target)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
@@ -367,7 +368,7 @@ def _is_writable(path: Path) -> bool:
 
 
 def _keep_private(path: Path) -> None:
-    """Create a database file, and let only its owner read it and its logs."""
+    """Create a database file that only its owner can read."""
     with suppress(OSError):  # If it cannot be made, SQLite says why.
         descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
         os.close(descriptor)
@@ -380,7 +381,7 @@ def _keep_private(path: Path) -> None:
 
 
 def _copy_readonly(path: Path, folder: Path) -> Path:
-    """Copy a database that cannot be written into a folder, with its log's content.
+    """Copy a database that cannot be written, with its log's content.
 
     Returns the path of the copy.
     """

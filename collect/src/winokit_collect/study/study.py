@@ -78,7 +78,7 @@ class Signer:
         self._serializer = cache(lambda purpose: new(salt=f"winokit.{purpose}"))
 
     def sign(self, purpose: str, value: Any) -> str:
-        """Return a signed token that contains a JSON value and is safe in a URL.
+        """Return a signed token for a JSON value, safe in a URL.
 
         `purpose` separates tokens: one signed for a purpose is not valid for another.
         """
@@ -285,7 +285,7 @@ class Study:
             self.log(session, actor, "pause" if paused else "resume")
 
     def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
-        """Add a line to the audit log, in the transaction of the event it describes."""
+        """Add a line to the audit log, in the event's own transaction."""
         session.add(LogEntry(at=self.now(), actor=actor, action=action, target=target, detail=detail))
 
     def note(self, actor: str, action: str, target: str = "", **detail: Any) -> None:
@@ -336,7 +336,7 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
 
 
 def content_files(config: StudyConfig) -> dict[str, str]:
-    """Name of the bundled file for each text file that a study's folder needs."""
+    """Bundled file for each text file of a study's folder, by name."""
     bundled_names = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
     bundled_names |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
     for kind in config.tasks.kinds:

@@ -51,9 +51,10 @@ class _NoNext(Exception):
 
 @dataclass(frozen=True)
 class SubmissionReceipt:
-    """Result of handing in a task: whether it counts, and its pay in cents.
+    """Result of handing in a task.
 
-    `replayed` means that the same work had been handed in before.
+    It says whether the work counts, and its pay in cents. `replayed` means that the same work had been handed in
+    before.
     """
 
     submission_id: int
@@ -71,7 +72,10 @@ class SubmissionReceipt:
 
 @dataclass(frozen=True)
 class HandedIn:
-    """Work that a worker has handed in, and until when they may correct it."""
+    """Work that a worker has handed in.
+
+    It can be corrected up to `correct_until`.
+    """
 
     fields: Mapping[str, Any]
     at: datetime
@@ -131,7 +135,10 @@ def submit_vote(
 def _take_vote(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool
 ) -> SubmissionReceipt:
-    """Store a vote in one transaction. Raises _NoNext if giving the next task fails."""
+    """Store a vote in one transaction.
+
+    Raises _NoNext if giving the next task fails.
+    """
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
         if leased.problem_id is None:
@@ -360,7 +367,10 @@ def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[
 
 
 def _list_texts(submission: schema.Submission | None) -> tuple[str, ...]:
-    """The texts of a submission of twins, in all its versions. Empty for None."""
+    """The texts of a submission of twins, in all its versions.
+
+    Empty for None.
+    """
     if submission is None:
         return ()
     earlier_versions = [version["fields"] for version in submission.history]
@@ -387,7 +397,10 @@ def _find_submission(session: Session, leased: Row[Any], *, for_update: bool = F
 
 
 def _add_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
-    """Store a new vote, decide the problem if it is the last one, and pay it."""
+    """Store and pay a new vote.
+
+    The problem is decided if it is the last one.
+    """
     why_not, is_last = _occupy_slot(session, leased)
     submission = _describe_submission(study, leased, dict(ballot), why_not)
     number = _add_submission(session, submission)
@@ -488,7 +501,7 @@ def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
 
 
 def _apply_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
-    """Check the worker's gold questions, and decide the problem if the vote is its last.
+    """Check the worker's gold questions, and decide the problem if all voted.
 
     Gold questions take the same steps, so that the time it takes reveals nothing.
     """

@@ -96,10 +96,10 @@ END_LEASE = Prepared(update(LEASES).where(LEASES.c.id == bindparam("ended")).val
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
-    """Number of tasks of each kind that the worker could get now, counted up to 100.
+    """Number of tasks of each kind that the worker could get now.
 
-    Kinds without any are left out, and kinds whose quiz the worker has failed for good. Kinds whose quiz is still to be
-    taken are included.
+    Counted up to 100. Kinds without any are left out, and kinds whose quiz the worker has failed for good. Kinds whose
+    quiz is still to be taken are included.
     """
     _expire_now_and_then(study)
     with study.store.read() as session:
@@ -123,10 +123,10 @@ def can_go_on(study: Study, worker_id: int) -> bool:
 
 @retried
 def take(study: Study, worker_id: int, kind: str) -> str:
-    """Lease a task of a kind to a worker, and return the lease's token.
+    """Lease a task of a kind to a worker.
 
-    If they have one of this kind already, that is returned. Raises NotNow if there is none, the study is paused, or
-    they have done the most allowed. Raises NotAllowed if a step such as the quiz is missing.
+    Returns the lease's token. If they have one of this kind already, that is returned. Raises NotNow if there is none,
+    the study is paused, or they have done the most allowed. Raises NotAllowed if a step such as the quiz is missing.
     """
     if kind not in study.config.tasks.kinds:
         raise NotFound(say("refusals.no_kind"))
@@ -179,7 +179,7 @@ def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
 
 
 def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
-    """Lease a task of a kind to a worker, and read it as `look` does."""
+    """Lease a task to a worker, and read it as `look` does."""
     return look(study, worker_id, take(study, worker_id, kind))
 
 

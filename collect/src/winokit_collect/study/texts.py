@@ -163,7 +163,10 @@ def _find_unfilled(line: str, built_in: str) -> str | None:
 
 
 def _check_format(key: str, line: str) -> str | None:
-    """Describe an error in a text that pages interpret, such as month names, or return None."""
+    """Describe an error in a text that pages interpret, or return None.
+
+    For example, there must be twelve months.
+    """
     word_count = len(line.split())
     if key == "formats.months" and word_count != 12:
         return f"twelve months separated by spaces expected, found {word_count}"

@@ -70,7 +70,7 @@ def fit_judgements(votes: Sequence[tuple[int, int, bool]]) -> JudgedVotes | None
 
 @dataclass
 class Verdicts:
-    """Verdicts on the problems of an export, by one rule or by the rule of each."""
+    """Verdicts on an export's problems, by one rule or each problem's own."""
 
     rule: Rule | None
     """The rule for all problems; None leaves each to the one it was made under."""
@@ -79,11 +79,11 @@ class Verdicts:
     model: JudgedVotes | None = field(default=None)
 
     def name_rule(self, row: ProblemRow) -> str:
-        """Name of the rule that decides about a problem, as an export writes it."""
+        """Name of the rule for a problem, as an export writes it."""
         return self.rule or self.kept_rules[row.settings_id]
 
     def name_setting(self, row: ProblemRow) -> str:
-        """Rule of study.toml that applies to the votes on a problem: unanimous or majority."""
+        """Rule of study.toml that applies to a problem's votes."""
         if self.rule is None or self.rule == DAWID_SKENE:
             return self.kept_rules[row.settings_id]
         return AS_SETTING[self.rule]
@@ -104,10 +104,10 @@ class Verdicts:
 
 
 def decide_under(rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapping[int | None, str]) -> Verdicts:
-    """Decide about problems by one rule, or by each problem's own rule if `rule` is None.
+    """Decide about problems, by one rule or each problem's own.
 
-    The rows must be loaded with votes, tasks and decisions. `kept_rules` has the rule by number of the settings
-    version.
+    A `rule` of None means each problem's own. The rows must be loaded with votes, tasks and decisions. `kept_rules` has
+    the rule by number of the settings version.
     """
     verdicts = Verdicts(rule, kept_rules)
     if rule == DAWID_SKENE:
@@ -133,7 +133,7 @@ def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
 
 
 def _list_counted_votes(row: ProblemRow, kind: str) -> list[Vote]:
-    """The counting votes of a kind on a problem, except votes on gold questions."""
+    """The counting votes of a kind on a problem, without gold."""
     return [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
 
 

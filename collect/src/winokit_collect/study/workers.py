@@ -66,7 +66,7 @@ def join(
     me: int | None = None,
     verified: bool = True,
 ) -> Worker:
-    """Let a worker in: a new one, or the one that a platform has sent before.
+    """Let in a new worker, or one that a platform has sent before.
 
     `code` is the code of a new worker, random if None. A visit can only be continued in the browser in which it began.
     That is known by its hash in `identity`, or by the id `me` of the worker signed in there. If the platform has not
@@ -122,9 +122,10 @@ def _save_visit(study: Study, session: Session, identity: Identity) -> None:
 def note_browser(
     study: Study, session: Session, worker_id: int, browser: str | None, invite_id: str | None = None
 ) -> None:
-    """Store that a worker came by a link in a browser, once for each browser and link.
+    """Store that a worker came by a link in a browser.
 
-    `browser` is a hash, or None if it is unknown. `invite_id` is None for a personal link.
+    Stored once for each browser and link. `browser` is a hash, or None if it is unknown. `invite_id` is None for a
+    personal link.
     """
     is_same_browser = (PlatformVisit.worker_id == worker_id, PlatformVisit.browser.is_not_distinct_from(browser))
     is_same_link = PlatformVisit.invite_id.is_not_distinct_from(invite_id)
@@ -145,7 +146,7 @@ def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
 
 
 def codes_by_invite(study: Study) -> dict[str, list[str]]:
-    """Codes of the workers who joined by each invite link, by the link's id."""
+    """Codes of the workers who joined by each invite, by its id."""
     pairs = select(PlatformVisit.invite_id, Worker.code).join(Worker, Worker.id == PlatformVisit.worker_id)
     pairs = pairs.where(PlatformVisit.invite_id.is_not(None)).distinct()
     pairs = pairs.order_by(PlatformVisit.invite_id, Worker.code)
@@ -167,7 +168,7 @@ def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:
 
 
 def sharing_browsers(study: Study) -> dict[str, list[str]]:
-    """For each worker's code, the codes of other workers who used the same browser.
+    """Codes of other workers who used the same browser, by worker's code.
 
     Workers who share no browser are left out.
     """
@@ -279,7 +280,7 @@ def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: boo
 
 
 def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> list[Question]:
-    """Questions of the quiz that a worker must answer for some kinds of task.
+    """Questions that a worker must answer for some kinds of task.
 
     Until they have passed a quiz, this includes the questions for all kinds.
     """
@@ -290,7 +291,7 @@ def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) ->
 
 
 def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether a worker still has to take a quiz for a kind of task."""
+    """Whether a worker still needs a quiz for a kind of task."""
     decided_kinds = worker.qualified_for
     if decided_kinds is None or kind in decided_kinds:
         return False
@@ -298,13 +299,16 @@ def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
 
 
 def is_qualified(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether a worker has passed the quiz for a kind of task, or needs none."""
+    """Whether a worker may have a kind of task, by its quiz.
+
+    True if they passed the quiz or need none.
+    """
     decided_kinds = worker.qualified_for or {}
     return bool(decided_kinds.get(kind, not must_qualify(study, worker, kind)))
 
 
 def next_quiz(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> str | None:
-    """The first of some kinds of task for which a worker has a quiz to take.
+    """The first kind of task for which a worker must take a quiz.
 
     None if there is none.
     """
@@ -315,18 +319,19 @@ def next_quiz(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -
 
 
 def _is_undecided(worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether a worker has neither passed nor finally failed the quiz for a kind."""
+    """Whether a kind's quiz is neither passed nor finally failed."""
     if worker.qualified_for is None:
         return worker.qualified_at is None
     return kind not in worker.qualified_for
 
 
 def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Collection[str] | None = None) -> QuizResult:
-    """Mark a worker's answers to the quiz for some kinds of task, or for all.
+    """Mark a worker's answers to the quiz.
 
-    `answers` are indexes of options, in the order of the questions. Each kind is passed or failed separately. Failing
-    the last attempt excludes the worker from that kind, and screens them out if no kind is left. Questions for all
-    kinds are counted for the first of these kinds. The first attempt is paid if the study pays for it.
+    `kinds` are the kinds of task it is for, None for all. `answers` are indexes of options, in the order of the
+    questions. Each kind is passed or failed separately. Failing the last attempt excludes the worker from that kind,
+    and screens them out if no kind is left. Questions for all kinds are counted for the first of these kinds. The first
+    attempt is paid if the study pays for it.
     """
     with study.store.write() as session:
         worker = locked(session, worker_id)
@@ -392,7 +397,7 @@ def _save_attempt(
 
 
 def _has_kind_left(study: Study, worker: Worker) -> bool:
-    """Whether there is a kind of task whose quiz the worker has not finally failed."""
+    """Whether there is a quiz that the worker has not finally failed."""
     kinds = {question.kind for question in study.quiz if question.kind} or set(study.config.tasks.kinds[:1])
     decided_kinds = worker.qualified_for or {}
     return any(decided_kinds.get(kind, True) for kind in kinds)

@@ -72,14 +72,20 @@ class Twins:
 
     @property
     def right_candidates(self) -> list[str | None]:
-        """The right candidate of each text, None if its answer is not chosen yet."""
+        """The right candidate of each text.
+
+        None if its answer is not chosen yet.
+        """
         right: list[str | None] = []
         for answer in self.answers:
             right.append(None if answer is None else self.candidates[answer])
         return right
 
     def problems(self, language: str, domain: str | None = None) -> tuple[Problem, Problem]:
-        """Make the two problems of a complete form, whose texts have one blank each."""
+        """Make the two problems of a complete form.
+
+        Its texts must have one blank each.
+        """
         shared: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
         shared["language"] = language
         first = Problem.from_text(self.texts[0], self.candidates, answer=self.answers[0], **shared)
@@ -176,7 +182,7 @@ def read_twins(fields: Mapping[str, Any]) -> Twins:
 
 @dataclass(frozen=True)
 class WritingCheck:
-    """Result of checking one rule: the field it is shown at, and its message.
+    """Result of checking one rule, shown at a field with a message.
 
     `ok` is None if the rule cannot be judged yet.
     """
@@ -231,7 +237,10 @@ class WritingFeedback:
 
     @property
     def warning_names(self) -> str:
-        """Names of the warnings' rules with commas between them, as the form sends them back."""
+        """Names of the warnings' rules, with commas between them.
+
+        The form sends them back like this.
+        """
         return ",".join(warning.name for warning in self.warnings)
 
 
@@ -283,7 +292,7 @@ def _check_rules(study: Study, twins: Twins, domain: str | None, own: Collection
 def _check_all_rules(
     study: Study, twins: Twins, domain: str | None, pack: Language, own: Collection[str]
 ) -> Iterator[WritingCheck]:
-    """Yield the checks of all rules, including those that need more than the language offers.
+    """Yield the checks of all rules, whatever the language offers.
 
     Rules about an empty field have `ok` None.
     """
@@ -367,7 +376,9 @@ def _make_check(name: str, field: str, broken: str | None, can_judge: bool, good
 
 
 def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[WritingSpan, ...]]:
-    """Split two texts, word by word, into parts that are equal and parts that differ.
+    """Split two texts into parts that are equal and that differ.
+
+    They are compared word by word.
 
     >>> [span.text for span in difference("I poured until _ was empty.", "I poured until _ was full.")[0]]
     ['I poured until _ was ', 'empty.']
@@ -404,7 +415,7 @@ def _join_differing(spans: Iterable[WritingSpan]) -> str:
 
 
 class EarlierText:
-    """Index of all texts that were written in a study, to find similar ones.
+    """Index of a study's written texts, to find similar ones.
 
     It is held in memory, and new texts are read at each search.
     """
@@ -426,7 +437,7 @@ class EarlierText:
             self._read_new(study)
 
     def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
-        """Highest similarity, 0 to 1, between any of some texts and any earlier text.
+        """Highest similarity, 0 to 1, of any text to any earlier text.
 
         Earlier texts in `own` are ignored. The value is exact if it is at least the study's limit (`most_similar`).
         Lower values may be too low, since not all texts are compared.
@@ -481,7 +492,7 @@ class EarlierText:
                 self._with_word[word].append(coded)
 
     def _encode_words(self, text: str, *, known_only: bool = False) -> str:
-        """Encode each word of a text as one character, which is fast to compare.
+        """Encode each word as one character, for fast comparison.
 
         With `known_only`, words of no earlier text share one character, and no character is used up for them.
         """

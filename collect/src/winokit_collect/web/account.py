@@ -30,7 +30,7 @@ Name = Annotated[Line, expected("a name expected")]
 
 @door.get("/setup/{token}")
 def setup_page(visit: Anybody, token: str) -> Response:
-    """Page where a requester chooses a password, and the first one also a name."""
+    """Page where a requester chooses a password, and first a name."""
     return _show_setup(visit, token)
 
 
@@ -62,7 +62,7 @@ async def login(visit: Anybody, name: Line = "", password: Text = "") -> Respons
 
 
 def _try_to_log_in(visit: Visit, name: str, password: str) -> Response:
-    """Check a name and a password, and show the login page again if they are wrong."""
+    """Check name and password, and log in or show the page again."""
     try:
         requester = requesters.login(visit.study, name, password, visit.caller)
     except NotAllowed as error:
@@ -99,7 +99,7 @@ def change_password(visit: AViewer, old: Text = "", password: Text = "", again: 
 
 @router.form(f"{ACCOUNT}/colleague")
 def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
-    """Make an account for a colleague, and show the link for choosing its password."""
+    """Make a colleague's account, and show the link for its password."""
     try:
         requesters.add(visit.study, name, None, visit.actor, role=role)
     except Incomplete as error:

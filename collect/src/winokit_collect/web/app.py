@@ -72,7 +72,7 @@ class TooLarge(Refused):
 
 
 class RateLimit:
-    """A limit on how often something may happen in a minute, for each key.
+    """A limit of events per minute, for each key.
 
     Counted in memory, by each server process separately.
     """
@@ -140,7 +140,10 @@ class CollectMiddleware:
             await page(scope, receive, send_with_headers)
 
     def _add_headers(self, headers: MutableHeaders, lasts: bool) -> None:
-        """Add the security headers. `lasts` lets browsers keep the file for a year."""
+        """Add the security headers.
+
+        `lasts` lets browsers keep the file for a year.
+        """
         headers.update(ALWAYS)
         headers.setdefault("Content-Security-Policy", policy())
         if headers["Content-Security-Policy"].endswith(NO_FRAMES):
@@ -237,7 +240,10 @@ def _handle_invalid_request(request: Request, error: RequestValidationError) -> 
 
 
 def _redirect_elsewhere(request: Request, error: Exception) -> Response:
-    """Redirect to the path of a GoTo error, also if a script made the request."""
+    """Redirect to the path of a GoTo error.
+
+    A script is told to load that page.
+    """
     if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": str(error)})
     return RedirectResponse(str(error), 303)
@@ -253,7 +259,7 @@ def _describe_address(scope: Scope) -> str:
 
 
 def _find_actor(request: Request) -> str:
-    """Name of the person who made a request, as the audit log writes it."""
+    """Name of a request's sender, for the audit log."""
     if request.url.path.startswith(DASHBOARD):
         requester = known_requester(request)
         if requester is not None:
@@ -263,7 +269,7 @@ def _find_actor(request: Request) -> str:
 
 
 def health(request: Request) -> Response:
-    """Tell a monitor whether the database can be read and the disk has room.
+    """Tell a monitor whether database and disk are in order.
 
     Status 200 or 503, without details.
     """

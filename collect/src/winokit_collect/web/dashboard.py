@@ -73,9 +73,9 @@ def _collect_numbers(visit: RequesterVisit) -> dict[str, Any]:
 
 
 def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:
-    """All days from the first to the last with work, including days without any.
+    """All days from the first to the last with work.
 
-    At most the last sixty days.
+    Days without work are included. At most the last sixty days.
     """
     if not days:
         return []

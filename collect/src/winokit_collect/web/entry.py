@@ -47,7 +47,7 @@ def front_door(visit: Anybody) -> Response:
 @door.get("/join/{token}")
 @door.get("/return/{token}")
 def invitation(visit: Anybody, token: str) -> Response:
-    """Page behind an invite link or a personal link, with a button to go in."""
+    """Page behind an invite or personal link, with a button."""
     worker = known_worker(visit.request)
     if worker is not None:
         return visit.page("already_in", worker=worker)
@@ -134,7 +134,10 @@ def _verify_arrival(visit: Visit, fields: dict[str, str]) -> Response:
 
 @door.form("/sign-out")
 def sign_out(visit: Anybody) -> Response:
-    """Sign the worker out of all browsers, so that somebody else can use this one."""
+    """Sign the worker out of all browsers.
+
+    Somebody else can then use this one.
+    """
     worker = known_worker(visit.request)
     if worker is not None:
         workers.end_sessions(visit.study, worker.code)

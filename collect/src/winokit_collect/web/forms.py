@@ -57,13 +57,19 @@ class Cookies:
         self._secure = secure
 
     def raw(self, request: Request, role: str) -> str | None:
-        """The signed value of a request's cookie, or None if it is missing, forged or too old."""
+        """The signed value of a request's cookie.
+
+        None if it is missing, forged or too old.
+        """
         if self.read(request, role) is None:
             return None
         return request.cookies[self._get_cookie_name(role)]
 
     def read(self, request: Request, role: str) -> Any:
-        """The content of a request's cookie, or None if it is missing, forged or too old."""
+        """The content of a request's cookie.
+
+        None if it is missing, forged or too old.
+        """
         contents: dict[str, Any] = request.scope.setdefault("winokit.cookies", {})
         if role not in contents:  # A page asks more than once, and verifying a signature takes a while.
             try:
@@ -94,7 +100,10 @@ class Cookies:
         )
 
     def form_token(self, role: str, raw: str) -> str:
-        """CSRF token for forms shown to the holder of a cookie with this signed value."""
+        """CSRF token for the forms shown to a cookie's holder.
+
+        `raw` is the cookie's signed value.
+        """
         return self._signer.digest("csrf", f"{role}:{raw}")
 
     def is_own_form(self, request: Request, role: str, token: str) -> bool:
@@ -111,7 +120,7 @@ class Cookies:
 
 
 class Pages(APIRouter):
-    """Router of the pages for one role, which checks the CSRF token of every form."""
+    """Router of one role's pages, which checks forms' CSRF tokens."""
 
     def __init__(self, role: str) -> None:
         async def guard(request: Request) -> None:

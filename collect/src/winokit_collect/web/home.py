@@ -80,7 +80,7 @@ def ballot(visit: AtWork, token: Token) -> Response:
 
 @router.form("/task/{token}/vote", *BALLOT)
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Store a vote and redirect to the next task, or show what is missing."""
+    """Store a vote and redirect on, or show what is missing."""
     try:
         receipt = submissions.submit_vote(visit.study, visit.worker.id, token, fields, go_on=True)
     except AlreadyHandedIn as error:
@@ -102,7 +102,7 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 @router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
 def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Store a worker's remark on a problem, and show the form as it was filled in."""
+    """Store a worker's remark, and show the form as filled in."""
     task = own_task(visit, token)
     context: dict[str, Any] = {"remarked": True}
     try:
@@ -142,7 +142,7 @@ def record(visit: AWorker, page: PageNumber = 1) -> Response:
 
 @router.get("/finish")
 def finish(visit: AWorker) -> Response:
-    """Last page: the worker's code, their earnings, and the way back to the platform."""
+    """Last page: code, earnings, and the way back to the platform."""
     departure = leave(visit.study, visit.worker.id)
     earned_cents, done = workers.own_work(visit.study, visit.worker.id)
     response = visit.page("finish", earned_cents=earned_cents, done=done, departure=departure)
@@ -153,7 +153,7 @@ def finish(visit: AWorker) -> Response:
 
 
 def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
-    """Redirect to a task of a kind, or to the worker's home if there is none."""
+    """Redirect to a task of a kind, or home if there is none."""
     try:
         token = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
@@ -176,9 +176,10 @@ def ballot_page(
 
 
 def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
-    """Tasks done and asked for in this visit, and the minutes left (0 if unknown).
+    """Tasks done and asked for in this visit, and minutes left.
 
-    None on a platform where the requester pays by hand, which has no limit of tasks.
+    The minutes are 0 if they are unknown. None on a platform where the requester pays by hand, which has no limit of
+    tasks.
     """
     if platform_of(visit.study).by_hand:
         return None

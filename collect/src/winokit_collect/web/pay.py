@@ -97,9 +97,10 @@ def settle(
     by_hand: Tick = False,
     sure: Tick = False,
 ) -> Response:
-    """Pay the open amounts of one worker or of all, or mark them as paid by hand.
+    """Pay open amounts, or mark them as paid by hand.
 
-    Marking all as paid by hand needs the box `sure`. `newest` is the last line of the ledger that the page showed.
+    Those of one worker, or of all if `worker` is empty. Marking all as paid by hand needs the box `sure`. `newest` is
+    the last line of the ledger that the page showed.
     """
     by_hand = by_hand or platform_of(visit.study).by_hand
     if by_hand and not worker and not sure:

@@ -30,7 +30,10 @@ PREVIEW = "/requester/preview"
 
 
 class PreviewVisit(RequesterVisit):
-    """A requester who looks at tasks as a worker sees them, in the study's texts."""
+    """A requester's request for a page as a worker sees it.
+
+    It shows the study's texts.
+    """
 
     root = PREVIEW
 
@@ -55,7 +58,7 @@ def task(visit: APreview, token: str, what: str) -> Response:
 
 @router.form(f"{PREVIEW}/task/{{token}}/{{what}}", *FORM_FIELDS, *ANSWERS)
 async def send(visit: APreview, token: str, what: str, fields: Fields) -> Response:
-    """Answer a form of the preview as a worker's form is answered, without storing it.
+    """Answer a worker's form in the preview, without storing it.
 
     In a thread, since the study's model may be asked.
     """

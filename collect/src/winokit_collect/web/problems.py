@@ -64,7 +64,7 @@ def queue(
     origin: Wanted = "",
     after: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """Page with the next problem that no requester has decided on, beside its twin.
+    """Page with the next undecided problem, beside its twin.
 
     `after` is the number of the problem that was shown last.
     """
@@ -81,7 +81,7 @@ def queue(
 
 @router.form("/requester/queue/{number}/decide")
 def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Store a decision on a problem, and redirect to the next one in the queue."""
+    """Store a decision on a problem, and redirect to the next one."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     query = urlencode({**_parse_filter(kept), "after": number})
     return visit.go(f"/requester/queue?{query}", f"Problem {number}: {valid}.")
@@ -97,7 +97,7 @@ def problem(visit: ARequester, number: Number) -> Response:
 
 @router.form("/requester/problems/{number}/decide")
 def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Store a decision on a problem, or withdraw one so that the votes decide.
+    """Store a decision on a problem, or withdraw one.
 
     `kept` is the filter of the list, which the next page keeps.
     """
@@ -108,9 +108,10 @@ def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", 
 
 
 def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str, str]:
-    """Split a problem's text into three parts, the second of which differs from its twin.
+    """Split a problem's text around the part that differs from its twin.
 
-    The blank is an underscore. The second part is empty without a twin in `pair`.
+    Returns the text before, that part, and the text after. The blank is an underscore. The second part is empty without
+    a twin in `pair`.
     """
     words = _split_text(row)
     twins = [_split_text(twin) for twin in pair if twin is not row]
@@ -139,7 +140,7 @@ def _split_text(row: ProblemRow) -> list[str]:
 
 
 def _read_filter(visit: ARequester, **wanted: str) -> dict[str, Any]:
-    """Clean the values of a filter, and fill in the origin if it is empty."""
+    """Clean a filter's values, and fill in an empty origin."""
     kinds = visit.study.config.tasks.kinds
     wanted["origin"] = wanted["origin"] or (WRITTEN if WRITE in kinds else IMPORTED)
     return {name: plain(value) for name, value in wanted.items()}
@@ -151,7 +152,10 @@ def _join_filter(wanted: Mapping[str, str]) -> str:
 
 
 def _parse_filter(kept: str) -> dict[str, str]:
-    """Read a filter from the query of an address. Unknown names are dropped."""
+    """Read a filter from the query of an address.
+
+    Unknown names are dropped.
+    """
     pairs = parse_qsl(kept[:2000], max_num_fields=20) if kept.count("&") < 20 else []
     return {name: plain(value)[:200] for name, value in pairs if name in FILTER}
 

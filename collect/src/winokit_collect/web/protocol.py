@@ -28,7 +28,7 @@ class ImpatientProtocol(H11Protocol):
         self._update_deadline()
 
     def on_response_complete(self) -> None:
-        """Start a new time limit if part of the next request has arrived already."""
+        """Start a time limit if the next request has begun to arrive."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
             self._update_deadline()

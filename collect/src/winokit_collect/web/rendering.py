@@ -57,7 +57,7 @@ def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
 
 
 def render_file(name: str, **context: Any) -> bytes:
-    """Render a page that can be saved as one file, with its styles in it."""
+    """Render a page as a single file, with its styles."""
     styles = Markup((STATIC / "collect.css").read_text("utf-8"))  # ours, and not to be escaped
     return render(f"{name}.html.j2", BUILT_IN, {"styles": styles, **context}).encode()
 
@@ -141,7 +141,9 @@ def share(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Format a length of time in a suitable unit. None gives a dash.
+    """Format a length of time in a suitable unit.
+
+    None gives a dash.
 
     >>> [duration(seconds) for seconds in (None, 7.4, 95, 600, 8000, 200000)]
     ['–', '7 s', '1 min 35 s', '10 min', '2 h 13 min', '2 days']
@@ -189,7 +191,9 @@ def ago(at: datetime, now: datetime) -> str:
 
 
 def sentence(text: str) -> str:
-    """Make a sentence of a message: a capital letter first, a full stop at the end.
+    """Make a sentence of a message.
+
+    It gets a capital letter, and a full stop unless it ends with a mark.
 
     >>> sentence("the study is paused"), sentence("Really?")
     ('The study is paused.', 'Really?')

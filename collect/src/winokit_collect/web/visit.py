@@ -90,11 +90,14 @@ class Visit:
 
     @property
     def is_htmx(self) -> bool:
-        """Whether a script made the request and needs only a piece of the page."""
+        """Whether a script requested only a piece of a page."""
         return self.request.headers.get("hx-request") == "true"
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
-        """Render a whole page, with the notice that an earlier redirect left for it."""
+        """Render a whole page, with the notice left for it.
+
+        An earlier redirect may have left one.
+        """
         raw = self.cookies.raw(self.request, self.role)
         new_cookie = None
         if raw is None and self.role == VISITOR:
@@ -237,9 +240,9 @@ def known_requester(request: Request) -> Requester | None:
 
 
 async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
-    """Run slow work, such as asking a model, in a thread of its own.
+    """Run slow work in a thread of its own.
 
-    Pages do not wait for it. At most a few run at once.
+    For example asking a model. Pages do not wait for it. At most a few run at once.
     """
     try:
         limiter = _slow.get()
@@ -262,7 +265,10 @@ def _make_visit(kind: Callable[[Request], V]) -> Any:
 
 
 def _make_requester_visit(least: str = "") -> Any:
-    """Make a dependency of FastAPI that builds a requester's visit, with a least role."""
+    """Make a FastAPI dependency that builds a requester's visit.
+
+    `least` is the least role that they must have.
+    """
 
     def visit(request: Request) -> RequesterVisit:
         return RequesterVisit(request, least)  # in a thread, since it asks the database at once

@@ -139,7 +139,7 @@ def _redirect_to_worker(visit: RequesterVisit, code: str, notice: str) -> Respon
 
 
 def _show_worker(visit: RequesterVisit, code: str, link: str = "") -> Response:
-    """Render the page of one worker, with a link for them if one was made."""
+    """Render the page of one worker, with a new link if any."""
     info = workers.get(visit.study, code)  # raises NotFound for an unknown code
     (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)

@@ -46,7 +46,10 @@ async def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 
 def _submit_twins(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
-    """Hand in the twins of a form. If they are refused, it is kept as a draft."""
+    """Hand in the twins of a form.
+
+    If they are refused, it is kept as a draft.
+    """
     try:
         receipt = submissions.submit_twins(visit.study, visit.worker.id, token, fields)
     except AlreadyHandedIn as error:
@@ -62,7 +65,7 @@ def _submit_twins(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> 
 
 @router.form("/task/{token}/feedback", *FORM_FIELDS)
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Feedback on the present content of the form, as a piece of the page."""
+    """Feedback on the form's present content, as a piece of a page."""
     task, before = _find_work(visit, token)
     shown_feedback = ShownFeedback(visit.study, task, fields, before)
     return visit.piece("writing_feedback", task=task, shown=shown_feedback)
@@ -77,7 +80,7 @@ def draft(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 @router.form("/task/{token}/adversary", *FORM_FIELDS)
 async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Show the study's model's answer to the twins, as a piece of the page.
+    """Show the study's model's answer, as a piece of a page.
 
     In a thread, since the model is slow. A worker may ask only so often.
     """
@@ -176,7 +179,7 @@ class ShownFeedback:
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
-        """The rules with their messages, grouped by the field beside which they are shown."""
+        """The rules with their messages, by the field they are shown at."""
         checks = self.feedback.checks if self.feedback else ()
         groups = []
         for field in WHERE:
