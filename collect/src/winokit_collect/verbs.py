@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from winokit_collect.study.study import Study
 
 NEW_OBJECTS = 5_000
-"""Number of new objects after which the garbage collector runs: several pages' worth, not a part of one."""
+"""Number of new objects after which the garbage collector runs: as many as several pages make."""
 WAITING = 2048
-"""Connections that may wait to be accepted, as in uvicorn."""
+"""Number of connections that may wait to be accepted, as in uvicorn."""
 PROCESSES = 2
-"""Processes of a server on PostgreSQL: each uses a core, and some 30 of the 100 connections that are usual there."""
+"""Number of server processes on PostgreSQL. Each uses a core and some 30 of the usual 100 connections."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
     str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")

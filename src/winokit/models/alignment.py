@@ -16,11 +16,11 @@ from unicodedata import combining, normalize
 REACH = 24
 """Bytes that a token of unknown spelling may cover at most."""
 FORMS: tuple[Callable[[str], str], ...] = (str, partial(normalize, "NFC"), partial(normalize, "NFKC"))
-"""How a tokenizer may write characters before it reads them."""
+"""Unicode normal forms in which a tokenizer may read a text."""
 SPACE_MARKS = ("Ġ", "▁")
-"""What GPT-2's tokenizer and sentencepiece write for a space."""
+"""Characters that GPT-2's tokenizer and sentencepiece write for a space."""
 BYTE_MARKS = ("\ufffd", "<0x", "bytes:")
-"""What tokens have in them that are no plain text."""
+"""Parts of tokens that are not plain text."""
 _BYTE_PATTERN = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPE_PATTERN = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 _SPACE_PATTERN = re.compile(rb"\s*")
@@ -29,13 +29,13 @@ _OTHER_BYTES = [byte for byte in range(256) if byte not in _PRINTABLE_BYTES]
 ALPHABET = {chr(byte): byte for byte in _PRINTABLE_BYTES} | {
     chr(256 + place): byte for place, byte in enumerate(_OTHER_BYTES)
 }
-"""From the character of GPT-2's alphabet to its byte: printable ones stand for themselves, the rest from Ā on."""
+"""Byte of each character of GPT-2's alphabet. Printable bytes stand for themselves, the others begin at Ā."""
 Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
-"""The bytes of a token; a pattern where some are lost; None where it has no spelling."""
+"""Bytes of a token, a pattern if some are lost, or None if the server does not spell it."""
 
 
 ServedToken: TypeAlias = tuple[str | None, float | None]
-"""A token as a server writes it (None where it does not say), and its log-probability, if it has one."""
+"""A token as a server spells it, and its log-probability. Either may be None."""
 
 
 class PlacedToken(NamedTuple):

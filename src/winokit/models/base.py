@@ -77,7 +77,7 @@ class Ask:
     options: tuple[str, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
     sample: int = 0
-    """Which of several answers to the same question."""
+    """Number of the sample, counted from 0, if a question is asked several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ class Choose:
     candidates: tuple[str, ...]
     pronoun: str | None = None
     query: str | None = field(default=None, repr=False)
-    """The span that a yes/no judgement asks about; the candidates are then "no" and "yes"."""
+    """Span that a yes/no problem asks about. The candidates are then "no" and "yes"."""
     rivals: tuple[str, ...] = field(default=(), repr=False)
-    """Always empty: a place in the keys under which earlier versions kept answers."""
+    """Always empty. It keeps the keys of answers stored by earlier versions valid."""
     labels: tuple[tuple[str, str | int], ...] = field(default=(), repr=False)
-    """What says how the blank is to be filled or where the query stands; nothing that tells the answer."""
+    """Labels of the problem on how the blank is to be filled or where the query is. They do not reveal the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ class Lookup:
 
     clauses: tuple[tuple[str, ...], ...]
     within: int = 100
-    """Tokens between two clauses at most."""
+    """Largest number of tokens between two clauses."""
     documents: int = 0
-    """How many documents to show."""
+    """Number of documents to return."""
     draw: int = 0
-    """Which drawing of documents: each shows others."""
+    """Number of the random sample of documents. Each number gives another sample."""
 
 
 Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | Embed | Choose | Lookup
@@ -158,7 +158,7 @@ class Reply:
     choice: int | None
     text: str
     why: str | None = None
-    """Why it chose nothing, where that is known: it refused, or its thought did not end."""
+    """Reason why it chose nothing, if known: it refused, or its thought did not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Found:
 
     count: int
     approximate: bool = False
-    """Whether the index counted a sample of a frequent clause."""
+    """Whether the count is an estimate from a sample."""
     documents: tuple[tuple[str, str], ...] = ()
 
 
@@ -232,7 +232,7 @@ class ModelOfModels(Model, Protocol):
 
     members: Sequence[Model]
     combine: str
-    """How: `vote` counts the predictions of the members, any other way combines their answers to a request."""
+    """Way to combine: `vote` counts the members' predictions, any other way combines their answers to a request."""
 
     def combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
         """Combine the members' answers to a request into one."""
@@ -244,15 +244,15 @@ class Usage:
 
     requests: int = 0
     read: int = 0
-    """Tokens of what was sent."""
+    """Number of tokens sent."""
     written: int = 0
-    """Tokens of the replies."""
+    """Number of tokens of the replies."""
     estimated: bool = False
-    """Whether the server did not say for some of them."""
+    """Whether some of these numbers are estimates, since the server did not report them."""
     calls: int = 0
-    """HTTP requests that they went in, second tries aside: several texts may share one."""
+    """Number of HTTP calls without retries. One call may have several requests."""
     may_ask: Callable[[], bool] | None = field(default=None, repr=False)
-    """Where there is a limit."""
+    """Says whether another request is allowed, if there is a limit."""
 
     @classmethod
     def total(cls, usages: "Iterable[Usage]") -> "Usage":

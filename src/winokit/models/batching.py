@@ -24,11 +24,11 @@ except ImportError as error:
 
 LEAST = 64
 MOST = 16384
-"""Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""
+"""Smallest and largest number of tokens that are tried. No GPU reads faster with more."""
 FILLER = 64
-"""Tokens of each text of a batch that is read to see whether memory holds it."""
+"""Length of each text in a batch that is read to test the memory."""
 ALIKE = 0.9
-"""How long the shortest text of a large batch is at least, by its longest."""
+"""Length of the shortest text in a large batch, as a share of the longest."""
 REMEMBERED = "budgets.json"
 WAYS_OUT = "choose load_in=4bit, dtype=bfloat16, device_map=auto, a smaller model or another device"
 

@@ -36,9 +36,9 @@ from winokit.models.reading import (
 from winokit.models.registry import Spec
 
 LONGEST = 512
-"""Tokens the model has positions for, [CLS] and [SEP] included."""
+"""Number of tokens for which the model has positions, with [CLS] and [SEP]."""
 BUDGET = 1024
-"""Padded tokens of a batch."""
+"""Largest number of tokens of a batch, padding included."""
 
 
 def load(spec: Spec) -> "BuiltinModel":

@@ -27,20 +27,20 @@ from winokit.models.server import SERVER_OPTIONS, Body, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
 CHAT_OPTIONS = ("temperature", "max_tokens", "logprobs", "system", "seed", "thoughts", "n", "constrain")
-"""What a SPEC may say beside how the server is asked."""
+"""Options of a SPEC, in addition to those of all servers."""
 MOST_SAMPLES = 128
-"""As many as OpenAI gives to one request."""
+"""Most samples of a question: as many as OpenAI returns for one request."""
 SAMPLING_TEMPERATURE = 1.0
-"""With `?n=`, unless the SPEC has another: at 0 samples are copies of one."""
+"""Temperature for several samples, unless the SPEC has one. At 0 they would be equal."""
 TOP_LOGPROBS = 20
-"""Alternatives asked for at each token: the most that OpenAI gives."""
+"""Number of alternatives requested at each token, the most that OpenAI gives."""
 READING = 4
-"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+"""Version of how replies are read, part of the fingerprint. Raise it whenever the same reply is read differently."""
 
 REFUSED = "a refusal"
 SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
 BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", re.MULTILINE)
-"""The text of a question, around its blank."""
+"""Pattern of a line with one blank, in a question."""
 
 
 def load(spec: Spec) -> "ChatModel":
@@ -101,22 +101,22 @@ class ChatModel:
         self.usage = client.server.usage
         self.count_tokens = client.server.count_tokens
         self.repeats = 1
-        """How many answers to a question it is asked for."""
+        """Number of samples to draw for each question."""
         self.wish = OFF
-        """Whether replies are to be constrained, and by what: one of `WISHES`."""
+        """Constraint that the user wishes for: one of `WISHES`."""
         self.constraint: str | None = None
-        """What replies are constrained by: a kind, which is part of the fingerprint, or nothing."""
+        """Kind of constraint on replies, part of the fingerprint, or None."""
         self._server_constraint: Constraint | None = None
-        """How this server is told so."""
+        """The constraint in the form that this server obeys, or None."""
         self.constraint_notes: list[str] = []
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         self._determining = determining | ({"thoughts": marks} if marks else {})
         self.fingerprint = self.free_fingerprint = f"chat:{json.dumps(self._determining, sort_keys=True)}"
-        """The latter is that of free replies."""
+        """`free_fingerprint` is the fingerprint of replies without a constraint."""
         readings = ({**self._determining, "reading": number} for number in range(1, READING))
         self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
-        """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read, then
-        with names compared to the letter."""
+        """Fingerprints of earlier versions: thoughts not separated from answers, then Chinese replies not read,
+        then names compared letter by letter."""
 
     def constrain(self, kind: str | None) -> None:
         """Constrain later replies by a kind of constraint.

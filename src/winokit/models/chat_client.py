@@ -16,7 +16,7 @@ from winokit.models.thoughts import answer_in, thinking_aloud
 
 PATH = "/chat/completions"
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Where a message has its thought, if it is kept apart: a text, or parts."""
+"""Fields of a message for a separate thought, as a text or as parts."""
 LOGPROBS = ("logprobs", "top_logprobs")
 TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
@@ -43,9 +43,9 @@ class Completion:
     refused: bool = False
     cut: bool = False
     ended: bool = False
-    """The server says that it came to its end by itself."""
+    """Whether the server says that the reply ended by itself."""
     too_long: bool = False
-    """The conversation did not fit into the model's context; the text is the server's complaint."""
+    """Whether the conversation was too long for the model. The text is then the server's complaint."""
     tokens: tuple[ChatToken, ...] | None = None
 
 
@@ -63,12 +63,12 @@ class ChatClient:
     def __init__(self, server: ModelServer, *, needs_logprobs: bool = False) -> None:
         self.server = server
         self.notes: list[str] = []
-        """What had to be changed for this server."""
+        """Changes of settings that this server needed."""
         self._needs_logprobs = needs_logprobs
         self.settled = False
-        """Whether an answer has shown what the server gives."""
+        """Whether a reply has shown if the server gives log-probabilities."""
         self._takes_n: bool | None = None
-        """Whether a request may be for several replies; None until that was tried."""
+        """Whether the server gives several replies to one request. None as long as that was not tried."""
 
     def complete(self, bodies: Sequence[Body]) -> Iterator[tuple[int, Completion]]:
         """Send every request, yielding (index, completion) as they arrive."""

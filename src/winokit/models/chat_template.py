@@ -20,7 +20,7 @@ from winokit.files import read_text
 
 QUESTION = "Which one is it?"
 ANSWER = "This-one"
-"""Read when a template is loaded, to see what it writes around them."""
+"""Sample question and answer, which show what a template writes around them."""
 THOUGHTS = ("<think>", "[THINK]", "<reasoning>", "<seed:think>")
 
 

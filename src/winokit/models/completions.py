@@ -29,11 +29,11 @@ from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, Body, Bundle, Complaint, ModelServer, connect
 
 PROBE = "one two three four five six seven eight nine ten eleven twelve"
-"""A text of which any model knows the next word, so that numbers which belong to the next token are found out."""
+"""Text whose next words any model can predict, so that shifted log-probabilities are noticed."""
 BATCH = 16
-"""Texts in one call at most."""
+"""Most texts in one call."""
 READING = 1
-"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+"""Version of how replies are read, part of the fingerprint. Raise it whenever the same reply is read differently."""
 WAY_OUT = (
     "vLLM, SGLang and `python -m llama_cpp.server --logits_all true` give them; llama.cpp's own server does not "
     "(gguf:FILE reads the file itself), and chat:MODEL@URL does without"
@@ -49,14 +49,14 @@ class Dialect:
 
     name: str
     asks: Mapping[str, Any]
-    """What a request has beside the text."""
+    """Fields of a request in addition to the text."""
     read: Callable[[Any], list[ServedToken]]
-    """From the JSON of an answer; one of many errors where it is no such answer."""
+    """Reads the JSON of a response. Raises one of several errors if it has no log-probabilities."""
     path: str = "/completions"
     text: str = "prompt"
-    """What a request calls the text."""
+    """Name of the field for the text."""
     lists: bool = True
-    """Whether a prompt may be a list of texts, each with a choice of its own in the answer."""
+    """Whether a request may have a list of texts, each with its own choice in the response."""
 
     def body(self, text: str) -> Body:
         """Build the request for a text."""
@@ -93,7 +93,7 @@ def _read_generated(payload: Any) -> list[ServedToken]:
 
 
 ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
-"""Of servers that take no zero; what is generated is not read."""
+"""Settings for servers that must generate a token. It is not read."""
 SGLANG = {
     "sampling_params": {"max_new_tokens": 1, "temperature": 0},
     **{"return_logprob": True, "logprob_start_len": 0, "return_text_in_logprobs": True},
@@ -103,7 +103,7 @@ DIALECTS = (
     Dialect("prompt_logprobs", {"prompt_logprobs": 0, **ONE_TOKEN}, _read_prompt_logprobs),
     Dialect("/generate", SGLANG, _read_generated, "//generate", "text", lists=False),
 )
-"""As OpenAI had it, as vLLM has it, and SGLang's own."""
+"""Dialects of OpenAI's old API, of vLLM, and of SGLang, in the order in which they are tried."""
 
 
 def load(spec: Spec) -> "CompletionsModel":
@@ -135,7 +135,7 @@ class CompletionsModel:
         self._lists: bool | None = None
         self._bundle = Bundle(batch, _join_bodies, _split_payload)
         self._read: dict[str, list[PlacedToken] | Refusal] = {}
-        """What is known of texts: one text may be asked about in several ways."""
+        """Tokens of texts that were read, or the refusal. The same text may be needed for several requests."""
         determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
         self.fingerprint = f"completions:{json.dumps(determining, sort_keys=True)}"
         self.notes: tuple[str, ...] = ()

@@ -17,14 +17,14 @@ CHOICE = "choice"
 GRAMMAR = "grammar"
 JSON = "json"
 KINDS = (CHOICE, GRAMMAR, JSON)
-"""What replies are constrained by, from what changes a reply least."""
+"""Kinds of constraint, from the one that changes replies least."""
 WISHES = (AUTO, OFF, *KINDS)
-"""What `?constrain=` takes."""
+"""Values of the option `constrain`."""
 ANSWER = "answer"
-"""The only field of a reply in JSON."""
+"""Name of the only field of a JSON reply."""
 QUESTION = "What is the capital of France? Answer in one short sentence."
 FRUITS = ("quince", "medlar")
-"""What the question is to be answered with, by constraint alone."""
+"""Options that no free reply to the question would be."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Constraint:
 
     kind: str
     field: str
-    """Its name in a request, by which it is told."""
+    """Name of the request's field."""
     value_of: Callable[[Sequence[str]], Any]
 
     def body(self, options: Sequence[str]) -> Body:
@@ -93,4 +93,4 @@ CONSTRAINTS = (
     Constraint(GRAMMAR, "grammar", _make_grammar),  # llama.cpp
     Constraint(JSON, "response_format", _make_schema),  # OpenAI, and most others
 )
-"""Every way there is, in the order in which a server is asked for them."""
+"""All ways to constrain replies, in the order in which they are tried."""

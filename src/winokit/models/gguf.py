@@ -30,7 +30,7 @@ from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
 BATCH = 512
-"""Tokens read at once."""
+"""Number of tokens that are read at once."""
 
 
 def load(spec: Spec) -> "GgufModel":
@@ -138,9 +138,9 @@ class _Reader:
         first_token = llama.token_bos() if has_bos else llama.token_eos()
         is_marked = stated if bos is None else bos
         self.mark = (first_token,) if is_marked else ()
-        """Tokens before any text."""
+        """Tokens that are put before every text: BOS, or none."""
         self.unmarked = has_bos and not self.mark and bos is None
-        """Whether there is a BOS that texts go without, and nobody decided so."""
+        """Whether the model has a BOS token that texts are read without, although the SPEC does not say so."""
 
     def __del__(self) -> None:
         self._library.llama_batch_free(self._batch)

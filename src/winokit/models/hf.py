@@ -38,13 +38,14 @@ except ImportError as error:
     raise MissingExtra("an hf: model", "hf") from error
 
 REMOTE = {"AutoModelForSeq2SeqLM": "seq2seq", "AutoModelForMaskedLM": "masked", "AutoModelForCausalLM": "causal"}
-"""The kind of a model that brings its own code, by the class it says it is."""
+"""Kind of a model with its own code, by the class that its configuration names."""
 BUDGET_ON_CPU = 2048
 BUDGET_ELSEWHERE = 16384
-"""Padded tokens of a batch of masked and sequence-to-sequence models, where the SPEC does not say."""
+"""Tokens of a batch, padding included, of masked and sequence-to-sequence models, unless the SPEC says otherwise."""
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 TRAINED = "winokit.json"
-"""A folder of `winokit train` has this file. It judges whole problems, so that its loader lives above this package."""
+"""File in a folder of `winokit train`. Such a model judges whole problems, so that its loader is registered from
+outside this package."""
 LOADERS: Registry[Callable[[Spec], Model]] = Registry("maker of trained folders", "winokit.trained")
 
 T = TypeVar("T")

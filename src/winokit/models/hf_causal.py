@@ -38,13 +38,14 @@ from winokit.models.registry import Spec
 CPU_BUDGET = 512
 GPU_BUDGET = 4096
 ATTENTION = 1 / 1000
-"""What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
+"""Cost of attention: what each token of a row costs for every other one, as a share of reading a token. Measured,
+and not critical."""
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
-"""How far two log-probabilities of a token may lie apart for the ways they were computed to count as the same."""
+"""Largest difference of two log-probabilities that counts as rounding, by precision."""
 TOLERANCE_QUANTISED = 5e-1
-"""The same where weights are quantised. LLM.int8 leaves columns of a batch unrounded: texts depend on others."""
+"""The same for quantised weights. With LLM.int8, a text's values depend on the others in its batch."""
 LARGEST_TREE = 2048
-"""Tokens of a tree at most, since its mask is their square."""
+"""Most tokens of a tree, whose attention mask has this number squared."""
 SAMPLE = (
     base.Continuation("The cup", " fell off the table because it stood near the edge."),
     base.Continuation("The cup", " fell off the table, and broke."),

@@ -44,9 +44,9 @@ from winokit.models.reading import (
 from winokit.models.registry import Spec
 
 ATTENTION_BUDGET = 1 << 17
-"""Rows times squared length of a batch whose attention is kept: 200 MB where layers times heads is 384."""
+"""Rows times squared length of a batch whose attention is returned: 200 MB if layers times heads is 384."""
 PROBE = ("The cup fell.", "Nora put the cup on the table, and it fell.")
-"""Read when a model is loaded, to see what may be left out or put together without a change."""
+"""Texts that are read when a model is loaded, to test which shortcuts leave its logits unchanged."""
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 Places: TypeAlias = Sequence[int] | torch.Tensor

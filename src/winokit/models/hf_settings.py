@@ -20,7 +20,7 @@ LARGE = ("device_map", "max_memory", "load_in", "trust_remote_code", "chat_templ
 OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos", *LARGE)
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT])(i?)B", re.IGNORECASE)
 DEVICE = "WINOKIT_DEVICE"
-"""The variable that names the device of models whose SPEC names none."""
+"""Environment variable that names the device, if the SPEC names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class HfSettings:
     gguf_file: str | None = None
     budget: int | None = None
     bos: bool | None = None
-    """Whether texts begin with BOS; None for what the model's files say (`hf_causal`)."""
+    """Whether texts begin with BOS. None means as the model's files say (`hf_causal`)."""
     device_map: str | dict[str, int | str] | None = None
     max_memory: dict[int | str, int] | None = None
     load_in: str | None = None
     compute_dtype: str | None = None
-    """Precision of products with weights in 4 bits; None for other weights, whose own precision it is."""
+    """Precision of products with 4-bit weights. None for other weights, which have their own."""
     trust_remote_code: bool = False
     chat_template: str | None = None
-    """`auto`, or the file of a template."""
+    """`auto`, or the path of a Jinja file. None for no template."""
     loaded: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
-    """Network and tokenizer, where they were handed over instead of named."""
+    """Network and tokenizer, if they were given as objects, else None."""
 
     @classmethod
     def of(cls, spec: Spec) -> "HfSettings":

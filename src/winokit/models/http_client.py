@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 CONNECTING = 30.0
 """Seconds for a connection to be made, its TLS included."""
 LONGEST_HEADER = 2**18
-"""Bytes of one line of a reply's headers at most."""
+"""Most bytes of one line of a reply's headers."""
 LONGEST_REPLY = 2**27
-"""Bytes of a reply at most, unpacked: far above what a model says of a full batch."""
+"""Most bytes of a decompressed reply: far more than a full batch of replies needs."""
 LARGE_BODY = 2**20
-"""Bytes from which a request is sent in pieces."""
+"""Bytes from which on a request is sent in chunks."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
-"""What OpenSSL calls an answer that is no TLS."""
+"""OpenSSL's reasons for an answer that is not TLS."""
 PROXY_REFUSES = 407
 PASSING = (408, 429)
 """Statuses below 500 after which the same request may succeed."""
@@ -111,10 +111,10 @@ class HttpClient:
         self._proxy = proxy
         self._arrived: SimpleQueue[tuple[Any, int, Outcome]] = SimpleQueue()
         self._underway: dict[Any, int] = {}
-        """The number of the sending by its ticket; touched by the caller's thread alone."""
+        """Number of each sent request by its ticket. Only used in the caller's thread."""
         self._sent = 0
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        """By number; touched by the loop's thread alone."""
+        """Running tasks by number. Only used in the loop's thread."""
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="winokit-server", daemon=True)
         self._thread.start()

@@ -15,15 +15,15 @@ from time import time
 from typing import Any, TypeAlias
 
 FACTS = ("id", "root", "owned_by")
-"""What is taken from an entry as it is; `created` is looked at first."""
+"""Fields of an entry that are stored as they are. `created` is checked first."""
 TELLING = frozenset({"created", "tokens"})
-"""Facts that tell a model from the one before it: since when it exists, or how many tokens a corpus has."""
+"""Facts that distinguish a model from an earlier one of the same name."""
 PLACEHOLDERS = (0, 1, 1677610602)
 """Values of `created` that servers give for every model; the last is LiteLLM's."""
 OLLAMA_TAG = ":latest"
-"""What Ollama adds to a name without a tag."""
+"""Suffix that Ollama adds to a name without a tag."""
 A_MOMENT = 5.0
-"""Seconds between a request and a `created` that is only the time of the request."""
+"""Seconds within which `created` counts as the time of the request."""
 MILLISECONDS = 10**11
 """A time since 1970 that is larger than this is in milliseconds."""
 LATEST = 10**14
@@ -37,11 +37,11 @@ class ServerIdentity:
     """A server's description of the model that it serves."""
 
     facts: Mapping[str, str | int] = field(default_factory=dict)
-    """Of id, root, owned_by, created and tokens those that say something; empty if no such model is listed."""
+    """Values of id, root, owned_by, created and tokens, if they say something. Empty if the model is not listed."""
     confirmed: bool = True
-    """Whether the server said so now; otherwise it is what it said the last time."""
+    """Whether the server said so now. Otherwise the facts are those it gave last time."""
     reached: bool = True
-    """Whether there is a server at all, however it answers; False if no connection could be made."""
+    """Whether any server could be reached. False if no connection was made."""
 
     @property
     def tells(self) -> bool:

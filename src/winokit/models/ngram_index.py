@@ -36,19 +36,19 @@ from winokit.models.server import (
 
 PREFIX = "infinigram"
 PUBLIC = "https://api.infini-gram.io"
-"""The server of infini-gram's authors, which is asked if no other is named."""
+"""Server of infini-gram's authors, used if the SPEC names no other."""
 INDEX_OPTIONS = (*EXCHANGE_OPTIONS, "documents")
 USUAL_POLICY = RetryPolicy(concurrency=4, timeout=60.0, rate=5.0)
-"""A free server that many share is not asked more than five times a second."""
+"""Limits for a free server that many people share: at most five requests a second."""
 MOST_CLAUSES = 4
 MOST_TERMS = 4
 MOST_CHARACTERS = 1000
 MOST_DOCUMENTS = 10
-"""What one query may have, and what it may show."""
+"""Limits of one query: clauses, n-grams of a clause, characters and returned documents."""
 CLAUSE_SAMPLE = 500_000
-"""Occurrences of a frequent clause that are looked at, if there are several clauses: the most that is allowed."""
+"""Occurrences of a frequent clause that are sampled in a query of several clauses: the most that is allowed."""
 SHOWN_TOKENS = 300
-"""Tokens of a document around what was found."""
+"""Number of tokens of a document that are returned around a match."""
 OPERATOR = re.compile(r"(?<!\S)(?:AND|OR)(?!\S)")
 WAYS_OUT = {
     403: "the server refuses: name its key with ?key_env=NAME, or ask less often (?rate=1)",
@@ -56,7 +56,7 @@ WAYS_OUT = {
     429: "ask less often (?rate=1), or try later",
 }
 READING = 1
-"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+"""Version of how replies are read, part of the fingerprint. Raise it whenever the same reply is read differently."""
 
 
 class IndexServer(ModelServer):

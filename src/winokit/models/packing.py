@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 ENOUGH = 1024
-"""Padded tokens from which on a batch is choosy."""
+"""Number of tokens from which on a batch takes only texts of similar length."""
 
 
 def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:

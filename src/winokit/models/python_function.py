@@ -47,7 +47,7 @@ def function_named(spec: str, place: str) -> tuple[ModuleType, Callable[..., obj
 
 
 HANDED_OVER: "WeakKeyDictionary[Callable[..., object], str]" = WeakKeyDictionary()
-"""What tells the functions of this process apart, and from those of any other."""
+"""Random ids of the function objects of this process, part of their fingerprints."""
 
 
 def of_function(function: Callable[..., object]) -> "PythonFunction":

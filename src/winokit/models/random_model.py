@@ -17,10 +17,10 @@ from winokit.models import base
 from winokit.models.registry import Spec
 
 DIMENSIONS = 32
-"""Length of the vectors that stand for texts."""
+"""Length of the random vectors."""
 LAYERS = 2
 HEADS = 4
-"""Shape of the attention that a guesser pays."""
+"""Number of layers and heads of the random attention."""
 
 
 def load(spec: Spec) -> "RandomModel":

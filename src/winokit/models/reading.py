@@ -16,7 +16,7 @@ from winokit.errors import check_known
 from winokit.models import base
 
 WINDOW = 1024
-"""Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
+"""Number of requests planned together: enough to pack well, few enough for the memory."""
 POOLINGS = ("first", "mean", "span")
 
 Ids: TypeAlias = tuple[int, ...]
@@ -35,7 +35,7 @@ class TextReading:
     places: list[tuple[int, int] | None]
     words: list[int | None]
     most: int
-    """How many tokens the model reads."""
+    """Largest number of tokens that the model reads."""
 
     @classmethod
     def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
@@ -191,11 +191,11 @@ class MaskPlan:
     """
 
     mask: int
-    """The id that hides a token."""
+    """Id of the mask token."""
     guesses: dict[Ids, list[Guess]] = field(default_factory=lambda: defaultdict(list))
     gazes: dict[Ids, list[Gaze]] = field(default_factory=lambda: defaultdict(list))
     pools: dict[Ids, list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
-    """The requests for a vector, each with the positions to take the mean of."""
+    """Requests for vectors by text, as pairs of request index and positions to take the mean of."""
     refused: dict[int, base.Refusal] = field(default_factory=dict)
 
     def add(self, index: int, request: base.Request, reading: TextReading) -> None:

@@ -22,9 +22,9 @@ from winokit.settings import Help
 
 N = TypeVar("N", int, float)
 ADDRESS = re.compile(r"@https?://[^?+\s]*")
-"""Where a server is, which concerns nobody who reads a report."""
+"""Address of a server in a SPEC, which results do not show."""
 SERVED_NAME = re.compile(r"(gpt-[3-9][^/]*|o[1-9](-\w+)?|(claude|gemini|grok)-[^/]*)\Z")
-"""Names of models that no hub has, since their makers serve them."""
+"""Names of models that only their makers serve, so that no hub has them."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 MODEL_HELP = (
@@ -32,9 +32,9 @@ MODEL_HELP = (
     "association:INDEX, ensemble:A+B, python:MODULE:FUNCTION."
 )
 ModelLike = str | Model | Callable[..., Any]
-"""A SPEC; in Python also a model, or a function that scores."""
+"""A SPEC, or in Python also a model or a scoring function."""
 ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True)]
-"""A verb's model, with its help."""
+"""Type of a verb's option for a model, with its help."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
         "python": "winokit.models.python_function:load",
     },
 )
-"""From prefix to what makes the model of a SPEC. Models that judge whole problems (`Choose`) live above this package:
-the hunter and word association come by entry point, as those of other packages do."""
+"""Loaders of models, by prefix of the SPEC. Models that judge whole problems (`Choose`), such as the hunter and
+word association, are registered by entry points."""
 
 
 def as_model(given: ModelLike) -> str | Model:

@@ -23,13 +23,13 @@ TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 BULLETS = re.compile(r"(?:[#>•\s]|-(?!\d))+")
 AROUND = " \t\n.,:;!?()[]\"'“”‘’。、「」『』_"
 NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
-"""Letters and punctuation of full width (Ｂ：), as they are written elsewhere."""
+"""Map from full-width letters and punctuation (Ｂ：) to the usual ones."""
 PROSE = frozenset(("yes", "no", "true", "false"))
-"""Options that a sentence may hold without meaning them."""
+"""Options that a sentence may contain without choosing them."""
 
 _UNSPACED = "[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0980-\u0dff\u200c\u200d"
-"""Of scripts whose characters are words, and of what belongs to a letter: models know nothing of language packs."""
+"""Characters of scripts in which each one is a word, and marks that belong to a letter."""
 _KANA = "\u30a0-\u30ff"
 _HAN = "\u3400-\u9fff"
 _HANGUL = "\uac00-\ud7a3"
@@ -38,14 +38,14 @@ _WORD = re.compile(
     rf"{_UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
     rf"|(?:(?!{_UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9{_MARKS}])+"
 )
-"""A word; scripts without spaces between words stand beside Latin letters without one (答えはBです)."""
+"""Pattern of a word. Text without spaces may stand next to Latin letters (答えはBです)."""
 IS_KATAKANA = re.compile(f"[{_KANA}]")
 IS_HAN = re.compile(f"[{_HAN}]")
 
 SAID_ONCE = 0xE000
 IN_PROSE = 0xE400
 IN_WORDS = 0xE800
-"""The character of the first option, for names of one character, for `PROSE`, and for all others."""
+"""First of the characters that stand for options: for names of one character, for `PROSE`, and for all other names."""
 LETTER = r"[\ue000-\ue3ff]"
 NAME = r"[\ue000-\uebff]"
 PRIVATE = re.compile(NAME)
@@ -54,24 +54,24 @@ REPLIES = our_toml("assets/replies.toml")
 NEGATED = re.compile(rf"(?:{'|'.join(REPLIES['negated'])})\Z", re.IGNORECASE)
 DENIED = re.compile("|".join(REPLIES["denied"]))
 UNSURE = re.compile(rf"\b(?:{'|'.join(REPLIES['unsure'])})\b|{'|'.join(REPLIES['unsure_anywhere'])}", re.IGNORECASE)
-"""What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
+"""Patterns of a negation before a name, of one after it, and of a reply that does not choose."""
 NEGATING = frozenset(REPLIES["telling"]["negated"].split())
 DECLARING = frozenset(REPLIES["telling"]["declares"].split())
 DOUBTING = frozenset(REPLIES["telling"]["unsure"].split())
-"""Words without which a reply in ASCII need not be searched for such patterns."""
+"""Words without which an ASCII reply cannot match those patterns."""
 LONGEST_NEGATION = 40
-"""Characters before a name in which a negation of it is looked for."""
+"""Number of characters before a name that are searched for a negation."""
 LEAST_BEGINNING = 12
-"""Letters before a blank by which a reply is known to repeat them."""
+"""Fewest letters before the blank that show that a reply repeats them."""
 LEAST_ENDING = 6
-"""Letters after a blank by which a reply is known to repeat them."""
+"""Fewest letters after the blank that show that a reply repeats them."""
 OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(REPLIES[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
 _LEAD = rf"(?i:{'|'.join(REPLIES['declares'])})[(\[\"'“‘「]*"
 _NO_CLAUSE = rf"(?!['’]s\b|[\"'”’)]*\s+(?!(?:are|both|because|since)\b)(?:\w|{NAME}))"
 DECLARED = re.compile(rf"{_LEAD}({NAME})")
 DECLARED_BOTH = re.compile(rf"{_LEAD}{NAME}(?:{OR}|{AND}(?={NAME}{_NO_CLAUSE}))({NAME})")
 DECLARING_WORD = re.compile("|".join(sorted(DECLARING, key=len, reverse=True)))
-"""Where a pattern of `declares` may begin, in lower case."""
+"""Pattern of the first words of a declaration, in lower case."""
 DECLARED_AT_ONCE = re.compile(rf"\A(?:\w+\s+){{0,3}}{_LEAD}({NAME})(?!\?)")
 OPENING = re.compile(r"(?i:(?:option|choice)\s+)?[(\[\"'“‘]*")
 _STOP = r"[)\]\"”.:,;!?。、」\n]|\s+:|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
@@ -81,7 +81,7 @@ BESIDE = re.compile(rf"[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({NAME})")
 BELOW = re.compile(rf"\n\s*[(\[]?({NAME})[.:)\]](?:\s|\Z)")
 BRACKETED = re.compile(rf"[(\[「]({NAME})[)\]」]")
 MOST_LISTED = 4
-"""Words of a list of two names that are in no name: its numbers and articles."""
+"""Most words of a list of two names that belong to no name, such as numbers and articles."""
 NUMBERED_FIRST = re.compile(r"\s*\(?1\s*[).:]\s")
 NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
@@ -122,13 +122,13 @@ class OptionNames:
     """
 
     spelled: dict[str, int]
-    """Options by their names in lower case, to the letter."""
+    """Options by their names in lower case, as they are spelled."""
     lettered: dict[str, int]
     """Options by the letters and digits of their names, the longest first."""
     single: frozenset[str]
     """Names of one character in lower case."""
     written: frozenset[str]
-    """The same as they are written, which is how letters count."""
+    """Names of one character as they are written, since the case of letters matters."""
 
 
 def choice_in(

@@ -42,22 +42,22 @@ from winokit.models.registry import Spec
 
 LOG = logging.getLogger("winokit.models")
 PROMPT_REPLY = 0.5
-"""Seconds: where replies come sooner, twice as many texts go into the next call; where it takes four times as long,
-half as many, so that a slow server is asked for one at a time."""
+"""Seconds: after quicker replies the next call has twice as many texts, after replies four times as slow half as
+many."""
 OPENAI = "https://api.openai.com/v1"
 LONGEST_PAUSE = 60.0
-"""Seconds between two tries at most, unless the server asks for more."""
+"""Longest pause in seconds between two tries, unless the server asks for more."""
 LONGEST_REQUESTED_PAUSE = 600.0
-"""A server that asks for more seconds than this is not waited for."""
+"""Longest pause in seconds that a server may ask for. Otherwise it is given up."""
 IDENTITY_PATH = "/models"
 IDENTITY_RETRIES = 2
-"""How often a server that may be back soon is asked once more which model it serves, at most."""
+"""Most retries of the question which model is served."""
 IDENTITY_TIMEOUT = 20.0
-"""Seconds to wait for what a server serves, at most."""
+"""Longest time in seconds to wait for the answer which model is served."""
 MOST_UNREAD = 256
-"""Replies that may be waiting to be looked at, of a server that answers faster than they are read."""
+"""Most replies that may wait to be read."""
 PATIENCE = 600.0
-"""Seconds of nothing but refusals after which a server with too many requests is given up."""
+"""Seconds without any answer after which a busy server is given up."""
 ELSEWHERE = "the server is at another address: check the URL, and whether it begins with https"
 WAYS_OUT = {
     **dict.fromkeys((301, 302, 303, 307, 308), ELSEWHERE),
@@ -73,9 +73,9 @@ TOO_LONG = re.compile(
 )
 """A text that the model cannot read; others it may."""
 EXCHANGE_OPTIONS = ("concurrency", "timeout", "retries", "delay", "rate", "key_env")
-"""What a SPEC may say of how any server is asked."""
+"""Options of a SPEC on requests to any server."""
 SERVER_OPTIONS = (*EXCHANGE_OPTIONS, "tokenizer")
-"""What `connect` reads of a SPEC."""
+"""Options of a SPEC that `connect` reads."""
 
 Body: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Complaint(BadInput):
         self.text = text
         self.status = status
         self.too_long = TOO_LONG.search(text) is not None
-        """Whether the model cannot read so long a text; others it may."""
+        """Whether the text is too long for the model. Shorter texts may be fine."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class RetryPolicy:
     retries: int = 6
     delay: float = 1.0
     rate: float = inf
-    """Calls a second at most, retries included."""
+    """Most calls a second, retries included."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class ModelServer:
     """
 
     ways_out: Mapping[int, str] = WAYS_OUT
-    """What a user can do about a status."""
+    """Advice for the user, by HTTP status."""
 
     def __init__(self, url: str, key: str | None, settings: Body, policy: RetryPolicy) -> None:
         self.url = url.rstrip("/")
@@ -191,12 +191,12 @@ class ModelServer:
         self._limit = float(policy.concurrency)
         self._at_a_time = 1
         self.usage = Usage()
-        """What was asked and charged; it says whether more may be asked."""
+        """Requests and tokens so far, and whether more requests are allowed."""
         self.count_tokens: Callable[[str], int] | None = None
-        """How many tokens a text has, where a tokenizer was named to count them with."""
+        """Counts the tokens of a text, if the SPEC names a tokenizer, else None."""
         self._served: str | None = None
         self._next_turn = 0.0
-        """When the next call may be sent, by the monotonic clock."""
+        """Time of the next call under the rate limit, by the monotonic clock."""
 
     def seconds_to_turn(self) -> float:
         """Seconds until the next call may be sent under the rate limit."""
@@ -366,12 +366,12 @@ class _Call:
     tries: int = 0
     refusals: int = 0
     due: float = 0.0
-    """When it may be sent again."""
+    """Time from which on it may be sent again, by the monotonic clock."""
     body: Body | None = None
-    """What was sent."""
+    """The body that was sent."""
     sent_at: float = 0.0
     settings: Body = field(default_factory=dict)
-    """Those of the server when it was sent."""
+    """The server's settings when it was sent."""
     cuts: int = 0
 
 
@@ -402,7 +402,7 @@ class _Exchange:
         self._unread: deque[tuple[_Call, Outcome]] = deque()
         self._ready: deque[tuple[int, Any]] = deque()
         self._troubled = False
-        """Whether something unread may change what is sent next."""
+        """Whether an unread failure may change what is sent next."""
         self._cuts = 0
         self._last_sign = self._last_answer = monotonic()
         self._has_answered = self._has_warned = False

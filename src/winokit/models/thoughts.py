@@ -13,13 +13,13 @@ from typing import NamedTuple
 from winokit.files import our_toml
 
 UNFINISHED = "its reply ended before the answer: raise max_tokens"
-"""Why a reply says nothing: its tokens were spent on the thought."""
+"""Reason for a reply without an answer: its tokens were used up by the thought."""
 ALL_THOUGHT = "its whole reply is a thought, though it was not cut off: check the server's reasoning parser"
-"""Why a reply says nothing that came to its end by itself."""
+"""Reason for a reply that ended by itself without an answer."""
 MARKS: list[tuple[str, str]] = our_toml("assets/replies.toml")["marks"]
-"""What stands around a thought in the text of a reply."""
+"""Pairs of marks around a thought in a reply."""
 BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z))", re.DOTALL)
-"""A reply of gpt-oss whose marks have been dropped, and only the names of its channels are left."""
+"""Pattern of a gpt-oss reply that has lost its marks, except the names of the channels."""
 
 
 class MarkPatterns(NamedTuple):
@@ -45,7 +45,7 @@ def _compile_patterns(start: str, end: str) -> MarkPatterns:
 
 
 MARKED = re.compile("|".join(map(re.escape, chain.from_iterable(MARKS))), re.IGNORECASE)
-"""Any of the marks: a reply without one is all answer."""
+"""Pattern of any mark. A reply without one has no thought."""
 
 
 def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:

@@ -75,7 +75,7 @@ class VisitReport:
     state: str
     """One of `OPEN`, `APPROVED`, `SCREENED_OUT` and `RETURNED`."""
     bonuses: tuple[int, ...] = ()
-    """The bonuses it shows, in hundredths."""
+    """Bonuses that the platform shows for the visit, in hundredths."""
     study_id: str | None = None
 
 
@@ -111,21 +111,21 @@ class Platform:
     title = ""
     """Its name on pages."""
     parameters: tuple[str, ...] = ()
-    """Parameters of the address by which it sends people."""
+    """Parameters of the link by which the platform sends workers."""
     start = ""
-    """That address below the study's own, as it is given to the platform."""
+    """Path and query of that link below the study's address, with the platform's placeholders."""
     frames = "'none'"
-    """Sites that may show this address in a frame, as a Content-Security-Policy lists them."""
+    """Sites that may show the page behind that link in a frame, as a Content-Security-Policy lists them."""
     hourly_minimums: Mapping[str, int] = {"USD": 725}
-    """The least that an hour should pay, in hundredths, by currency."""
+    """Minimum hourly pay in hundredths, by currency."""
     minimum_of = "the federal minimum wage of the United States"
-    """Name of that minimum, for messages."""
+    """Name of the minimum hourly pay, for messages."""
     enforces_minimum = False
     """Whether the platform refuses studies that pay less, whatever study.toml says."""
     by_hand = False
-    """Whether the requester pays, and the ledger only notes it."""
+    """Whether the requester pays workers by hand, so that the ledger only records it."""
     offered_by = "`winokit collect invite` makes links"
-    """How people learn of the study, if not by `publish`."""
+    """Hint for the requester on offering the study, if the platform has no `publish`."""
 
     def __init__(self, settings: PlatformConfig) -> None:
         self.settings = settings

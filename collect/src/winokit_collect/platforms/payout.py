@@ -59,7 +59,8 @@ from winokit_collect.study.study import Study
 
 LEASE = timedelta(minutes=1)
 ASK_AGAIN = timedelta(minutes=10)
-"""A server has `LEASE` for a step, which is longer than it waits for a platform. Doubt is cleared after `ASK_AGAIN`."""
+"""Time that a server reserves a payout for a step (`LEASE`, longer than it waits for a platform), and time after which
+the platform is asked again about an uncertain one (`ASK_AGAIN`)."""
 POLL_SECONDS = 2.0
 ACCIDENT_SECONDS = 30.0
 BY_HAND = "by hand"

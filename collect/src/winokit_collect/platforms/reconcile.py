@@ -55,9 +55,9 @@ class BookItem:
     """`visit`, the platform's own reward, or `bonus`."""
     cents: int
     worker_id: int | None
-    """None if the platform names somebody who is not, or no longer, known here."""
+    """None if the platform's person is not, or no longer, known here."""
     visit_id: int | None
-    """None if it is not known here which visit it was for."""
+    """None if it is unknown which visit it was for."""
     is_forgotten: bool = False
     """Whether nothing ties its visit to a person any more."""
 

@@ -27,7 +27,7 @@ ANSWER_QUESTION = 15.0
 KNOWS = 0.95
 """Chance that somebody careful knows the answer. Otherwise they guess."""
 DOUBTS = 0.02
-"""Chance that somebody careful says that a good problem has no answer, or that its clause alone decides it."""
+"""Chance that somebody careful marks a good problem as ambiguous, or as decided by its clause alone."""
 SPREAD = 0.5
 """Standard deviation of the logarithm of the time that people take."""
 BOT_SECONDS = (0.5, 2.5)
@@ -50,7 +50,7 @@ class Rehearsed:
     """Counts of everything that the made-up people did in a rehearsal."""
 
     times: dict[int, VisitTimes] = field(default_factory=dict)
-    """Times by the person's number."""
+    """Times of each person, by their number."""
     bots: set[int] = field(default_factory=set)
     returned: int = 0
     second_visits: int = 0

@@ -45,10 +45,10 @@ MONEY_CALLS = ("/pay", "/transition")
 POINTS = 0.05
 DISAGREE = 0.2
 LEVEL = 0.05
-"""The difference that should be seen, how often two models disagree, and the level of the test."""
+"""Difference of accuracy to detect, share of problems on which two models disagree, and level of the test."""
 MOST_ROUNDS = 200
 LOOK_STEPS = 100
-"""Steps of people after which the study looks where one more vote is needed."""
+"""Number of people's steps between two searches for votes that need a second opinion."""
 LOOK_AFTER = timedelta(minutes=10)
 
 
@@ -57,17 +57,17 @@ class MoneyPlayed:
     """Money that was owed and paid in a rehearsal, in hundredths."""
 
     owed_cents: int
-    """All that people earned by the ledger."""
+    """Everything that people earned, by the ledger."""
     paid_cents: int
-    """All that left the platform's account."""
+    """Everything that the platform paid."""
     rewards_beyond_cents: int
     """Rewards that the platform paid for visits, beyond what was earned in them."""
     found_cents: int
-    """What comparing the books found, before it was entered into the ledger."""
+    """Difference between ledger and platform, before it was corrected in the ledger."""
     disagreement_cents: int
-    """The money on which ledger and platform disagree at the end."""
+    """Difference between ledger and platform at the end."""
     uncertain: int
-    """Payouts that were in doubt at some time."""
+    """Payouts that were uncertain at some time."""
     asked_of_you: int
     """Payouts that a requester had to look up."""
     currency: str
@@ -79,7 +79,7 @@ class HourPlayed:
 
     minutes_a_visit: float
     hourly_cents: int
-    """Of careful people, in the median, with consent page and quiz."""
+    """Median over careful people, with the time for consent page and quiz."""
     by_kind: dict[str, int]
     floor: PayFloor
     visits: int
@@ -93,9 +93,9 @@ class VerdictsPlayed:
     invalid: int
     open: int
     hang_on_blocked: int
-    """Of the invalid: those that would be valid without the vote of a blocked worker."""
+    """Invalid problems that would be valid without the vote of a blocked worker."""
     hang_on_bots: int
-    """Likewise, without the vote of a bot, blocked or not."""
+    """Invalid problems that would be valid without the vote of a bot, blocked or not."""
     asked_once_more: int
     bots: int
     bots_blocked: int
@@ -110,10 +110,10 @@ class PowerPlayed:
     """
 
     problems: int
-    """Valid problems that are expected of the whole study."""
+    """Expected number of valid problems in the whole study."""
     power: float
     needed: int
-    """Problems with which the power is 80 %."""
+    """Number of problems for a power of 80 %."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
 @dataclass(frozen=True)
 class _CopiedStudy:
     problems_of_study: int
-    """Problems that the whole study will have."""
+    """Number of problems that the real study will have."""
 
 
 def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:

@@ -31,10 +31,10 @@ from winokit_collect.study.writing import read_twins
 
 LOG = logging.getLogger("winokit.collect")
 REMEMBERED = 256
-"""Number of pairs whose verdicts are kept: the pair that a writer was shown is judged again when it is handed in."""
+"""Number of pairs whose verdicts are remembered: a pair is usually judged again when it is handed in."""
 ASKED = "asked"
 EVALUATION = "adversary"
-"""The event of a pair that the model was shown, and the state that keeps the model's evaluation."""
+"""Kind of the event for a pair that the model was shown, and key of the state that stores the evaluation."""
 EVALUATION_DATA = "open"
 MESSAGES = {
     (True, False): say("model.is_fooled"),
@@ -57,12 +57,12 @@ class AdversaryVerdict:
     scoring: str
     right: tuple[bool | None, bool | None]
     fooled: bool
-    """It chose wrongly in one of them; no answer is no mistake."""
+    """Whether it chose wrongly in at least one problem. No answer is no mistake."""
     clause_gives_away: bool
-    """It solves both from the clause with the blank alone."""
+    """Whether it solves both problems from the clause with the blank alone."""
     message: str
     sure: tuple[float | None, float | None] = (None, None)
-    """The probability of what it chose, by problem, where its scores tell one."""
+    """Probability of the chosen candidate, by problem. None if the scores are no probabilities."""
     chosen: tuple[str | None, str | None] = (None, None)
 
     def to_json(self) -> dict[str, Any]:

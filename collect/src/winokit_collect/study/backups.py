@@ -36,7 +36,7 @@ MANIFEST = "backup.json"
 FOLDER = "study/"
 SCHEMA = 1
 LEFT_OUT = (BACKUPS, "export")
-"""Folders of a study that no backup holds."""
+"""Folders of a study that are left out of backups."""
 ROWS = 1000
 COUNTED = ("workers", "submissions", "votes", "problems", "payments", "visits")
 """Tables whose numbers of rows are shown."""
@@ -49,7 +49,7 @@ class Backup:
     path: Path
     made_at: str
     counts: Mapping[str, int]
-    """Rows of each table."""
+    """Number of rows of each table."""
     has_key: bool
 
     @property

@@ -17,7 +17,7 @@ import numpy as np
 
 FLOOR = 1e-9
 CLOSE = 1e-5
-"""The fit ends when no share changes by this much."""
+"""Largest change of a probability at which the fit ends."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DawidSkeneFit:
     shares: Any
     """Probability of each choice, by item."""
     priors: Any
-    """How frequent each choice is."""
+    """Share of items whose true choice is this one, by choice."""
     errors: Any
     """Probability that a judge (first axis) makes a choice (third), by the true choice (second)."""
 

@@ -26,9 +26,9 @@ from winokit_collect.study.validity import UNANIMOUS_YES, settle_problem
 from winokit_collect.study.voting import SHOWN_AS
 
 MOST_OWN = 500
-"""Maximum number of a study's problems that become gold, for each kind of judgement: more than a worker ever sees."""
+"""Most problems of a study that become gold questions, for each kind of judgement. No worker sees so many."""
 FEWEST = 2
-"""Fewest votes that settle a gold question: one vote alone settles nothing."""
+"""Fewest votes that make a problem a gold question."""
 MISSED = (schema.RELEASED, schema.EXPIRED)
 """Final states of a lease whose worker has not answered."""
 # Asked after every vote, and made once: making a query takes longer than running it.
@@ -50,7 +50,8 @@ _VOTE_COLUMNS = (
     _OWN_COUNT.scalar_subquery().label("others"),
 )
 _VOTES_ON = Prepared(select(*_VOTE_COLUMNS).where(*_IS_ON_PROBLEM, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold))
-"""Count and extremes of a kind's votes on a problem, the number asked for, and the gold of the study's own."""
+"""Query of the votes of a kind on a problem (number, lowest and highest choice), the number asked for, the gold task
+made of the problem, and the number of such tasks."""
 _IS_MISSED = or_(*(LEASES.c.state == state for state in MISSED))
 _LEASED_TASKS = select(func.count()).select_from(LEASES).join(TASKS, TASKS.c.id == LEASES.c.task_id)
 _MISSED = _LEASED_TASKS.where(LEASES.c.worker_id == _ME, _IS_MISSED, TASKS.c.gold)

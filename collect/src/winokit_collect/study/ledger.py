@@ -32,7 +32,7 @@ from winokit_collect.study.workers import by_code
 
 MOST_CENTS = 100_000
 FOOLED = "fooled"
-"""Why the bonus for a pair that fools the model is paid."""
+"""Reason of the ledger line for a pair that fools the model."""
 _LINE = Prepared(insert(PAYMENTS), "worker_id", "submission_id", "reason", "cents", "note", "at")
 
 
@@ -143,9 +143,9 @@ class PayoutProgress:
     planned: int
     uncertain: Sequence[PayoutJob]
     ended: Sequence[PayoutJob]
-    """The last ones that were confirmed or refused, newest first."""
+    """Payouts that were confirmed or refused last, newest first."""
     waiting: Sequence[str] = ()
-    """What the platform asked to wait for."""
+    """Reasons why the platform asked to wait."""
 
 
 def payouts(study: Study, most: int) -> PayoutProgress:

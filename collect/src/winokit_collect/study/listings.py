@@ -37,7 +37,7 @@ class ListingPage(Generic[T]):
     number: int
     pages: int
     at: datetime | None = None
-    """When it was counted, if that is not now."""
+    """Time at which the rows were counted, None for now."""
 
 
 def problems(

@@ -44,7 +44,8 @@ class Withdrawal:
     texts: int
     open_cents: int
     is_forgotten: bool
-    """Nothing ties the code to a person any more. While a platform has to pay them, it must know whom."""
+    """Whether nothing ties the code to a person any more. While something is owed, the platform must know their
+    name."""
 
 
 def check_gold(study: Study, session: Session, worker_id: int) -> None:

@@ -52,7 +52,7 @@ AFTER: BindParameter[int] = bindparam("after")
 ANYWHERE: BindParameter[float] = bindparam("anywhere", type_=Float)  # beside a number it would be taken for an integer
 BEFORE_ALL = -1
 ENOUGH = 20
-"""Gold questions of its own from which on a study needs no others."""
+"""Number of gold questions made of the study's own problems at which no others are needed."""
 
 
 def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[Any]:

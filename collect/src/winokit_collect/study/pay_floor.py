@@ -12,7 +12,8 @@ from winokit_collect.study.schema import VOTES, WRITE
 
 OWN = "pay.least_per_hour"
 ASSUMED_SECONDS: Mapping[str, float] = {WRITE: 255.0} | dict.fromkeys(VOTES, 24.0)
-"""Seconds that a task is assumed to take until five of its kind were timed: as in the example study (`demo.py`)."""
+"""Seconds that a task is assumed to take, until enough submissions were timed. They are those of the example study
+(`demo.py`)."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,9 @@ class PayFloor:
     """The minimum hourly pay of a study, and who sets it."""
 
     cents: int
-    """Zero if there is no such thing in the study's currency."""
+    """Hundredths of the study's currency. Zero if no minimum is known in it."""
     reason: str
-    """Whose minimum it is."""
+    """Name of the minimum, for messages."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class PriceCheck:
     """Whether these seconds were measured in the study, or are an assumption."""
     hourly_cents: int
     needed_cents: int
-    """The least price at which an hour pays enough."""
+    """Lowest price that reaches the minimum hourly pay."""
 
     @property
     def is_low(self) -> bool:

@@ -22,7 +22,7 @@ from winokit_collect.study.workers import forget_visits
 from winokit_collect.study.writing import EarlierText
 
 UNSEEN = {"synchronize_session": False}
-"""Nothing that is deleted was read as an object before."""
+"""Options of statements on rows that the session has not loaded as objects."""
 
 
 @dataclass(frozen=True)

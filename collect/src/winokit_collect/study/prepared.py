@@ -27,13 +27,13 @@ class _Ready:
 
     sql: str
     names: Sequence[str] | None
-    """Names of its values in their order, or None if the driver takes them by name."""
+    """Names of the parameters in order, or None if the driver takes them by name."""
     known: Mapping[str, Any]
     incoming: Sequence[tuple[str, Change]]
     row: Any
     returns_rows: bool
     outgoing: Sequence[tuple[int, Change]]
-    """Index of each column whose values are changed on the way out, and the change."""
+    """Index of each column whose values are converted, with the converter."""
     how: Mapping[str, Any]
 
 

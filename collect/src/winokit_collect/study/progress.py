@@ -37,13 +37,13 @@ from winokit_collect.study.tasks import expire
 
 KINDS = (WRITE, *VOTES)
 LARGE = 1_000
-"""Submissions from which on counting everything takes long enough to be noticed."""
+"""Number of submissions from which on counting everything takes noticeably long."""
 MINUTE = timedelta(minutes=1)
 FRESH = timedelta(seconds=5)
 OLD = 2 * MINUTE
-"""A snapshot of a large study is shown for `FRESH` at least, and until it is `OLD` while the next one is made."""
+"""A snapshot of a large study is shown for at least `FRESH`, and for at most `OLD` while the next one is made."""
 SPARING = 20
-"""A snapshot is shown at least this many times as long as it took to make: counting is a twentieth of the work."""
+"""A snapshot is shown at least this many times as long as it took to make, so that counting stays cheap."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class KindProgress:
     median_seconds: float | None
     cents: int
     hourly_cents: int | None
-    """What the pay comes to per hour at the usual time, from five submissions on."""
+    """Hourly pay at the median time. None with fewer than five submissions."""
     underpaid: bool
-    """Whether that is less than the study's floor."""
+    """Whether the hourly pay is below the study's minimum."""
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,12 @@ from winokit_collect.study.schema import Lease, Payment, ProblemRow, Submission,
 from winokit_collect.study.study import Study
 
 LARGE = 5_000
-"""Submissions from which on counting them takes long enough to be noticed."""
+"""Number of submissions from which on counting them takes noticeably long."""
 KEPT = timedelta(seconds=30)
 FEW = 5
-"""Fewer votes than this say nothing about a worker."""
+"""Fewest votes that say something about a worker."""
 OFTEN = 0.2
-"""A share of hasty submissions, or of pasted texts, from which on a worker is marked."""
+"""Share of hasty submissions, or of pasted texts, above which a worker is flagged."""
 QUESTIONS = (
     (schema.VALIDATE, "answer", "choice"),
     (schema.VALIDATE, "equally plausible", "equally_plausible"),
@@ -226,12 +226,12 @@ class QuestionAgreement:
     kind: str
     question: str
     problems: int
-    """Problems with all their votes."""
+    """Number of problems with all their votes."""
     unanimous: int
-    """Problems on which all said the same."""
+    """Number of problems on which all votes are the same."""
     kappa: float | None
     why_not: str | None = None
-    """Why there is no kappa."""
+    """Reason why there is no kappa."""
     kappa_low: float | None = None
     kappa_high: float | None = None
     ac1: float | None = None
@@ -246,9 +246,9 @@ class DawidSkene:
     labels: dict[str, int]
     """The most likely choice, by the problem's public id."""
     differs: tuple[str, ...]
-    """Problems where that is not the choice of most."""
+    """Public ids of problems where the label is not the majority's choice."""
     reliability: dict[str, float]
-    """How often each worker is right according to the model."""
+    """Probability that a worker is right, by code."""
 
 
 def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:

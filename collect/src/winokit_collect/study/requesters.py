@@ -25,25 +25,25 @@ from winokit_collect.study.study import Study
 
 WINDOW = timedelta(minutes=15)
 FIRST_WAIT = timedelta(seconds=15)
-"""A failure counts for `WINDOW`, which is also the longest wait. `FIRST_WAIT` is the shortest."""
+"""Time for which a failure counts, and longest wait (`WINDOW`), and shortest wait (`FIRST_WAIT`)."""
 FREE_BY_NAME = 5
 FREE_BY_ADDRESS = 20
-"""Failures from an address before the first wait: with one name, and with any."""
+"""Failures from one address without a wait: with the same name, and with any name."""
 LINK = "account"
 LINK_SECONDS = 86_400
-"""Lifetime of a link by which somebody chooses the password of an account, or makes the first one."""
+"""Lifetime of a link for choosing a password or making the first account."""
 Role = Literal["owner", "editor", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""From the one that may do most to the one that may do least."""
+"""Roles, from the one that may do most to the one that may do least."""
 NAME = re.compile(r"[\w.@+-]{2,64}")
 SHORTEST = 10
 LONGEST = 200
 AT_ONCE = 4
-"""Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
+"""Passwords that are hashed at the same time. Each hash takes 64 MiB while it is made."""
 _turn = threading.BoundedSemaphore(AT_ONCE)
 _hasher = PasswordHasher()
 NOBODY = _hasher.hash("nobody has this password")
-"""Verified where a name is unknown, so that an answer takes as long as for a known one."""
+"""Hash that is verified for unknown names, so that they take as long as known ones."""
 
 
 def everybody(study: Study) -> Sequence[Requester]:

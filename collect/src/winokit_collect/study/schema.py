@@ -46,7 +46,7 @@ UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
 OPEN = "open"
 APPROVED = "approved"
 RETURNED = "returned"
-"""States of a visit on its platform, beside `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
+"""States of a visit on its platform, with `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
 PAUSED = "paused"
 OWNER = "owner"
 EDITOR = "editor"
@@ -54,11 +54,11 @@ VIEWER = "viewer"
 LATE = "late"
 FROM_BLOCKED = "from a blocked worker"
 VISIT = "visit"
-"""Reason of a line that deducts the platform's own pay for a visit, which is pay for the worker as well."""
+"""Reason of a ledger line that deducts the platform's reward for a visit."""
 DISCARDED = "discarded: "
 WITH_WORKER = "worker blocked: "
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
-"""Related rows that a page shows are read with their row, or not at all: never one by one."""
+"""Options of relations: related rows are loaded with their row or not at all, never one by one."""
 
 
 class Moment(sa.TypeDecorator[datetime]):
@@ -146,19 +146,20 @@ class Worker(Numbered):
     joined_at: Mapped[datetime]
     consented_at: Mapped[datetime | None]
     consent_sha256: Mapped[str | None] = mapped_column(sa.String(64))
-    """Hash of the text they agreed to last; null for whoever agreed before texts were kept."""
+    """Hash of the consent text they agreed to last. Null if they agreed before texts were stored."""
     screened_at: Mapped[datetime | None]
     native_speaker: Mapped[bool | None]
     has_seen_wsc: Mapped[bool | None]
     qualified_at: Mapped[datetime | None]
     qualified_for: Mapped[dict[str, Any] | None]
-    """Kinds of task whose questions they have passed, or failed for good. Null means all of them."""
+    """Kinds of task whose quiz they have passed (true) or finally failed (false). Null: decided before quizzes had
+    kinds."""
     session_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to end every session of the worker at once."""
     link_version: Mapped[int] = mapped_column(default=1, server_default="1")
-    """Raised to make the worker's personal link useless."""
+    """Raised to invalidate the worker's personal link."""
     pilot: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """Came while the study was tried out: everything that refers to them can be removed at once."""
+    """Whether they joined in a pilot, so that their data can be removed."""
     submissions: Mapped[list[Submission]] = relationship(**SHOWN)
     votes: Mapped[list[Vote]] = relationship(**SHOWN)
     payments: Mapped[list[Payment]] = relationship(**SHOWN)
@@ -177,11 +178,11 @@ class Identity(Base):
     external_id: Mapped[str]
     study_id: Mapped[str | None]
     session_id: Mapped[str | None]
-    """The visit they are in, or were in last: Prolific's submission, MTurk's assignment."""
+    """Present or last visit: Prolific's submission, Mechanical Turk's assignment."""
     arrived_at: Mapped[datetime | None]
-    """When this visit began."""
+    """Time at which this visit began."""
     browser: Mapped[str | None] = mapped_column(sa.String(64))
-    """A keyed hash of the id of the browser that began it. No other may go on with it."""
+    """Keyed hash of the browser in which the visit began. It can be continued in no other."""
 
 
 class PlatformVisit(Numbered):
@@ -197,19 +198,20 @@ class PlatformVisit(Numbered):
     platform: Mapped[str] = mapped_column(sa.String(16))
     study_id: Mapped[str | None]
     session_id: Mapped[str | None]
-    """Prolific's submission, MTurk's assignment: what is approved and paid. Null for plain links."""
+    """Id of what the platform approves and pays: Prolific's submission, Mechanical Turk's assignment. Null for invite
+    links."""
     invite_id: Mapped[str | None] = mapped_column(sa.ForeignKey("invites.id"))
-    """The link that let them in."""
+    """The invite link they came by."""
     browser: Mapped[str | None] = mapped_column(sa.String(64), index=True)
-    """A keyed hash of the browser's id, to find one browser with several workers."""
+    """Keyed hash of the browser, to find workers who share one."""
     arrived_at: Mapped[datetime]
     state: Mapped[str] = mapped_column(sa.String(16), default=OPEN, server_default=OPEN)
-    """Its state on the platform, as far as we know: one of `OPEN`, `APPROVED`, `SCREENED_OUT`, `RETURNED`."""
+    """State on the platform, as far as we know: `OPEN`, `APPROVED`, `SCREENED_OUT` or `RETURNED`."""
     reward_cents: Mapped[int | None]
-    """The platform's own pay for it. Null while it is open."""
+    """The platform's reward for the visit. Null while it is open."""
     currency: Mapped[str | None] = mapped_column(sa.String(3))
     closed_at: Mapped[datetime | None]
-    """When we learned that it is no longer open."""
+    """Time at which we learned that it is no longer open."""
     worker: Mapped[Worker] = relationship(**SHOWN)
     invite: Mapped[Invite | None] = relationship(**SHOWN)
 
@@ -221,7 +223,7 @@ class ConsentText(Base):
     sha256: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
     text: Mapped[str]
     at: Mapped[datetime]
-    """When somebody first agreed to it."""
+    """Time at which the first worker agreed to it."""
 
 
 class Consent(Numbered):
@@ -243,7 +245,7 @@ class SettingsVersion(Numbered):
     __tablename__ = "settings_versions"
     at: Mapped[datetime]
     actor: Mapped[str] = mapped_column(sa.String(80))
-    """Whose login opened the study with these settings first."""
+    """User who opened the study with these settings first."""
     settings: Mapped[dict[str, Any]]
     changes: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """The values before and now, by key: `{"pay.write": ["0.40", "0.50"]}`."""
@@ -255,7 +257,7 @@ class QuizAttempt(Numbered):
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     kind: Mapped[str | None] = mapped_column(sa.String(16))
-    """The kind of task that it was about; null if it was about several, as the first quiz once was."""
+    """The kind of task that the quiz was for. Null for an early quiz about all kinds."""
     answers: Mapped[list[int]]
     share: Mapped[float]
     passed: Mapped[bool]
@@ -320,7 +322,7 @@ class ProblemRow(Numbered):
     __table_args__ = (sa.Index("ix_problems_counts", "origin", "withdrawn", "valid", "agreement", "domain"),)
     public_id: Mapped[str] = mapped_column(sa.String(40), index=True)
     family: Mapped[str] = mapped_column(sa.String(40), index=True)
-    """The public id of the original that a variant was made from; a problem's own otherwise."""
+    """Public id of the original problem: its own, except for a variant."""
     group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
     origin: Mapped[str] = mapped_column(sa.String(16), index=True)
     variant: Mapped[str] = mapped_column(sa.String(24), default="original")
@@ -335,16 +337,17 @@ class ProblemRow(Numbered):
     occurrence: Mapped[int] = mapped_column(default=1)
     author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     submission_id: Mapped[int | None] = mapped_column(index=True)
-    """The submission it was written in. No foreign key: submissions refer to tasks, and tasks to problems."""
+    """The submission in which it was written. No foreign key, since submissions refer to tasks and tasks to
+    problems."""
     created_at: Mapped[datetime]
     valid: Mapped[bool | None]
-    """The decision of the votes, or of a requester over them. None while votes are missing."""
+    """Verdict of the votes, or of a requester who overruled them. Null while votes are missing."""
     agreement: Mapped[str | None] = mapped_column(sa.String(16))
     """Agreement of the votes on validity: `unanimous-yes`, `unanimous-no` or `split`."""
     withdrawn: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """Its submission was discarded: nobody is asked about it any more."""
+    """Whether its submission was discarded, so that nobody is asked about it any more."""
     settings_id: Mapped[int | None] = mapped_column(sa.ForeignKey("settings_versions.id"))
-    """The settings it was made under, whose rule decides about it. Null: from before settings were kept."""
+    """The settings under which it was made, whose rule decides about it. Null if it is older than stored settings."""
     author: Mapped[Worker | None] = relationship(**SHOWN)
     submission: Mapped[Submission | None] = relationship(
         primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", **SHOWN
@@ -406,7 +409,7 @@ class Task(Numbered):
     held: Mapped[int] = mapped_column(default=0)
     free: Mapped[int | None] = mapped_column(sa.Computed("asked - accepted - held", persisted=True))
     rank: Mapped[int]
-    """Tasks are given out in this order."""
+    """Place in the order in which tasks are given out."""
     gold: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     problem_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problems.id"), index=True)
     group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
@@ -480,12 +483,12 @@ class Submission(Numbered):
     fields: Mapped[dict[str, Any]]
     counted: Mapped[bool]
     why_not: Mapped[str | None]
-    """Why it does not count: late, from a blocked worker, discarded by a requester."""
+    """Reason why it does not count: late, from a blocked worker, or discarded."""
     late: Mapped[bool] = mapped_column(default=False)
     seconds: Mapped[float]
-    """From the lease to the submission."""
+    """Seconds from the lease to the submission."""
     pasted: Mapped[int] = mapped_column(default=0)
-    """Characters that came from the clipboard."""
+    """Number of characters that were pasted."""
     adversary: Mapped[dict[str, Any] | None]
     submitted_at: Mapped[datetime] = mapped_column(index=True)
     history: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default="[]")
@@ -518,15 +521,16 @@ class Vote(Numbered):
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
     kind: Mapped[str] = mapped_column(sa.String(16))
     choice: Mapped[int | None]
-    """None where the worker cannot tell, if the study lets them say so."""
+    """Null if the worker cannot tell, where the study allows that answer."""
     equally_plausible: Mapped[bool | None]
     local_decides: Mapped[bool | None]
     counted: Mapped[bool]
     gold: Mapped[bool] = mapped_column(default=False)
     doubted: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """A verdict depended on it, of a judge who is often wrong. One more was asked, and this one does not decide."""
+    """Whether somebody else was asked instead, since a verdict depended on this vote of an unreliable judge. It does
+    not decide."""
     is_right: Mapped[bool | None]
-    """For a gold question: whether the vote is the known one."""
+    """Whether the vote on a gold question is right. Null for other problems."""
     at: Mapped[datetime]
     worker: Mapped[Worker] = relationship(**SHOWN)
     submission: Mapped[Submission] = relationship(**SHOWN)
@@ -584,9 +588,9 @@ class Payment(Numbered):
     settlement: Mapped[str | None]
     """The platform's receipt."""
     job_id: Mapped[int | None] = mapped_column(sa.ForeignKey("payout_jobs.id"), index=True)
-    """The payout it goes out with. A line that is settled without one was paid before there were any."""
+    """The payout that pays it. Paid lines without one are older than payouts."""
     visit_id: Mapped[int | None] = mapped_column(sa.ForeignKey("visits.id"))
-    """For a platform's own reward: the visit it was paid for."""
+    """For a line that deducts a platform's reward: the visit it was paid for."""
     worker: Mapped[Worker] = relationship(**SHOWN)
     job: Mapped[PayoutJob | None] = relationship(**SHOWN)
 
@@ -604,21 +608,22 @@ class PayoutJob(Numbered):
     )
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     visit_id: Mapped[int | None] = mapped_column(sa.ForeignKey("visits.id"))
-    """The visit whose bonus it is: what the platform shows is looked up there."""
+    """The visit for which the bonus is sent, where the platform shows it."""
     state: Mapped[str] = mapped_column(sa.String(16))
     cents: Mapped[int]
     key: Mapped[str | None]
-    """The platform's key of the payment: the same if it must be sent again."""
+    """Key of the bonus, the same if it must be sent again."""
     shown_before: Mapped[int | None]
-    """Number of bonuses of this amount that the platform showed when it was first sent. One more is this one."""
+    """Number of equal bonuses that the platform showed before it was sent. One more means that it was paid."""
     planned_at: Mapped[datetime]
     planned_by: Mapped[str] = mapped_column(sa.String(80))
     due_at: Mapped[datetime]
-    """When a server may take it up. Later than now while a server has it, or while asking again is of no use."""
+    """Earliest time for the next step. Later than now while a server processes it, or while the platform must not be
+    asked."""
     sent_at: Mapped[datetime | None]
     settled_at: Mapped[datetime | None]
     settled_by: Mapped[str | None] = mapped_column(sa.String(80))
-    """Who decided last about its state: a requester, or the platform."""
+    """A requester or the platform, whoever decided last about its state."""
     why: Mapped[str] = mapped_column(default="")
     """The platform's answer, if it did not confirm."""
     worker: Mapped[Worker] = relationship(**SHOWN)
@@ -634,7 +639,7 @@ class Adjudication(Numbered):
     problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
     requester: Mapped[str] = mapped_column(sa.String(64))
     valid: Mapped[bool | None]
-    """None takes an earlier decision back."""
+    """Null withdraws an earlier decision."""
     note: Mapped[str] = mapped_column(default="")
     at: Mapped[datetime]
 

@@ -29,10 +29,10 @@ from winokit_collect.study.verdicts import JudgedVotes, fit_judgements
 
 LOG = logging.getLogger("winokit.collect")
 FEWEST_VOTES = 10
-"""With fewer votes than this, nobody counts as often wrong."""
+"""Fewest votes of a worker who can count as often wrong."""
 LOOK_SECONDS = 60.0
 SPARING = 20
-"""The thread waits this many times as long as its last look took."""
+"""The thread waits this many times as long as its last search took."""
 _VOTE_COLUMNS = (
     Vote.id,
     Vote.problem_id,

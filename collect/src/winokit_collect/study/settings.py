@@ -20,7 +20,7 @@ from winokit_collect.study.schema import SettingsVersion
 from winokit_collect.study.study import Study
 
 NOT_KEPT = {"database"}
-"""Settings that are not kept: the database may hold a password, and says where a study is, not what it is."""
+"""Settings that are not stored: the database's URL may have a password."""
 Changes = Mapping[str, list[Any]]
 Check = Callable[[Session, Study, Changes], str]
 

@@ -47,23 +47,22 @@ LOG = logging.getLogger("winokit.collect")
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_SECONDS = 30
 LOGS = ("-wal", "-shm")
-"""Endings of the files that SQLite puts beside a database while it is open."""
+"""Suffixes of the files that SQLite keeps beside an open database."""
 ALONE = 7_461_029
 """Our number for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
 MIGRATING = threading.Lock()
 """Alembic keeps its state in global variables, so that one thread of a process migrates at a time."""
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
-"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database.
-Everybody waits while it is written."""
+"""Settings of SQLite: 16 MB of cached pages per connection, and a log of 16 MB before it is copied into the
+database, which blocks everybody."""
 PLANNING = {"plan_cache_mode": "force_generic_plan", "random_page_cost": "1.1", "max_parallel_workers_per_gather": "0"}
-"""For PostgreSQL. Otherwise it plans frequent statements again each time, and takes longer over that than over the
-answer; it reads whole tables where an index has all that is counted, as on disks that turn; and it computes a
-requester's page on several cores at once, which everybody else then waits for."""
+"""Settings of PostgreSQL. Without them it plans frequent statements again each time, reads whole tables instead of
+indexes, and uses several cores for one page, so that other pages wait."""
 NEVER = 10**9
 BACKUPS = "backups"
-"""The folder beside a database for copies that are made before it is changed."""
+"""Folder beside a database, for copies made before it is changed."""
 LEAST_ROOM = 64 * 2**20
-"""Bytes below which a disk is nearly full: several times what SQLite keeps in its log."""
+"""Free bytes below which a disk counts as nearly full: several times the size of SQLite's log."""
 FULL = "database or disk is full"
 DISK_FULL = "53100"
 DAMAGED = ("malformed", "not a database")

@@ -40,7 +40,7 @@ DATABASE_ENV = "WINOKIT_COLLECT_DB"
 SECRET = "secret.key"
 SECRET_ENV = "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
-"""Mark in the consent page that comes with a study: a gap that only its requester can fill."""
+"""Mark of a gap in the bundled consent text, which the requester must fill in."""
 utc_now = partial(datetime.now, UTC)
 _PAUSED = Prepared(select(STATE.c.value).where(STATE.c.key == PAUSED))
 

@@ -65,9 +65,9 @@ class SubmissionReceipt:
     message: str
     replayed: bool = False
     corrected: bool = False
-    """It replaces earlier work, and is paid with it."""
+    """Whether it replaces earlier work, with which it is paid."""
     next_token: str | None = None
-    """Of the task that the worker was given in the same transaction, if so."""
+    """Token of the next task, if the worker was given one in the same transaction."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class HandedIn:
     fields: Mapping[str, Any]
     at: datetime
     correct_until: datetime | None
-    """None if it is too late, or somebody else works with it."""
+    """Time until which it can be corrected. None if it is too late, or somebody else works with it."""
     own_texts: tuple[str, ...]
-    """Of twins: the current and earlier texts, which a correction may be like."""
+    """Texts of twins in all versions, to which a correction may be similar. Empty for votes."""
 
 
 def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
@@ -184,7 +184,7 @@ class _TwinsBefore:
     topic: Mapping[str, Any] | None
     own_texts: tuple[str, ...]
     version: int
-    """How many versions were handed in by then."""
+    """Number of versions handed in so far."""
 
 
 @retried

@@ -27,12 +27,12 @@ from winokit_collect.study.workers import is_qualified, own_work, working
 from winokit_collect.study.writing import draft_fields
 
 LONGEST = 4
-"""A lease that is renewed by saving drafts lasts at most this many times its minutes."""
+"""A lease extended by drafts lasts at most this many times its usual minutes."""
 EVENTS = ("paste", "leave", "return")
 MOST_EVENTS = 50
 MOST_COUNTED = 100
 FREE_SKIPS = 5
-"""Number of judgements that anybody may skip."""
+"""Number of judgements that every worker may skip."""
 
 # Queries of every request are made once: making a query takes longer than running it.
 _LEASED_COLUMNS = (

@@ -185,4 +185,4 @@ def _read_built_in(language: str) -> dict[str, str]:
 
 
 BUILT_IN = _make_texts(tuple(_read_built_in(ENGLISH).items()), ENGLISH)
-"""The built-in texts in English, which requesters' pages show, too."""
+"""Built-in texts in English. Requesters' pages always show these."""

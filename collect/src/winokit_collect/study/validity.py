@@ -52,7 +52,7 @@ class ValidityVerdict:
     valid: bool
     agreement: str
     failed: tuple[str, ...]
-    """The rules that were not met, of `answer`, `plausible` and `local`."""
+    """Rules that failed, among `answer`, `plausible` and `local`."""
 
 
 def judgements(votes: Sequence[Any], answer: int) -> list[Judgement]:

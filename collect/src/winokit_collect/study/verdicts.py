@@ -21,7 +21,7 @@ from winokit_collect.study.validity import judge, judgements
 Rule = Literal["v1", "majority", "dawid-skene"]
 DAWID_SKENE = "dawid-skene"
 AS_SETTING: Mapping[str, str] = {"v1": "unanimous", "majority": "majority"}
-"""Rules of study.toml, by the names that an export has for them."""
+"""Rules as study.toml names them, by their names in an export."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class JudgedVotes:
     """Dawid and Skene's model, fitted to the votes for and against problems."""
 
     problems: Mapping[int, int]
-    """The item of each problem, by its number in the database."""
+    """Index of each problem in the fit, by its id in the database."""
     workers: Mapping[int, int]
-    """The judge of each worker, likewise."""
+    """Index of each worker in the fit, by their id in the database."""
     counts: Mapping[int, int]
-    """How many votes each worker has cast."""
+    """Number of votes of each worker, by their id."""
     fit: DawidSkeneFit
 
     def is_valid(self, problem_id: int) -> bool:
@@ -73,9 +73,9 @@ class Verdicts:
     """Verdicts on an export's problems, by one rule or each problem's own."""
 
     rule: Rule | None
-    """The rule for all problems; None leaves each to the one it was made under."""
+    """The rule for all problems. None means that each problem has the rule it was made under."""
     kept_rules: Mapping[int | None, str]
-    """The rule of study.toml at each time, by the number of the settings."""
+    """The rule of study.toml, by number of the settings version."""
     model: JudgedVotes | None = field(default=None)
 
     def name_rule(self, row: ProblemRow) -> str:

@@ -35,23 +35,23 @@ class VoteTask:
     expires_at: datetime
     before: str | None
     after: str | None
-    """The text around the blank; None for `associative`, which shows the clause alone."""
+    """Text before and after the blank. None for `associative`, which shows only the clause."""
     pronoun: str | None
     query: str | None
-    """For a yes/no judgement (SuperGLUE-WSC): does the blank refer to this?"""
+    """Span that a yes/no problem (SuperGLUE-WSC) asks about: does the blank refer to it?"""
     options: tuple[tuple[int, str], ...]
-    """(value of the form's `choice`, candidate), in an order of this worker's own."""
+    """Pairs of a value of the form's `choice` and a candidate, in an order that depends on the lease."""
     clause: str | None
-    """The clause with the blank: for `associative`, and for the third question of `validate`."""
+    """The clause with the blank, for `associative` and the third question of `validate`."""
     switched: str | None
-    """For `switchable`: the text with the candidates in each other's places."""
+    """The text with its candidates exchanged, for `switchable`."""
     may_abstain: bool
     done: int
-    """How many the worker has handed in."""
+    """Number of tasks of this kind that the worker has handed in."""
     is_handed_in: bool
-    """Whether this one is among them."""
+    """Whether this task is handed in."""
     last_token: str | None
-    """The token of the last of them, as long as it is recent enough to be corrected."""
+    """Token of the last task handed in, if it is recent enough to be corrected, else None."""
 
 
 @lru_cache(10_000)
@@ -82,7 +82,7 @@ def switched_text(problem: Problem) -> str | None:
 
 
 SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
-"""Functions that return the text that a kind of judgement shows of a problem, or None if it cannot be shown."""
+"""Functions that return the text a kind of judgement shows of a problem, or None if it cannot be shown."""
 
 
 def vote_task(config: StudyConfig, leased: Row[Any]) -> VoteTask:

@@ -31,14 +31,15 @@ StoredFields = Mapping[str, Any]
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
 ANSWERED = {"meant": 200, "meant_why": 300}
-"""Fields for the names of the answered warnings, with commas between them, and the writer's reason."""
+"""Longest text of the fields for confirmed warnings: names of their rules with commas between them, and the
+writer's reason."""
 FORM_FIELDS = (*TWIN_FIELDS, *ANSWERED)
 WORD_AND_SPACE = re.compile(r"\S+\s*")
 EDGES = ".,;:!?\"'“”‘’()"
 FIRST = 0x10000
 UNKNOWN = chr(FIRST - 1)
 PATIENCE = timedelta(minutes=1)
-"""Time for which a missing number is looked for: no transaction takes longer."""
+"""Time for which a skipped row number is looked for. No transaction takes longer."""
 MOST_MISSING = 500
 # Selected by number alone: with a condition on the origin, PostgreSQL would read all rows.
 _TEXTS = select(PROBLEMS.c.id, PROBLEMS.c.origin, PROBLEMS.c.before, PROBLEMS.c.after).order_by(PROBLEMS.c.id)
@@ -56,11 +57,11 @@ class Twins:
     texts: tuple[str, str]
     candidates: tuple[str, str]
     answers: tuple[int | None, int | None]
-    """Indexes in `candidates`."""
+    """Index of the right candidate for each text, None if it is not chosen yet."""
     anchor: str = ""
     pronoun: str = ""
     meant: str = ""
-    """Names of the warnings that were answered."""
+    """Names of the confirmed warnings, with commas between them."""
     meant_why: str = ""
 
     @property

@@ -46,13 +46,13 @@ REQUESTERS = (account.door, *(page.router for page in (account, dashboard, pay, 
 THREADS = 8
 """Number of pages that are made at once. They take turns at computing, so that more would only wait."""
 ASKED_A_MINUTE = 20
-"""Limit for one worker who asks the study's model: more often than anybody types a new pair."""
+"""Times a minute that one worker may ask the study's model. Nobody types new pairs that fast."""
 ARRIVALS_A_MINUTE = 30
-"""Limit for asking a platform about people from one address: a whole university may have one."""
+"""Arrivals a minute from one network that are checked with the platform. A whole university may share one."""
 REFUSALS_A_MINUTE = 60
-"""Limit for refusals in the audit log: a flood must not fill the disk."""
+"""Refusals a minute that are written into the audit log, so that a flood does not fill the disk."""
 MOST_BYTES = 64 * 1024
-"""Size of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
+"""Largest body in bytes: the longest pair of twins with every letter written as %XX, with room to spare."""
 TOO_LARGE = say("refusals.too_large", count=f"{MOST_BYTES:,}")
 YEAR = 365 * 86_400
 ALWAYS = {

@@ -196,7 +196,7 @@ Text = Annotated[str, AfterValidator(plain), Form()]
 Line = Annotated[Text, AfterValidator(lambda text: " ".join(text.split())[:500])]
 Why = Annotated[Line, expected("please say why, in a few words", min_length=1)]
 Tick = Annotated[bool, expected("yes or no expected")]
-"""Types of fields that pydantic reads: a text as it is, some words in one line, a reason, a box to tick."""
+"""Types of form fields: any text, a text in one line, a required reason, and a box to tick."""
 
 
 def misfits(request: Request, error: RequestValidationError) -> Refused:

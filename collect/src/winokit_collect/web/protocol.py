@@ -6,7 +6,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 20.0
-"""Time for a whole request, head and body, of 64 KiB at most, or for an idle connection."""
+"""Seconds for a whole request of at most 64 KiB, or for an idle connection."""
 
 
 class ImpatientProtocol(H11Protocol):

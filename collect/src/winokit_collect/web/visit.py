@@ -34,7 +34,7 @@ DASHBOARD = "/requester"
 REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
 NO_FRAMES = "'none'"
 AT_ONCE = 4
-"""Number of threads for slow work, beside those for pages. Later work waits without a thread."""
+"""Number of threads for slow work, in addition to those for pages."""
 _slow: RunVar[CapacityLimiter] = RunVar("winokit_slow")
 
 

@@ -19,7 +19,7 @@ from winokit_collect.web.visit import HOME, AtWork, AWorker, Visit, WorkerVisit,
 
 router = Pages(WORKER)
 WHERE = ("anchor", "candidate_2", "first", "second", "answer_2")
-"""Fields beside which rules are shown."""
+"""Fields at which rules are shown, in the order of the page."""
 
 
 @router.get("/task/{token}/write")
