@@ -195,7 +195,10 @@ def out_of_memory(error: RuntimeError) -> bool:
 
 
 def free_memory() -> None:
-    """Return unused memory to the device."""
+    """Collect garbage and return unused memory to the device.
+
+    Layers and their hooks refer to each other, and CUDA keeps memory that it once had.
+    """
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

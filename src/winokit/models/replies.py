@@ -318,7 +318,7 @@ class ReplyReading:
         return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
-        """The only option that stands before the text's end in the reply."""
+        """The only option that the reply puts before the text after the blank."""
         if filled is None or len(filled.after) < LEAST_ENDING:
             return None
         options = set()

@@ -274,7 +274,7 @@ def leave(study: Study, worker_id: int) -> Departure | None:
     """Way for a worker to leave the study.
 
     None while this visit has work left. A visit is complete after the number of tasks in study.toml, or when no task is
-    left and at least one was done.
+    left and at least one was done. Workers who are screened out, or came by an invite link, may always leave.
     """
     platform = platform_of(study)
     done = done_in_visit(study, worker_id)

@@ -56,8 +56,8 @@ def problems(
     Authors and votes are loaded with them. A filter that is empty lets everything through. `status` is one of STATUSES,
     `author` the code of a worker, `text` a part of the problem's text.
     """
-    which = _filter_problems(study, status=status, domain=domain, origin=origin, author=author, text=text)
-    return page_of(study, ProblemRow, which, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
+    conditions = _filter_problems(study, status=status, domain=domain, origin=origin, author=author, text=text)
+    return page_of(study, ProblemRow, conditions, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
 
 
 def next_to_decide(study: Study, *, before: int | None = None, **wanted: str) -> tuple[ProblemRow | None, int]:
@@ -68,11 +68,11 @@ def next_to_decide(study: Study, *, before: int | None = None, **wanted: str) ->
     """
     last = select(Adjudication.valid).where(Adjudication.problem_id == ProblemRow.id).order_by(Adjudication.id.desc())
     is_undecided = last.limit(1).scalar_subquery().is_(None)
-    which = [*_filter_problems(study, **wanted), is_undecided, ~ProblemRow.withdrawn]
+    conditions = [*_filter_problems(study, **wanted), is_undecided, ~ProblemRow.withdrawn]
     with study.store.read() as session:
-        counting = select(func.count()).select_from(ProblemRow).where(*which)
+        counting = select(func.count()).select_from(ProblemRow).where(*conditions)
         count = session.scalar(counting) or 0
-        numbers = select(ProblemRow.id).where(*which).order_by(ProblemRow.id.desc()).limit(1)
+        numbers = select(ProblemRow.id).where(*conditions).order_by(ProblemRow.id.desc()).limit(1)
         number = None
         if before is not None:
             number = session.scalar(numbers.where(ProblemRow.id < before))
@@ -182,7 +182,7 @@ def log_entries(
 def page_of(
     study: Study,
     table: type[T],
-    which: Sequence[ColumnElement[bool]],
+    conditions: Sequence[ColumnElement[bool]],
     order: Sequence[Any],
     page: int,
     per_page: int = PER_PAGE,
@@ -190,18 +190,18 @@ def page_of(
 ) -> ListingPage[T]:
     """Read one page of a table.
 
-    `which` are the conditions, `order` the columns to sort by, `shown` the related rows to load with it. The keys are
+    `conditions` select its rows, `order` has the columns to sort by, `shown` the related rows to load. The keys are
     selected first, from indexes alone. Only their rows are then read.
     """
     key: Any = inspect(table).primary_key[0]
-    keys_query = select(key).where(*which).order_by(*order).limit(per_page)
+    keys_query = select(key).where(*conditions).order_by(*order).limit(per_page)
     with study.store.read() as session:
         number = max(page, 1)
         start = (max(page, 1) - 1) * per_page
         keys = session.scalars(keys_query.offset(start)).all()
         total = start + len(keys)
         if len(keys) == per_page or (start and not keys):  # there may be more, or less, than what was found here
-            counting = select(func.count()).select_from(table).where(*which)
+            counting = select(func.count()).select_from(table).where(*conditions)
             total = session.scalar(counting) or 0
         listing = page_from(range(total), page, per_page)
         if listing.number != number:

@@ -199,9 +199,9 @@ def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
     same = TASKS.alias()
     fitting = fitting.where(~_has_had(same, same.c.problem_id == TASKS.c.problem_id))
     columns = []
-    for name, which in (("own_gold", is_own), ("given_gold", ~is_own)):
-        from_start = fitting.where(which, TASKS.c.id >= start).scalar_subquery()
-        before_start = fitting.where(which, TASKS.c.id < start).scalar_subquery()
+    for name, condition in (("own_gold", is_own), ("given_gold", ~is_own)):
+        from_start = fitting.where(condition, TASKS.c.id >= start).scalar_subquery()
+        before_start = fitting.where(condition, TASKS.c.id < start).scalar_subquery()
         columns.append(func.coalesce(from_start, before_start).label(name))
     enough = select(TASKS.c.id).where(*gold, is_own).limit(ENOUGH).subquery()
     own_count = select(func.count()).select_from(enough).scalar_subquery().label("own_count")
@@ -291,12 +291,12 @@ def _has_waiting_clause() -> ColumnElement[bool]:
     return exists().where(*is_clause, clause.c.free > 0, ~had)
 
 
-def _has_had(other: FromClause, *which: ColumnElement[bool]) -> ColumnElement[bool]:
+def _has_had(other: FromClause, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
     """SQL condition: the worker has had another task, however it ended.
 
-    `other` is the table of other tasks and `which` the conditions on them. Two nested conditions, so that SQLite looks
+    `other` is the table of other tasks, of which `conditions` select some. Two nested conditions, so that SQLite looks
     up the few other tasks first, and not all tasks of the worker.
     """
     lease = LEASES.alias()
     has_lease = exists().where(lease.c.worker_id == ME, lease.c.task_id == other.c.id)
-    return exists().where(*which, has_lease)
+    return exists().where(*conditions, has_lease)

@@ -48,7 +48,7 @@ class WorkerQuality:
     """
 
     def __init__(
-        self, worker: Worker, asked: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
+        self, worker: Worker, limits: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
     ) -> None:
         self.code = worker.code
         self.state = worker.state
@@ -63,7 +63,7 @@ class WorkerQuality:
         self.hasty = int(sums["hasty"])
         self.pasted = int(sums["pasted"])
         self.earned_cents = int(sums["earned_cents"])
-        self.flags = tuple(self._list_flags(written, asked.gold_least_accuracy))
+        self.flags = tuple(self._list_flags(written, limits.gold_least_accuracy))
 
     def _list_flags(self, written: int, gold_least_accuracy: float) -> Iterator[str]:
         """Yield warnings about the worker for the requester, in words."""
@@ -78,12 +78,13 @@ class WorkerQuality:
             yield "pastes texts"
 
 
-def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
+def workers(study: Study, *conditions: ColumnElement[bool]) -> list[WorkerQuality]:
     """Quality of the workers that fulfil some conditions, in the order of joining.
 
     Without conditions, of all workers, including those who have withdrawn.
     """
-    return list(_collect_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
+    query = select(Worker).where(*conditions).order_by(Worker.id)
+    return list(_collect_workers(study, query, only_some=bool(conditions)))
 
 
 def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
@@ -112,7 +113,7 @@ def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
 def _collect_workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
     """Yield the quality of each worker that a query selects.
 
-    `only_some` limits the sums to these workers, which is slower if they are nearly all.
+    `only_some` says whether the sums are limited to these workers.
     """
     limits = study.config.quality
     no_times = {"median_seconds": None}
@@ -129,13 +130,13 @@ def _collect_workers(study: Study, query: Select[Worker], *, only_some: bool) ->
         yield WorkerQuality(worker, limits, sums[worker.id], agreed, compared)
 
 
-def _select_sums(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
+def _select_sums(limits: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
     """Yield queries of sums by worker, for the workers with these ids.
 
     None means all workers. The queries read only indexed columns.
     """
     is_written = Submission.kind == schema.WRITE
-    fast = Submission.seconds < case((is_written, asked.fast_write_seconds), else_=asked.fast_vote_seconds)
+    fast = Submission.seconds < case((is_written, limits.fast_write_seconds), else_=limits.fast_vote_seconds)
     pasted = Submission.pasted >= 40  # characters: more than a name or a word
     counts = {
         "submissions": func.count(),

@@ -203,7 +203,7 @@ def network_of(address: str) -> str:
 def seconds_to_wait(failures: int, free: int) -> float:
     """Seconds between the last failed login and the next try.
 
-    0 for fewer than `free` failures, then twice as long with each failure.
+    0 for fewer than `free` failures, then twice as long with each failure, up to a quarter of an hour.
 
     >>> [seconds_to_wait(failures, free=5) for failures in (4, 5, 6, 7, 20)]
     [0.0, 15.0, 30.0, 60.0, 900.0]

@@ -152,8 +152,8 @@ def _refuse_unsafe(session: Session, study: Study, changes: Changes) -> None:
             raise BadInput(f"{study.folder / FILE}: {reason}")
 
 
-def _count_rows(session: Session, *which: Any) -> int:
-    return session.scalar(select(func.count()).where(*which)) or 0
+def _count_rows(session: Session, *conditions: Any) -> int:
+    return session.scalar(select(func.count()).where(*conditions)) or 0
 
 
 def _check_currency(session: Session, study: Study, changes: Changes) -> str:

@@ -257,13 +257,13 @@ def expire(study: Study) -> int:
         return end_leases(session, schema.EXPIRED, over, skip_locked=True)
 
 
-def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_locked: bool = False) -> int:
+def end_leases(session: Session, state: str, *conditions: ColumnElement[bool], skip_locked: bool = False) -> int:
     """End the live leases that fulfil some conditions, and free their places.
 
     `state` is their new state. With `skip_locked`, leases that another transaction has locked are left alone. Returns
     the number of ended leases.
     """
-    query = select(Lease).where(IS_LIVE, *which).order_by(Lease.task_id)
+    query = select(Lease).where(IS_LIVE, *conditions).order_by(Lease.task_id)
     ended = session.scalars(query.with_for_update(skip_locked=skip_locked)).all()
     for lease in ended:
         lease.state = state
@@ -299,9 +299,9 @@ def leased_to(session: Session, worker_id: int, token: str, *, for_update: bool 
     return _find_lease(session, query, me=worker_id, token=token)
 
 
-def _find_lease(session: Session, query: Prepared, **which: Any) -> Row[Any]:
+def _find_lease(session: Session, query: Prepared, **values: Any) -> Row[Any]:
     """Run a query for a lease. Raises NotFound if there is none."""
-    row = query.one(session, **which)
+    row = query.one(session, **values)
     return found(row, say("refusals.no_task"))
 
 

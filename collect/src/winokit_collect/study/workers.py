@@ -157,14 +157,14 @@ def codes_by_invite(study: Study) -> dict[str, list[str]]:
     return codes
 
 
-def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:
+def forget_visits(session: Session, *conditions: ColumnElement[bool]) -> None:
     """Empty the columns of visits that tie them to a person.
 
-    `which` are SQL conditions on the visits. Payments stay.
+    `conditions` are SQL conditions on the visits. Payments stay.
     """
     empty = {"study_id": None, "session_id": None, "browser": None}
     unseen = {"synchronize_session": False}
-    session.execute(update(PlatformVisit).where(*which).values(empty), execution_options=unseen)
+    session.execute(update(PlatformVisit).where(*conditions).values(empty), execution_options=unseen)
 
 
 def sharing_browsers(study: Study) -> dict[str, list[str]]:
