@@ -394,6 +394,7 @@ class _Exchange:
     """Whether the rest waits for the first answer."""
 
     def __post_init__(self, bodies: Sequence[Body | None]) -> None:
+        """Queue the bodies of all calls."""
         self._pending = deque(enumerate(bodies))
         self._fair = -(-len(bodies) // self.policy.concurrency)
         self._underway: set[_Call] = set()

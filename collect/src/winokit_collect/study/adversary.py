@@ -77,7 +77,7 @@ class AdversaryVerdict:
 
 @dataclass(frozen=True)
 class AdversaryEvaluation:
-    """How many of the bundled pairs the model solves completely.
+    """Number of bundled pairs that the model solves completely.
 
     Guessing solves a quarter of them.
     """
@@ -169,7 +169,7 @@ class Adversary:
         return rows
 
     def _evaluate_model(self) -> AdversaryEvaluation:
-        """Count how many of the bundled pairs the model solves completely."""
+        """Evaluate the model on the bundled pairs."""
         problems = load(EVALUATION_DATA)
         predictions = self._score_variants({"original": problems})
         right = [row.is_right for row in predictions]

@@ -215,12 +215,12 @@ class WritingFeedback:
         study: Study,
         fields: StoredFields,
         domain: str | None = None,
-        own: Collection[str] = (),
+        own_texts: Collection[str] = (),
         topic: StoredFields | None = None,
     ) -> None:
         twins = read_twins(fields)
         first_text, second_text = twins.texts
-        self.checks = tuple(_check_rules(study, twins, domain, own))
+        self.checks = tuple(_check_rules(study, twins, domain, own_texts))
         language = study.config.language
         split_words = language_of(language).split
         self.words = (len(split_words(first_text)), len(split_words(second_text)))
@@ -246,17 +246,21 @@ class WritingFeedback:
 
 
 def refuse_broken(
-    study: Study, fields: StoredFields, domain: str | None, own: Collection[str] = (), topic: StoredFields | None = None
+    study: Study,
+    fields: StoredFields,
+    domain: str | None,
+    own_texts: Collection[str] = (),
+    topic: StoredFields | None = None,
 ) -> Twins:
     """Read the twins of a form that keeps all rules.
 
-    Raises Incomplete with a message for each field that is missing or breaks a rule. `own` has earlier texts of the
-    same submission, to which the twins may be similar.
+    Raises Incomplete with a message for each field that is missing or breaks a rule. `own_texts` has earlier texts of
+    the same submission, to which the twins may be similar.
     """
     twins = read_twins(fields)
     if twins.missing:
         raise Incomplete(dict.fromkeys(twins.missing, say("writing.fill_in")))
-    feedback = WritingFeedback(study, fields, domain, own, topic)
+    feedback = WritingFeedback(study, fields, domain, own_texts, topic)
     broken = {check.field: check.message for check in feedback.checks if not check.ok}
     if not broken and feedback.warnings and not feedback.answered:
         broken = {"meant": say("writing.answer_warnings")}
@@ -280,18 +284,18 @@ def _find_warnings(twins: Twins, domain: str | None, topic: StoredFields, langua
     return (WritingCheck(name, field, False, why) for name, (field, why) in doubts.items() if why)
 
 
-def _check_rules(study: Study, twins: Twins, domain: str | None, own: Collection[str]) -> Iterator[WritingCheck]:
+def _check_rules(study: Study, twins: Twins, domain: str | None, own_texts: Collection[str]) -> Iterator[WritingCheck]:
     """Yield the checks of all rules that the study's language allows to judge.
 
     They are in the order in which a writer meets them.
     """
     pack = language_of(study.config.language)
     unjudged = {rule for rule, needed in twin_rules.NEEDED.items() if pack.refusal(needed)}
-    return (check for check in _check_all_rules(study, twins, domain, pack, own) if check.name not in unjudged)
+    return (check for check in _check_all_rules(study, twins, domain, pack, own_texts) if check.name not in unjudged)
 
 
 def _check_all_rules(
-    study: Study, twins: Twins, domain: str | None, pack: Language, own: Collection[str]
+    study: Study, twins: Twins, domain: str | None, pack: Language, own_texts: Collection[str]
 ) -> Iterator[WritingCheck]:
     """Yield the checks of all rules, whatever the language offers.
 
@@ -302,7 +306,7 @@ def _check_all_rules(
     yield from _check_candidates(twins, domain, pack, study.config.language)
     yield from _check_anchor(twins, study.config.language)
     yield from _check_pair(study, twins)
-    nearest = study.earlier.nearest(study, twins.texts, own) if has_both_texts else 0.0
+    nearest = study.earlier.nearest(study, twins.texts, own_texts) if has_both_texts else 0.0
     broken = None
     if nearest >= study.config.rules.most_similar:
         broken = say("rules.new_broken", share=f"{100 * nearest:.0f} %")
@@ -437,17 +441,17 @@ class EarlierText:
         with self._lock:
             self._read_new(study)
 
-    def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
+    def nearest(self, study: Study, texts: Iterable[str], own_texts: Collection[str] = ()) -> float:
         """Highest similarity, 0 to 1, of any text to any earlier text.
 
-        Earlier texts in `own` are ignored. The value is exact if it is at least the study's limit (`most_similar`).
-        Lower values may be too low, since not all texts are compared.
+        Earlier texts in `own_texts` are ignored. The value is exact if it is at least the study's limit
+        (`most_similar`). Lower values may be too low, since not all texts are compared.
         """
         with self._lock:
             self._read_new(study)
             nearest = 0.0
             measure = Levenshtein.normalized_similarity
-            left_out = {self._encode_words(text, known_only=True) for text in own}
+            left_out = {self._encode_words(text, known_only=True) for text in own_texts}
             for text in texts:
                 coded = self._encode_words(text, known_only=True)
                 others = self._find_possible(coded, study.config.rules.most_similar) - left_out
