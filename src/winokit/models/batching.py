@@ -42,11 +42,11 @@ class BatchBudget:
     Parameters
     ----------
     tokens
-        How many, to begin with.
+        The number to begin with.
     attempt
-        Reads a batch of so many tokens; None where the number is not to be looked for.
+        Reads a batch of a given number of tokens, to test the memory. None if the number is fixed.
     name
-        What the number is remembered under: the model and its devices.
+        Returns the name under which the number is remembered: the model and its devices. None to forget it.
     """
 
     def __init__(

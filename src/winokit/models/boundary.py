@@ -42,9 +42,9 @@ class Boundary:
     Parameters
     ----------
     bos
-        Whether every text begins with BOS, or with EOS where the tokenizer has no BOS.
+        Whether every text begins with BOS, or with EOS if the tokenizer has no BOS.
     verbatim
-        Whether texts bring all their special tokens along, as those of a chat template do.
+        Whether texts contain all their special tokens already, as those of a chat template do.
     """
 
     def __init__(self, tokenizer: Any, *, bos: bool, verbatim: bool = False) -> None:
@@ -172,9 +172,9 @@ def join_answers(
     Parameters
     ----------
     owners
-        Of each part, the index of its request.
+        Index of the request for each part.
     read
-        Parts by their number, in any order, with their answers.
+        Pairs of a part's number and its answer, in any order.
     """
     part_counts = Counter(owners)
     totals: dict[int, dict[int, float]] = defaultdict(dict)

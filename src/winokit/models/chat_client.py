@@ -55,9 +55,9 @@ class ChatClient:
     Parameters
     ----------
     server
-        Its settings go into every request beside the messages.
+        The server. Its settings go into every request, in addition to the messages.
     needs_logprobs
-        Whether a server without log-probabilities is an error; else they are done without.
+        Whether it is an error if the server gives no log-probabilities.
     """
 
     def __init__(self, server: ModelServer, *, needs_logprobs: bool = False) -> None:

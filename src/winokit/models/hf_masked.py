@@ -189,7 +189,7 @@ class MaskedModel(HfModel):
         with torch.inference_mode():
             logits_alone = self._compute_logits(texts[:1], probe_places, gather=self.gathers)
             logits_together = self._compute_logits(texts, probe_places, gather=self.gathers)
-        return differ_by_rounding(logits_alone, logits_together)
+        return agree_up_to_rounding(logits_alone, logits_together)
 
     def _encode_probe(self) -> list[Ids]:
         """Token ids of the two texts that are read to test the model."""
@@ -223,10 +223,10 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
             if isinstance(error, RuntimeError) and out_of_memory(error):
                 raise
             return False
-    return differ_by_rounding(gathered, every)
+    return agree_up_to_rounding(gathered, every)
 
 
-def differ_by_rounding(first: torch.Tensor, second: torch.Tensor) -> bool:
+def agree_up_to_rounding(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether two tensors of logits differ only by rounding."""
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
     if first.shape != second.shape:

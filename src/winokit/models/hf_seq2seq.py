@@ -58,7 +58,7 @@ class Seq2seqPart:
             self.prompt.pooled(self.request)
 
     @property
-    def own(self) -> list[int]:
+    def scored_positions(self) -> list[int]:
         """Positions of the target's tokens that are scored, without special ones."""
         return [] if self.target is None else self.target.own()
 
@@ -67,7 +67,7 @@ class Seq2seqPart:
         """Token ids of the target, up to the last one that is scored."""
         if self.target is None:
             return []
-        last = self.own[-1]
+        last = self.scored_positions[-1]
         return self.target.ids[: last + 1]
 
     def pieces(self, logprobs: Logprobs) -> base.Pieces:
@@ -202,7 +202,7 @@ class Seq2SeqModel(HfModel):
         """Log-probabilities of the scored tokens of each part."""
         states = pad_sequence([state for state, _ in rows], batch_first=True)
         _, attended = self._pad_ids([part.prompt.ids for _, part in rows])
-        targets = [(part.ids, part.own) for _, part in rows]
+        targets = [(part.ids, part.scored_positions) for _, part in rows]
         target_rows = [[self.start, *ids[:-1]] for ids, _ in targets]
         inputs, decoded = self._pad_ids(target_rows)
         logits = self.model(
@@ -215,14 +215,14 @@ class Seq2SeqModel(HfModel):
         row_numbers: list[int] = []
         positions: list[int] = []
         tokens: list[int] = []
-        for row, (ids, own) in enumerate(targets):
-            row_numbers += [row] * len(own)
-            positions += own
-            tokens += [ids[position] for position in own]
+        for row, (ids, scored_positions) in enumerate(targets):
+            row_numbers += [row] * len(scored_positions)
+            positions += scored_positions
+            tokens += [ids[position] for position in scored_positions]
         scored = logits[row_numbers, positions].float()
         logprobs = scored[range(len(tokens)), tokens] - scored.logsumexp(-1)
         values = iter(logprobs.tolist())
-        return [list(islice(values, len(own))) for _, own in targets]
+        return [list(islice(values, len(scored_positions))) for _, scored_positions in targets]
 
 
 def start_token(place: str, model: Any) -> int:

@@ -97,11 +97,11 @@ class HttpClient:
     Parameters
     ----------
     headers
-        Sent with every request.
+        Headers that are sent with every request.
     proxy
-        Through which the address is asked, if any; user and password may stand in it.
+        URL of the proxy to use, which may contain user and password. None for no proxy.
     connections
-        How many are open at once at most.
+        Most connections that are open at once.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None, connections: int) -> None:

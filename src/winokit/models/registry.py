@@ -192,7 +192,7 @@ def as_model(given: ModelLike) -> str | Model:
 def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     """Load a model by its SPEC.
 
-    It is called by the `name` that the SPEC gives it. A model is returned as it is.
+    The option `name` of the SPEC gives it another name. A model is returned as it is.
 
     A function `f(before, after, candidates, pronoun)` that returns one number per candidate, or None to abstain, is a
     model too, and so is a network of transformers that you have loaded, given with its tokenizer.
@@ -206,7 +206,7 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     spec
         A SPEC, a function, a model, or a network of transformers.
     tokenizer
-        The network's.
+        The tokenizer of a network given as an object, else None.
 
     Returns
     -------
@@ -216,9 +216,9 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     Raises
     ------
     UnknownName
-        No model goes by that prefix.
+        No kind of model has this prefix.
     MissingExtra
-        It needs an extra; the message has the pip command.
+        The model needs an extra. The message has the pip command.
     """
     if tokenizer is not None:
         from winokit.models.hf import of_objects

@@ -150,9 +150,9 @@ def choice_in(
     Parameters
     ----------
     filled
-        The text with the blank, which a reply may repeat with an option in it.
+        The text around the blank, which a reply may repeat with an option in it. None if there is none.
     only_leading
-        Count only what a reply is or begins with.
+        Whether only an option that is the reply, or begins it, counts.
 
     >>> choice_in("**B**, since it was full.", ("A", "B"), (("the jug",), ("the cup",)))
     1

@@ -144,7 +144,7 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
     Parameters
     ----------
     settings
-        What goes into every request beside the model's name.
+        Fields of every request, in addition to the model's name.
     """
     name, url = name_and_url(spec, os.environ.get("OPENAI_BASE_URL") or OPENAI)
     server = ModelServer(url, server_key(spec), {"model": name, **settings}, retry_policy(spec))
@@ -175,9 +175,9 @@ class ModelServer:
     Parameters
     ----------
     url
-        Up to and without the path of a request, as `http://localhost:8000/v1`.
+        URL without the path of a request, such as `http://localhost:8000/v1`.
     key
-        Sent in every request, and never shown.
+        API key that is sent in every request and never shown. None for no key.
     """
 
     ways_out: Mapping[int, str] = WAYS_OUT
@@ -277,21 +277,22 @@ class ModelServer:
         Parameters
         ----------
         path
-            As `/completions`.
+            Path below the server's URL, such as `/completions`.
         read
-            Turns the JSON of an answer into what is yielded; a ValueError, TypeError, LookupError or AttributeError
-            in it is a failed try, a BadInput the end.
+            Makes the answer of a response's JSON. A ValueError, TypeError, LookupError or AttributeError in it is a
+            failed try. A BadInput ends the stream.
         refused
-            What to yield for a body that the server refuses for good, or None after changing `settings`, with which it
-            is then sent again. Without it, and where it changes nothing, the complaint is raised.
+            Called for a body that the server refuses for good. Returns the answer to yield, or None after it has
+            changed `settings`, with which the body is sent again. If there is none, or it changes nothing, the
+            complaint is raised.
         first_alone
-            Whether the rest waits for the first answer, which may show what the server accepts.
+            Whether all other bodies wait for the first answer, which may show what the server accepts.
         free
-            Whether they count against no limit.
+            Whether the requests count against no limit.
         retries
-            Tries after the first; as the SPEC says by default.
+            Number of tries after the first. None for that of the SPEC.
         bundle
-            How several bodies go into one call, where the server takes that. What fails together is sent one by one.
+            A way to send several bodies in one call. Bodies that fail together are sent one by one.
         """
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
         return _Exchange(self, path, bodies, read, refused, policy, bundle, free, first_alone).answers()

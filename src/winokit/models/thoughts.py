@@ -56,7 +56,7 @@ def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
     Parameters
     ----------
     more
-        Marks beside `MARKS`: what begins a thought (or "") and what ends it.
+        Pairs of marks in addition to `MARKS`: the start (or "") and the end of a thought.
 
     >>> answer_in("The answer is A? Wait, no.\n</think>\n\nB")
     '\n\nB'

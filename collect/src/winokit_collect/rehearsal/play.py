@@ -157,7 +157,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
         books.currency = config.pay.currency
         stack.enter_context(_set_fake_token())
         clock = RehearsalClock(datetime.now().astimezone())
-        played = _copy_study(folder, copy_folder, config, books, plan)
+        problem_count = _copy_study(folder, copy_folder, config, books, plan)
         study = stack.enter_context(closing(_open_copy(copy_folder, clock)))
         crowd = Crowd(study, books, plan)
         people = _run_people(study, crowd, clock, plan)
@@ -169,7 +169,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
         money = _sum_money(study, books, (doubts, looked_up), (found_cents, left_cents))
         verdicts = _count_verdicts(study, crowd)
         share = verdicts.valid / max(1, verdicts.valid + verdicts.invalid)
-        expected_problems = round(share * played.problems_of_study)
+        expected_problems = round(share * problem_count)
         return Rehearsal(
             title=config.title,
             plan=plan,
@@ -181,12 +181,6 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
             seen=crowd.seen,
             notes=_list_notes(config, crowd, verdicts),
         )
-
-
-@dataclass(frozen=True)
-class _CopiedStudy:
-    problems_of_study: int
-    """Number of problems that the real study will have."""
 
 
 def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
@@ -203,9 +197,7 @@ def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
     return seconds
 
 
-def _copy_study(
-    folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
-) -> _CopiedStudy:
+def _copy_study(folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan) -> int:
     """Copy a study's settings and texts, for a smaller study in `place`.
 
     The copy uses the stand-in as its platform. The adversary and its bonus are left out. Returns the number of problems
@@ -219,12 +211,12 @@ def _copy_study(
     sections |= {"database": "", "adversary": {}}
     sections["rules"]["warn"] = False
     sections["pay"]["fooled"] = "0"
-    problems = 2 * config.tasks.twins
+    problem_count = 2 * config.tasks.twins
     sections["tasks"]["twins"] = min(config.tasks.twins, plan.pairs)
     for section in ("judge", "evaluate"):
         if sections[section]["data"]:
             dataset = imported_dataset(folder, config)
-            problems = len(dataset)
+            problem_count = len(dataset)
             write(draw_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
             sections[section]["data"] = DATA
     smaller_config = parse_config(sections)
@@ -232,7 +224,7 @@ def _copy_study(
     consent_path = place / config.consent
     consent = consent_path.read_text("utf-8").replace(FILL_IN, "filled in")
     consent_path.write_text(consent, "utf-8")
-    return _CopiedStudy(problems)
+    return problem_count
 
 
 def _open_copy(place: Path, clock: RehearsalClock) -> Study:

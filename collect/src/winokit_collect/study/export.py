@@ -407,7 +407,7 @@ def _collect_labels(study: Study, row: ProblemRow, problem: Problem, provenance:
 def _describe_verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
     """Provenance of a verdict on validity.
 
-    The verdict, its rule, and the decisive votes.
+    It has the verdict, its rule and the workers whose single vote decides it.
     """
     decided: dict[str, Any] = {"withdrawn": True} if row.withdrawn else {}
     valid = verdicts.find_valid(row)

@@ -134,7 +134,10 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
-    """Make a problem gold if its votes agree, else stop asking it."""
+    """Turn a problem into a gold question if its votes agree.
+
+    If they no longer agree, it is no longer asked. `kind` is the kind of task whose votes are meant.
+    """
     votes_on = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
     problem = schema.to_problem(row, study.config.language)
     reference = gold_answer(problem, kind)
