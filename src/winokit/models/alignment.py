@@ -1,9 +1,9 @@
-r"""Place a server's tokens in the text that it was sent.
+r"""Find the places of a server's tokens in the text that it was sent.
 
-Servers write tokens in many ways: as they read (" cup"), as their tokenizer spells them ("Ġcup", "▁cup"), without the
-space before them, with parts of a character as "\ufffd", "<0xE2>" or "bytes:\xe2", with BOS before them and what was
-generated after them. Offsets that they give count these spellings. So tokens are laid along the text, and whoever has
-tokens of another text is found out.
+Servers write tokens in many ways: as text (" cup"), as their tokenizer spells them ("Ġcup", "▁cup"), without the
+space before them, or with parts of a character as "\ufffd", "<0xE2>" or "bytes:\xe2". BOS may come before the text,
+and generated tokens after it. The offsets that servers give count these spellings, so they are of no use. Instead
+the tokens are placed one after the other along the text. Tokens that belong to another text do not fit.
 """
 
 import re

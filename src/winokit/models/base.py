@@ -1,8 +1,8 @@
-"""Requests to a model, its answers, and the method that turns one into the other.
+"""Requests to a model, the answers to them, and the protocol of a model.
 
-Models know nothing of Winograd schemas: they see texts and spans. A scoring (`methods.scoring`) turns a problem into
-requests and answers into scores. A model says which requests it can answer (`can`), so that a scoring asked of the
-wrong kind of model can say which ones fit; and what determines its answers (`fingerprint`), so that they can be kept.
+Models know nothing of Winograd schemas: they see texts and spans. A scoring (`methods.scoring`) turns a problem
+into requests, and answers into scores. A model says which requests it can answer (`can`), so that an error can name
+the scorings that fit. It also says what determines its answers (`fingerprint`), so that they can be stored.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

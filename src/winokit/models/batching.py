@@ -1,9 +1,9 @@
 """Choose how many tokens go into a batch, and recover when memory runs out.
 
-The SPEC may say it (`?budget=`). Else a CPU gets a number that suits its caches, and any other device one that is
-found by trying: a batch of the usual size is read, then twice as large ones for as long as memory holds them, or half
-as large ones until it does. What was found is remembered in the user's cache folder, for the same model on the same
-devices. When memory runs out all the same, since somebody else took it, the budget is halved, once, and a note says so.
+The SPEC may set the number (`?budget=`). Otherwise a CPU gets a number that suits its caches. On other devices the
+number is found by trying: a batch of the usual size is read, then batches twice as large as long as memory holds
+them, or half as large until it does. The number is remembered in the user's cache folder, by model and devices. If
+memory runs out later, because another program uses it, the number is halved once, and a note says so.
 """
 
 import gc

@@ -1,14 +1,15 @@
 """Split texts at the border of context and continuation, as lm-evaluation-harness 0.4.13 does.
 
-Spaces at the end of the context move to the text; the whole is encoded with the special tokens its tokenizer adds, and
-the tokens beyond those of the context alone are scored. The harness counts them, and in text without spaces, where a
-token may reach across the border, would score a part of the context or leave out some of the text. Where the context
-alone has other tokens than the whole begins with, and the letters there are not ASCII, all tokens that reach into the
-text are scored, and no others: so it is in one of ten Japanese texts with a tokenizer that knows Japanese words.
+Spaces at the end of the context move to the text. The whole is tokenised with the special tokens that its tokenizer
+adds, and the tokens beyond those of the context alone are scored. The harness counts these tokens. In text without
+spaces, where a token may reach across the border, it would then score a part of the context, or leave out a part of
+the text. So if the whole does not begin with the tokens of the context, and the characters at the border are not
+ASCII, exactly the tokens that reach into the text are scored. This happens in one of ten Japanese texts with a
+tokenizer that knows Japanese words.
 
-Whether a text begins with BOS is one rule for all texts, with a context or without, so that the log-probability of a
-whole is that of its parts added up. Where it does not, a text without context has a first token that is guessed from
-nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a text whatever the model's files say.)
+Whether a text begins with BOS is one rule for all texts, with a context or without. So the log-probability of a
+whole is the sum over its parts. Without BOS, the first token of a text without context follows nothing: it is read
+and not scored. (The harness puts BOS, or EOS, before such a text whatever the model's files say.)
 """
 
 import sys

@@ -1,14 +1,14 @@
 """The built-in masked language model: 23 MB inside the package, loaded in under a second, no network, no torch.
 
-A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`assets/minilm-mlm/MODEL_CARD.md`) tells how it was
-trained and that it is near chance on Winograd schemas: an honest default, not a strong one.
+A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`assets/minilm-mlm/MODEL_CARD.md`) says how it
+was trained, and that it is near chance on Winograd schemas: a default to try things with, not a strong model.
 
-It answers `Fill`, `PseudoLikelihood` and `Embed` as the masked models of transformers do (`hf_masked`). The pieces of a
-`Fill` are those the text gets in its place: the filled text is tokenised as a whole and the tokens that overlap the
-span are masked, so that a text glued to letters ("un" + "happy") takes the whole token with it.
+It answers `Fill`, `PseudoLikelihood` and `Embed` as the masked models of transformers do (`hf_masked`). For a
+`Fill`, the whole filled text is tokenised, and the tokens that overlap the span are masked. So a text that is glued
+to letters ("un" + "happy") is scored by the whole token.
 
-Many requests leave the same masked text behind (two candidates of two pieces each), and it is read once. Logits, and
-what the last layer does beside keys and values, are computed only where a token is to be guessed.
+Many requests have the same masked text (for example two candidates of two pieces each), which is read once. Logits,
+and most of the last layer, are computed only where a token is predicted.
 """
 
 import hashlib

@@ -1,10 +1,10 @@
 """Chat models behind an OpenAI-compatible server: `chat:MODEL@URL` (OpenAI, vLLM, llama.cpp, Ollama and others).
 
-Without a URL it is OPENAI_BASE_URL, or OpenAI itself. The key comes from OPENAI_API_KEY, or from the variable that the
-option key_env names, and is never shown. An answer is the option that the reply names (`choice_in`); where the server
-tells the log-probabilities of its tokens, they say how sure it was of each option (`option_logprobs`).
+Without a URL, the server is OPENAI_BASE_URL, or OpenAI itself. The key comes from OPENAI_API_KEY, or from the
+variable that the option key_env names, and is never shown. The answer is the option that the reply names
+(`choice_in`). If the server gives log-probabilities, they say how sure it was of each option (`option_logprobs`).
 
-Replies may take 512 tokens, since models that reason spend them before the answer; others stop after a letter.
+Replies may have 512 tokens, since models that reason need them before the answer. Others stop after a letter.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Request chat completions from a server, for `chat:` models.
 
-What the server does not accept (log-probabilities, a temperature, the name of a setting) is found out with the first
-request and done without, and told in `notes`.
+Some servers do not accept log-probabilities, a temperature, or the name of a setting. The first request shows this.
+Later requests leave these out, and `notes` says so.
 """
 
 import re

@@ -1,12 +1,13 @@
 """Apply chat templates: a question as the user's turn, up to the answer.
 
-`hf:NAME?chat_template=auto` takes the tokenizer's template, `chat_template=FILE` that of a Jinja file. Each option of
-an `Ask` is then scored as the whole answer of the assistant, with whatever the template puts before an answer (`gap`).
-Solved examples stay before the question, in the same turn: one user's message holds all that `ask` writes.
+`hf:NAME?chat_template=auto` takes the tokenizer's template, `chat_template=FILE` that of a Jinja file. Each option
+of an `Ask` is then scored as the whole answer of the assistant, after whatever the template writes before an answer
+(`gap`). Solved examples stay before the question, in the same turn.
 
-The template writes BOS and every other special token itself, so that none is added to its text. A `Continuation` asks
-how a text goes on, which nobody says in a conversation, so that such scorings (partial, full, special-word, pronoun)
-are refused; lm-evaluation-harness puts what precedes into the user's mouth and scores the rest as the assistant's.
+The template writes BOS and every other special token itself, so none is added to its text. A `Continuation` asks
+how a text goes on, which has no place in a conversation. So such scorings (partial, full, special-word, pronoun)
+are refused. lm-evaluation-harness makes the context the user's turn instead, and scores the rest as the
+assistant's.
 """
 
 import hashlib

@@ -1,14 +1,15 @@
 """Log-probabilities of texts from a server: `completions:MODEL@URL` (vLLM, SGLang, llama-cpp-python, TGI and others).
 
-A causal model as `hf:` is, with the server's own tokens: a text is sent once, and the log-probabilities of its tokens
-come back by whichever of the `DIALECTS` the server speaks, which a probe finds out before the first text. A server that
-gives those of what it generates only is refused: scores would be made of nothing.
+The model is causal, as `hf:` models are, with the server's own tokens. A text is sent once, and the
+log-probabilities of its tokens come back in one of the `DIALECTS`. A probe finds the server's dialect before the
+first text. A server that gives log-probabilities only of generated tokens is refused.
 
-The tokens that reach beyond the context are scored, by their place in the text (`alignment`). Whether texts begin with
-BOS is the server's affair; where they do not, the first token of a text without context is read and not scored.
+The tokens that reach beyond the context are scored, by their place in the text (`alignment`). The server decides
+whether texts begin with BOS. Without BOS, the first token of a text without context is read and not scored.
 
-Options: those of servers (`server.connect`); `bos`: the text of a token that is to stand before every text, for a
-server that puts none there (`bos=<s>`); `batch`: texts in one call at most, where the server takes lists.
+Options are those of servers (`server.connect`), and two more. `bos` is the text of a token to put before every
+text, for a server that puts none there (`bos=<s>`). `batch` is the largest number of texts in one call, if the
+server takes lists.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Hold replies to the options by a choice, a grammar or a JSON schema.
 
-No standard says how. Which way a server accepts, and obeys, is found out by asking it for a fruit where the question is
-a city: many servers take a field that they do not know, and ignore it.
+There is no standard for this, and many servers accept a field that they do not know, and ignore it. So each way is
+tried on the server with a question about a city that may only be answered with a fruit.
 """
 
 import json

@@ -1,13 +1,14 @@
 """Quantised models of llama.cpp: `gguf:FILE`, with options n_ctx, n_threads and n_gpu_layers as llama.cpp has them.
 
-`bos=on|off` says whether texts begin with BOS; by default as the file says. As in `boundary`, where they do not, the
-first token of a text without context is read and not scored.
+`bos=on|off` says whether texts begin with BOS, by default as the file says. As in `boundary`, without BOS the first
+token of a text without context is read and not scored.
 
-Requests are sorted by their tokens, and what one shares with the one before it from the start stays in the key-value
-cache: twins and candidates cost little more than their last words. Logits are computed only where they are read.
+Requests are sorted by their tokens. Tokens that a request shares with the one before it, from the start, stay in
+the key-value cache, so that twins and candidates cost little more than their last words. Logits are computed only
+where they are needed.
 
-llama.cpp multiplies quantised weights with activations that it quantises too, so that its numbers differ from those of
-the same weights dequantised; see tests/models/test_gguf.py for how much.
+llama.cpp multiplies quantised weights with quantised activations. So its numbers differ from those of the same
+weights dequantised, by as much as tests/models/test_gguf.py says.
 """
 
 import hashlib

@@ -1,12 +1,12 @@
 """`hf:NAME_OR_FOLDER`: any causal, masked or sequence-to-sequence language model of Hugging Face transformers.
 
-Its options, those for large models among them, are in docs/models.md; `kind` is told from the model's configuration by
-default. A folder that `winokit train` wrote is asked under the formalization it was trained with, unless a `kind` says
-otherwise.
+The options are described in docs/models.md. By default, `kind` follows from the model's configuration. A folder
+that `winokit train` wrote is scored under the formalization it was trained with, unless a `kind` is given.
 
-What changes answers is part of the fingerprint: `load_in` and the template, not where weights lie.
+The fingerprint has everything that changes answers, such as `load_in` and the chat template, but not the devices on
+which weights are.
 
-Here is what the three kinds share: settings, loading, and what identifies a model.
+This module has the parts that all three kinds share: settings, loading, and fingerprints.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""Send JSON over HTTP, many requests at once, in a thread of its own.
+"""Send JSON over HTTP, many requests at once, in a background thread.
 
-It uses aiohttp on an event loop.
-
-The caller's thread may run a loop already, as a notebook's does. Proxies are those of the environment, certificates the
-system's. A POST is sent once: whether to try again is for the caller, who knows what it costs.
+It uses aiohttp on an event loop of its own, since the caller's thread may run a loop already, as a notebook does.
+Proxies are those of the environment, certificates the system's. A POST is sent once: the caller decides whether to
+send it again.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """Identify the model that a server serves, by its entry in `/models`.
 
-The identity is part of the keys that answers are kept under.
+The identity is part of the keys under which answers are stored.
 
-A name says little: a server may serve another model under it tomorrow, or the same one mended. Most servers list `id`,
-`root`, `owned_by` and `created`. Only `created` can tell a model from the one before it, and only where it is a date
-of the model, as Ollama's: vLLM and llama.cpp put the moment of the request there, LiteLLM one constant for all models.
+A name is not enough: tomorrow a server may serve another model under it. Most servers list `id`, `root`, `owned_by`
+and `created`. Only `created` can distinguish a model from an earlier one, and only if it is a date of the model, as
+Ollama's is. vLLM and llama.cpp return the time of the request, LiteLLM one constant for all models.
 """
 
 import json

@@ -1,9 +1,9 @@
 r"""N-gram language models: `ngram:FILE`, an ARPA file or a KenLM binary.
 
-Words are those of Trinh and Le's "A Simple Method for Commonsense Reasoning" (2018, https://arxiv.org/abs/1806.02847):
-punctuation and clitics are peeled off, a word the model does not know is tried in lower case before it counts as
-unknown, <s> stands before the text and </s> is not scored. One departure: they add a full stop to a sentence that has
-none; here only what was asked is scored.
+Words are split as in Trinh and Le's "A Simple Method for Commonsense Reasoning" (2018,
+https://arxiv.org/abs/1806.02847): punctuation and clitics are words of their own, a word that the model does not
+know is tried in lower case before it counts as unknown, <s> comes before the text, and </s> is not scored. One
+departure: they add a full stop to a sentence without one, here only the given text is scored.
 """
 
 import hashlib

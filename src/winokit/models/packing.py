@@ -1,9 +1,9 @@
 """Choose which texts go into one batch, and which into one row.
 
-A batch holds texts alike in length, so that little is padded, and no more than memory holds (`packed`). A row may hold
-many texts as a tree (`forest`), so that a beginning that they share is read once: the two options of a problem, and a
-problem and its twin, begin alike. Their tokens form a tree in which each text is a path from the root; with every token
-seeing its ancestors and itself alone, a causal model reads the tree as it would read each path by itself (as in tree
+A batch has texts of similar length, so that little is padded, and no more than memory holds (`packed`). A row may
+hold many texts as a prefix tree (`forest`), so that a common beginning is read once: the two options of a problem
+begin alike, and so do a problem and its twin. Each text is a path from the root of the tree. Every token attends
+only to its ancestors and itself, so that a causal model reads the tree as it would read each path alone (as in tree
 attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305.09781).
 """
 

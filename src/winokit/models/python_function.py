@@ -1,9 +1,9 @@
 """Ask your own function for scores: `python:module:function`.
 
-It returns a number for each candidate, the highest for its choice, or None to abstain. The module is looked for in the
-working directory first. Answers are kept as long as the function's source file stays the same; what that file imports
-or reads is not watched. Those of a function that is handed over are kept for this very object, as long as it lives:
-nobody could tell what it closes over.
+It returns a score for each candidate, of which the highest is chosen, or None to abstain. The module is looked for
+in the working directory first. Stored answers are valid as long as the function's source file stays the same.
+Changes in files that it imports or reads are not noticed. Answers of a function given as an object are stored for
+this very object, as long as it lives, since its closure cannot be compared.
 """
 
 import hashlib

@@ -2,8 +2,8 @@
 
 This shows the chance level under every scoring.
 
-A number depends on the seed and on the request alone, so that order, batches and repetition change nothing. A text is
-one piece, however long: neither a sum nor a mean over pieces then prefers long or short candidates.
+An answer depends only on the seed and the request, so order, batches and repetition change nothing. A text is one
+piece, however long, so neither a sum nor a mean over pieces prefers long or short candidates.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Tokenise a text, and plan what a masked model must look up in it.
 
-To a masked language model a request is some texts with tokens masked, and what to look up in each. Candidates of
-equally many pieces leave the same masked text behind, so that texts are the keys of a plan, and each is read once.
+For a masked language model, a request is a set of texts with masked tokens, and the tokens to look up in each.
+Candidates of equally many pieces give the same masked text. So a plan has texts as keys, and each is read once.
 """
 
 import re

@@ -1,8 +1,9 @@
 """Read which option a reply chooses, for chat models, tables and logs.
 
-Names are compared by their letters and digits, as the overlap guard compares texts: case, accents, apostrophes, hyphens
-and other marks do not count, so "joes uncle" is "Joe's uncle". Each name in a reply is replaced by one character for
-its option, and all patterns are written over such characters. So they are compiled once, whatever the candidates are.
+Names are compared by their letters and digits, as the overlap guard compares texts. Case, accents, apostrophes,
+hyphens and other marks do not count, so "joes uncle" is "Joe's uncle". Each name in a reply is replaced by one
+character that stands for its option. All patterns are written with these characters, so they are compiled once,
+whatever the candidates are.
 """
 
 import html

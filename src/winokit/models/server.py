@@ -1,12 +1,12 @@
-"""Send many requests at once to an OpenAI-compatible server, with patience.
+"""Send many requests at once to an OpenAI-compatible server, and retry.
 
-The `chat:` and `completions:` models share it.
+`chat:` and `completions:` models share this module.
 
-All happens in the caller's thread, whenever it asks for the next result: it can keep each of them before the next, and
-Ctrl-C ends it all. What may pass (5xx, silence, broken connections, unreadable replies) is tried again, later each
-time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A server that is asked too much (429, 503)
-is asked half as much at once, then slowly more again; that does not count against the tries, as long as somebody is
-answered now and then.
+Everything happens in the caller's thread, whenever it asks for the next result. So it can store each result before
+the next, and Ctrl-C ends everything. Errors that may pass (5xx, no reply, broken connections, unreadable replies)
+are retried after growing pauses. Errors that will not pass (a wrong key, an unknown model) raise a `Complaint` at
+once. If a server has too many requests (429, 503), the number of concurrent requests is halved, then slowly raised
+again. This does not count against the retries, as long as some requests are answered.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Separate a reply's thought from its answer.
 
-Servers either keep the thought apart (`reasoning_content`, `reasoning`), or leave it in the text between marks, of
-which the first is often part of the prompt and missing.
+Some servers return the thought in a field of its own (`reasoning_content`, `reasoning`). Others leave it in the
+text between marks, the first of which is often part of the prompt and so missing.
 """
 
 import re
