@@ -1,7 +1,8 @@
-"""A study to click through at once: the bundled twins, as if example workers had written and judged them.
+"""An example study: the bundled twins, as if example workers had written and judged them.
 
-`python -m winokit_collect.demo` fills a folder, prints an address, a login and an invite link, and serves the pages.
-The workers are made up and say so: they hand in twins of `open` and vote by its answers, with slips of their own.
+`python -m winokit_collect.demo` fills a folder, prints an address, a login and an invite link, and serves the
+pages. The workers are simulated, and the pages say so: they hand in twins of `open` and vote by its answers, with
+some mistakes.
 """
 
 import json

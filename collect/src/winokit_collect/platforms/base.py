@@ -1,7 +1,7 @@
 """The interface of a platform that sends workers and pays them.
 
-A platform is one file with a subclass of `Platform`, which it registers under the name that study.toml has for it.
-Another package adds one by an entry point of the group `winokit.platforms`.
+A platform is one file with a subclass of `Platform`, registered under its name in study.toml. Another package adds
+one by an entry point of the group `winokit.platforms`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Amazon Mechanical Turk, as an external question: a legacy adapter.
 
-It takes no new customers.
+Mechanical Turk takes no new customers.
 
-The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and a
-home in the US, Canada, the UK, Australia or New Zealand.
+The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and
+a home in the US, Canada, the UK, Australia or New Zealand.
 """
 
 import hashlib

@@ -1,12 +1,11 @@
-"""Comparison of the ledger with the platform's books.
+"""Compare the ledger with the platform's records.
 
-Every visit and every bonus of each is compared, in both directions. The result is the money on which the books
-disagree.
+Every visit and every bonus is compared, in both directions. The result is the money on which the two disagree.
 
-Our own records are not evidence: a visit may be approved by the platform after its time, a bonus paid by hand on its
-pages, an answer lost. So we ask the platform for everything, and look for each amount on the other side. First on the
-same visit. Then, if we no longer know which visit an amount was for, with the same worker. If a worker was forgotten,
-among visits that nobody here knows. An amount that is left over is a difference.
+Our own records are not evidence: the platform may approve a visit by itself, a requester may pay a bonus by hand,
+and an answer may be lost. So we ask the platform for everything, and look for each amount on the other side: first
+for the same visit, then for the same worker if the visit is unknown, then among unknown visits if the worker's
+identity was deleted. An amount that is left over is a difference.
 """
 
 import time

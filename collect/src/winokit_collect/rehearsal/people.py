@@ -1,7 +1,7 @@
-"""Made-up people who work in a study: most are careful, some are bots, some return their visit, some come twice.
+"""Simulated people who work in a rehearsal.
 
-A person is a generator that does one thing after another and yields the seconds until the next, so that hundreds can
-be at work at the same moments without threads.
+Most are careful, some are bots, some return their visit, some come twice. A person is a generator that does one
+thing after another and yields the seconds until the next. So hundreds can work at the same time without threads.
 """
 
 from collections.abc import Iterator, Mapping

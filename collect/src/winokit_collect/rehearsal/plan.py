@@ -1,4 +1,4 @@
-"""The plan of a rehearsal: pairs, people, their speed, and what goes wrong."""
+"""The plan of a rehearsal: its size, its people, and their errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,11 +1,12 @@
 """A model that twins should fool, after Dynabench (Kiela et al., 2021).
 
 Writers see what the model chose and how sure it was, a limited number of times for each task. They also see whether
-it solves both problems from the clause with the blank alone, which is what word association means. Its answers
-about the pair that was handed in are stored with the pair. Fooling counts when people have found the pair valid:
-then it earns its writer a bonus.
+it solves both problems from the clause with the blank alone, since then word association is enough. Its answers
+about the pair that was handed in are stored with the pair. A pair that fools the model earns its writer a bonus if
+people find it valid.
 
-A model may be slow, or gone: nobody waits for it longer than the study says, and a pair is taken without its answer.
+A model may be slow or unreachable. Nobody waits for it longer than the study's limit, and then a pair is taken
+without its answer.
 """
 
 import logging

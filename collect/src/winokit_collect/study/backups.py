@@ -2,11 +2,11 @@
 
 A backup is one file with a study's database, texts and key. It is opened and counted when it is made.
 
-The database in a backup is SQLite's, whatever the study is served from, so that a backup needs nothing but this
-file and may move a study from one kind of database to the other. A backup of a running server is one state of it.
+The database in a backup is always SQLite's, so a backup can also move a study between SQLite and PostgreSQL. A
+backup of a running server has one consistent state.
 
-Restoring first looks whether the backup is whole. What is there already is not deleted, but moved into the folder
-of backups. SQLite's log goes with it: beside another database it would be played back onto that.
+A backup is checked before it is restored. Existing files are not deleted but moved into the folder of backups.
+SQLite's log is moved with its database: next to another database, SQLite would apply the log to it.
 """
 
 import hashlib

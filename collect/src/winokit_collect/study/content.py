@@ -1,4 +1,4 @@
-"""The texts of a study: guidelines, consent, topics, quiz and gold questions, its own or the bundled ones."""
+"""Texts of a study: topics, quiz and gold questions, its own or the bundled ones."""
 
 from __future__ import annotations
 

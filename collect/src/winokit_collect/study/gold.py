@@ -1,12 +1,13 @@
 """Gold questions: tasks with a known answer, mixed with other tasks to check workers.
 
-They are problems of the study itself that people have settled: all votes are in and say the same, and that is what
-the author, or the dataset, says. Until a study has enough of its own, and where twins are written, those that come
-with winokit stand in, or a file of the requester's; they are written like what workers write.
+They are problems of the study itself on which people agree: all votes are in and are the same, and match the answer
+of the author or the dataset. As long as there are few of them, gold questions from a file are used as well, if
+workers write twins or the requester has named a file. Those that come with winokit are written like twins of
+workers.
 
-Nothing about them is special to whoever looks: the same page, pay, lease and receipt, the same number of
-statements, and a count of what is left that goes down by one whatever comes. When one comes is drawn with the
-study's secret. One that is skipped, or left until its time is over, counts as not right.
+Workers cannot tell them from other tasks: page, pay, lease, receipt and number of SQL statements are the same, and
+the number of tasks that are left goes down by one with each. The study's secret decides when one comes. A gold
+question that is skipped, or not answered in time, counts as not right.
 """
 
 from typing import Any

@@ -1,11 +1,11 @@
 """Invite links and personal links: signed, expiring, and limited in their uses.
 
-A link is claimed by pressing a button, not by being opened: programs that preview links must not use them up.
+A link is used by pressing a button, not by opening it, since programs that preview links must not use it up.
 
-A link that was used lets nobody in again. It has been in mails and chats, and whoever finds it there would be taken
-for the worker who came by it. That worker comes back, in any browser, by a personal link which only their own pages
-show. A link from the requester that lets a worker in again makes the earlier personal one useless: it may be in
-other hands. Platforms send their workers again themselves, and say who they are; those have no personal link.
+A used link lets nobody in again: it may be found in mails and chats, by other people than the worker who used it.
+That worker comes back, in any browser, by a personal link that only their own pages show. If a requester makes a
+link that lets a worker in again, the worker's earlier personal link ends, since somebody else may have it.
+Platforms send their workers again themselves, and say who they are, so these workers have no personal link.
 """
 
 import secrets

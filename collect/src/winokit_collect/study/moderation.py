@@ -1,8 +1,8 @@
-"""Blocks, discards, decisions over votes, and withdrawals, by requesters or on their behalf.
+"""Blocks, discarded work, decisions on problems, and withdrawals.
 
-A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
-Texts, votes, remarks, drafts and signals are deleted, not marked. The ledger needs the rest, which remains: that
-something was handed in, when, and what it earned. The places become free, so that others are asked instead.
+When a worker withdraws, their sentences and judgements are taken out, as the consent page promises, and their pay
+stays owed. Texts, votes, remarks, drafts and signals are deleted. The ledger needs the rest: that something was
+handed in, when, and what it earned. The places in tasks become free, so that others are asked instead.
 """
 
 from collections.abc import Collection

@@ -1,6 +1,6 @@
 """Hourly pay of a study, and the minimum that the platform or study.toml sets.
 
-The prices of the papers come to less than most minimum wages, which nobody notices who only reads cents per task.
+The prices of the papers are below most minimum wages, which is easy to overlook in cents per task.
 """
 
 from collections.abc import Mapping

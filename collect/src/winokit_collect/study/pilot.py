@@ -2,9 +2,8 @@
 
 The study then begins as if there had been no pilot.
 
-What somebody earned in a pilot is owed and paid like anything else. So nothing is removed while a payout is under
-way, or something is owed and nobody has said that it is written off; and what was paid stays in the ledger, under
-the code.
+Earnings in a pilot are owed and paid like any other. So nothing is removed while a payout is under way, or while
+something is owed and not written off. Payments stay in the ledger, under the worker's code.
 """
 
 from dataclasses import dataclass

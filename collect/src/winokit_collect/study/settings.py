@@ -1,8 +1,9 @@
 """History of a study's settings: who changed them when, and which changes are refused.
 
-Each row of `settings_versions` holds the content of study.toml from one moment on. A problem names the row it was made
-under, and that row's rule decides about it, whatever study.toml says today. A change is refused if something was
-promised or stored under the old setting: a currency, a language, a price while somebody works for it.
+Each row of `settings_versions` has the content of study.toml from some time on. A problem refers to the row under
+which it was made, and that row's rule decides about it, whatever study.toml says now. A change is refused if
+something was promised or stored under the old setting: a currency, a language, or a price while somebody has a task
+at it.
 """
 
 import getpass

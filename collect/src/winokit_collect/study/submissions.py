@@ -1,9 +1,9 @@
 """Hand in work: store it, count it if its task has a free place, and pay it.
 
-Handing in the same again changes nothing and gives the first receipt again. Something else is a correction, for a
-while and as long as nobody else works with the earlier version. It is stored, the earlier version is kept as its
-history, and it is paid once. After that it is refused with a message: nobody is thanked for work that is thrown
-away.
+Handing in the same work again changes nothing and returns the first receipt. Different work is a correction, for
+some minutes and as long as nobody else works with the earlier version. It is stored, paid only once, and the
+earlier version is kept in its history. Later it is refused with a message, so that no worker is thanked for work
+that is not used.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """Lease tasks: a place of a task is reserved for one worker for a while.
 
-Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked. A
-place is taken by raising the task's `held` if one is free, which the database does for one transaction at a time. A
-constraint on the table makes sure of it. `next_task` decides who gets which task.
+Live leases plus counted submissions of a task never exceed the number asked for, whatever happens at the same time.
+A place is taken by raising the task's `held` if one is free, which the database does for one transaction at a time,
+and a constraint on the table makes sure of it. `next_task` decides who gets which task.
 """
 
 import secrets

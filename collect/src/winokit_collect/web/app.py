@@ -1,6 +1,7 @@
 """The web app of a study: its pages, headers, limits, and pages for errors.
 
-Whoever is refused gets a page that says why and where to go. Suspicious requests also go to the audit log.
+A refused request gets a page that says why, and where to go. Suspicious requests are also written into the audit
+log.
 """
 
 import logging

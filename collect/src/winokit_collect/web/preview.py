@@ -1,6 +1,6 @@
-"""Tasks as a worker would see them, for requesters: nothing is stored or paid.
+"""Preview of tasks for requesters, as a worker sees them. Nothing is stored or paid.
 
-The pages are the workers' own, at other addresses, and say that they are a preview. A task's token names its kind and
+The pages are those of workers, at other addresses, and say that they are a preview. A task's token has its kind and
 the number of the problem, or of the topic, that it shows.
 """
 

@@ -1,7 +1,7 @@
 """Render the templates of the pages.
 
-Everything is escaped, and an unknown name in a template is an error. A static file's address holds its hash. The
-filters write money, times and numbers as people read them.
+All values are escaped, and an unknown name in a template is an error. The address of a static file has a hash of
+its content. Filters format money, times and numbers for readers.
 """
 
 import hashlib
