@@ -366,8 +366,8 @@ def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple
     return tuple(float(np.logaddexp.reduce(group)) for group in groups)
 
 
-def _find_begun_option(token: str, wanted: Sequence[str]) -> int | None:
+def _find_begun_option(token: str, lowered_options: Sequence[str]) -> int | None:
     """Index of the only option that begins with a token, or None."""
     bare = token.strip(AROUND + "*`").lower()
-    begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
+    begun = [index for index, option in enumerate(lowered_options) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None

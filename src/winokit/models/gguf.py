@@ -174,10 +174,10 @@ class _Reader:
         scored_logits = logits[np.arange(len(logits)), tokens[first:]]
         return np.asarray(scored_logits - totals, np.float64)
 
-    def _read_tokens(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
+    def _read_tokens(self, tokens: Sequence[int], start: int, first_wanted: int) -> npt.NDArray[np.float32]:
         """Read tokens whose positions begin at `start`.
 
-        Returns the logits at the positions from `wanted` on, of shape (positions, vocabulary).
+        Returns the logits at the positions from `first_wanted` on, of shape (positions, vocabulary).
         """
         batch = self._batch
         batch.n_tokens = len(tokens)
@@ -187,11 +187,11 @@ class _Reader:
             batch.pos[index] = position
             batch.n_seq_id[index] = 1
             batch.seq_id[index][0] = 0
-            batch.logits[index] = position >= wanted
+            batch.logits[index] = position >= first_wanted
         status = self._library.llama_decode(self._llama.ctx, batch)
         if status != 0:
             raise BadInput(f"llama.cpp failed to read {len(tokens)} tokens (status {status}): try a larger n_ctx")
-        rows = min(len(tokens), max(start + len(tokens) - wanted, 0))
+        rows = min(len(tokens), max(start + len(tokens) - first_wanted, 0))
         columns = self._llama.n_vocab()
         if rows == 0:
             return np.empty((0, columns), np.float32)

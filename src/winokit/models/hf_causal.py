@@ -1,14 +1,14 @@
 """Causal language models of Hugging Face: GPT-2 to Llama, any AutoModelForCausalLM.
 
 - `Continuation` is split into tokens as lm-evaluation-harness 0.4.13 splits it (`boundary`).
-- `Ask` scores each option as a continuation of the prompt, after a space; or, with a chat template, as the answer to
-  it (`chat_template`), and then nothing else is answered.
+- `Ask` scores each option as a continuation of the prompt, after a space. With a chat template, it scores each option
+  as the answer to the prompt (`chat_template`), and other requests are not answered.
 - `Embed` pools the last hidden states.
 
-Texts are read as prefix trees, and logits are computed only where a token is guessed. Not every model can read a tree
-(ALiBi counts distances in the row, state-space models know no mask): when loaded, each reads a small sample both ways,
-and where the answers differ texts are read one a row. `plan` says which. Texts longer than a sliding window or than the
-budget of a batch always go one a row.
+Texts are read as prefix trees, and logits are computed only where a token is predicted. Some models cannot read a tree:
+ALiBi counts distances in the row, and state-space models have no attention mask. So when a model is loaded, it reads a
+small sample both ways, and if the answers differ, each text is read in a row of its own. `plan` says which way is used.
+Texts longer than a sliding window, or than the budget of a batch, always have a row of their own.
 """
 
 import platform

@@ -1,17 +1,17 @@
 """Masked language models of Hugging Face: BERT, RoBERTa, ALBERT, DeBERTa, ModernBERT, DistilBERT, ELECTRA's generator.
 
-- `Fill` masks every token of the filled words at once (Kocijan et al., 2019; Abdou et al., 2020).
-- `PseudoLikelihood` masks one token at a time (Salazar et al., 2020, https://arxiv.org/abs/1910.14659); `within_word`
+- `Fill` masks all tokens of the filled words at once (Kocijan et al., 2019; Abdou et al., 2020).
+- `PseudoLikelihood` masks one token at a time (Salazar et al., 2020, https://arxiv.org/abs/1910.14659). `within_word`
   also masks the later pieces of its word (Kauf and Ivanova, 2023, https://arxiv.org/abs/2305.10588).
-- `Attention` is what the maximum attention score of Klein and Nabi (2019, https://arxiv.org/abs/1905.13497) is made of:
-  for each layer and head, the attention that the source's tokens (mean over them) pay to the target's tokens (max over
-  them). This reduction over several tokens was not checked against the authors' code.
-- `Embed` pools the last hidden states; the mean is over all tokens, [CLS] and [SEP] included, as sentence encoders do.
+- `Attention` is the input of the maximum attention score of Klein and Nabi (2019, https://arxiv.org/abs/1905.13497):
+  for each layer and head, the attention that the source's tokens (mean over them) pay to the target's tokens (maximum
+  over them). This reduction over several tokens was not checked against the authors' code.
+- `Embed` pools the last hidden states. The mean is over all tokens, with [CLS] and [SEP], as in sentence encoders.
 
-Candidates of equally many pieces leave the same masked text behind, and it is read once. Logits at every position would
-be most of the work of a small model, so the body hands only the masked positions to the head. That this changes nothing
-is checked when a model is loaded, and so is padding, which some families do not ignore (FNet, ConvBERT): those read
-texts of one length at a time. `plan` says which ways are taken.
+Candidates of equally many pieces give the same masked text, which is read once. In a small model, logits at every
+position would be most of the work, so the head gets only the masked positions. When a model is loaded, it is tested
+whether this leaves the logits unchanged, and whether padding does. Some families do not ignore padding (FNet,
+ConvBERT), and read texts of one length at a time. `plan` says which ways are used.
 """
 
 import sys
@@ -174,9 +174,9 @@ class MaskedModel(HfModel):
             answers.append(vectors)
         return answers
 
-    def _compute_logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
+    def _compute_logits(self, texts: Sequence[Ids], places: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
         """Logits at (row, column) pairs of a batch."""
-        return logits_at(self.model, self._build_inputs(texts), *zip(*asked, strict=True), gather=gather)
+        return logits_at(self.model, self._build_inputs(texts), *zip(*places, strict=True), gather=gather)
 
     def _build_inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
         """Padded token ids and attention mask, by the names of the network's arguments."""

@@ -133,16 +133,16 @@ def _check_together(options: Mapping[str, str]) -> None:
         raise BadInput("hf: max_memory= limits how a model is spread: give device_map=auto, or another, too")
 
 
-def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
+def _parse_device_map(value: str | None) -> str | dict[str, int | str] | None:
     """Read the option `device_map`.
 
     It is a way that accelerate knows, or a JSON file with the map. None if the option is not given.
     """
-    if given is None or given in DEVICE_MAPS:
-        return given
-    path = Path(given).expanduser()
+    if value is None or value in DEVICE_MAPS:
+        return value
+    path = Path(value).expanduser()
     if not path.is_file():
-        raise UnknownName("way to spread a model (device_map; or a JSON file)", given, DEVICE_MAPS)
+        raise UnknownName("way to spread a model (device_map; or a JSON file)", value, DEVICE_MAPS)
     places = read_object(path)
     are_devices = all(isinstance(place, (int, str)) for place in places.values())
     if not places or not are_devices:
@@ -150,28 +150,28 @@ def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
     return places
 
 
-def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
+def _parse_max_memory(value: str | None) -> dict[int | str, int] | None:
     """Read the option `max_memory` as bytes by device.
 
     `0:20GiB,cpu:60GiB` limits these two devices, `20GiB` every GPU. None if the option is not given.
     """
-    if given is None:
+    if value is None:
         return None
     gpu_count = torch.cuda.device_count()
     limits: dict[int | str, int] = {}
-    for part in given.split(","):
+    for part in value.split(","):
         device, colon, size = part.strip().rpartition(":")
         match = SIZE.fullmatch(size)
-        is_device = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
+        is_device = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in value)
         if not match or not is_device:
-            raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {given!r}")
+            raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {value!r}")
         limits[int(device) if device.isdigit() else device] = _count_bytes(match)
         if device.isdigit() and int(device) >= gpu_count:
             raise BadInput(f"hf: max_memory: GPU {device} is not on this machine, which has {gpu_count}")
     if "" not in limits:
         return limits
     if not gpu_count:
-        raise BadInput(f"hf: max_memory={given} applies to every GPU, but there is none; use max_memory=cpu:{given}")
+        raise BadInput(f"hf: max_memory={value} applies to every GPU, but there is none; use max_memory=cpu:{value}")
     return _limit_every_gpu(limits[""])
 
 

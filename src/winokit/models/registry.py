@@ -177,16 +177,16 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
 word association, are registered by entry points."""
 
 
-def as_model(given: ModelLike) -> str | Model:
+def as_model(model: ModelLike) -> str | Model:
     """Wrap a function as a model.
 
     A SPEC or a model is returned as it is.
     """
-    if isinstance(given, (str, Model)):
-        return given
+    if isinstance(model, (str, Model)):
+        return model
     from winokit.models.python_function import of_function
 
-    return of_function(given)
+    return of_function(model)
 
 
 def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:

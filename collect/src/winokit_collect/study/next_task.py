@@ -1,22 +1,22 @@
 """Choose the task that a worker gets next.
 
-Rules, which always hold:
+These rules always hold:
 
 - nobody judges what they wrote, and nobody gets a task twice, so that three votes are those of three people;
-- nobody sees a problem both whole and as a variant, nor judges its clause alone after having read it whole; so where
-  both are asked, whoever could judge the clause of a problem does that before they are shown the whole: otherwise a
-  small crowd soon has nobody left for the clauses.
+- nobody sees a problem both whole and as a variant, and nobody judges its clause alone after reading the whole problem.
+  So if both are asked, a worker who could judge the clause does that before they see the whole problem. Otherwise a
+  small crowd would soon have nobody left for the clauses.
 
-A wish, which holds as long as that leaves the worker anything to do:
+This rule holds as long as the worker has other tasks left:
 
 - nobody judges both twins, since whoever has solved one knows that the other has the other answer
-  (`twins_apart = "always"` makes a rule of it).
+  (`twins_apart = "always"` makes it hold always).
 
-Everybody goes through the tasks in one order, from where they stopped last and then from the start again. So early
-problems are finished early, and the twin of a problem comes as late as can be.
+All workers go through the tasks in the same order, from where they stopped last, and then from the start again. So the
+first problems are finished early, and the twin of a problem comes as late as possible.
 
-Gold questions are looked for in the same query whether one is to come or not, from a place drawn for each worker on,
-and under the same rules; for them the wish is a rule, too.
+The same query looks for a gold question, whether one is due or not. It begins at a different place for each worker, and
+follows the same rules, the last one always.
 """
 
 from functools import cache

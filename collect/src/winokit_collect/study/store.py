@@ -1,17 +1,16 @@
 """The database of a study: SQLite in the folder, or PostgreSQL by its URL.
 
-It is migrated to the newest tables on opening. An SQLite database that must not be written is copied, if whoever
-opens it only reads.
+It is migrated to the newest tables when it is opened. An SQLite database that cannot be written is copied, if it is
+only to be read.
 
+`read()` and `write()` each give a session. Changes that must not interleave are made in one `write()`. On SQLite it
+begins with BEGIN IMMEDIATE, and one thread of the process writes at a time, so that waiting is fair. On PostgreSQL the
+functions lock the rows they decide on.
 
-`read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
-BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
-lock the rows they decide on.
-
-Work that somebody is thanked for is on the disk before the thanks: SQLite writes ahead (WAL) and syncs the log at each
-such commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` by default). A server that is
-killed loses nothing either way, and neither does one whose power fails. A place that was given, or a draft, may be lost
-with the power. It does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
+A worker's submission is on the disk before the worker is thanked. SQLite writes ahead (WAL) and syncs the log at each
+such commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` by default). So nothing is lost if
+the server is killed or the power fails. Only a lease or a draft may be lost if the power fails: these do not wait for
+the disk (SQLite's NORMAL), since one of them follows every vote.
 """
 
 import logging
