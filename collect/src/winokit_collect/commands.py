@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twi
 def list_confirmations(arguments: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
     """Ask for confirmation before a command spends money or deletes data.
 
-    `arguments` are those of the command. Returns the question, and the type of its answer, by the argument that it sets.
+    `arguments` are those of the command. Returns the question and the type of its answer, by the argument that it sets.
     Empty if there is nothing to confirm.
     """
     if arguments.get("yes", True):
@@ -52,7 +52,7 @@ def exit_code_of_check(answer: verbs.StudyAnswer) -> int:
 app.command()(command(verbs.check, attrgetter("lines"), attrgetter("record"), doing="check", code=exit_code_of_check))
 MONEY = (verbs.rehearse, verbs.invite, verbs.publish, verbs.reconcile)
 KEEPING = (verbs.status, verbs.export, verbs.backup, verbs.restore, verbs.account, verbs.withdraw, verbs.reset_pilot)
+to_lines = attrgetter("lines")
+to_record = attrgetter("record")
 for call in (*MONEY, *KEEPING):
-    app.command()(
-        command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=list_confirmations)
-    )
+    app.command()(command(call, to_lines, to_record, doing=call.__name__, questions=list_confirmations))
